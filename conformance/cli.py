@@ -1,0 +1,183 @@
+"""The command `v2-conformance`: arguments in, exit code out. The work is done elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from conformance import __version__
+from conformance.errors import ConformanceError
+
+EXIT_CODES = """\
+exit codes:
+  0  conformant
+  1  not conformant (with --strict: or warnings)
+  2  wrong usage or configuration
+  3  target unreachable, or the suite failed
+  4  nothing ran
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command. Every expected problem is one line on standard error and an exit code."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(options.run(options))
+    except ConformanceError as error:
+        print(f"v2-conformance: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output went away; nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
+    except KeyboardInterrupt:
+        print("v2-conformance: stopped", file=sys.stderr)
+        return 3
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="v2-conformance",
+        description="Conformance suite for the binary tensor data extension of the V2 protocol.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"v2-conformance {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands.add_parser("run", help="run the suite against a server"))
+    _add_serve(commands.add_parser("serve", help="run the reference server alone"))
+    _add_list(commands.add_parser("list", help="list requirements, cases, faults or models"))
+    _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
+    _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
+    return parser
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say where the server is and what it claims."""
+    parser.add_argument("--target", type=Path, metavar="FILE", help="target file (YAML or JSON)")
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="claim a profile besides binary: raw, bf16, compression (repeatable)",
+    )
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="header field for every request, such as Authorization (repeatable)",
+    )
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one exchange (30)")
+    parser.add_argument("--insecure", action="store_true", help="do not verify TLS certificates")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", nargs="?", help="base URL; without it the embedded server is tested")
+    add_target_options(parser)
+    parser.add_argument(
+        "--report-dir", type=Path, default=Path("reports"), metavar="DIR", help="(reports)"
+    )
+    parser.add_argument("-n", "--workers", type=int, default=1, metavar="N", help="(1)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings, too")
+    parser.add_argument(
+        "--case",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="run only the cases whose id matches, such as 'H6/*' (repeatable)",
+    )
+    parser.add_argument("--fault", action="append", default=[], help="of the embedded server")
+    parser.add_argument("--restart-command", metavar="COMMAND", help="run when a case kills it")
+    parser.add_argument(
+        "--wait", type=float, default=0.0, metavar="S", help="seconds to wait for its recovery"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=8000, help="0 chooses a free one (8000)")
+    parser.add_argument("--fault", action="append", default=[], metavar="NAME")
+    parser.set_defaults(run=_serve)
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["requirements", "cases", "faults", "models"])
+    parser.set_defaults(run=_list)
+
+
+def _add_kit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("server", metavar="triton|kserve")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="new or empty")
+    parser.set_defaults(run=_kit)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("record", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.set_defaults(run=_report)
+
+
+# Imports happen in the commands: `--help` and `list` need not load what a run needs.
+
+
+def _run(options: argparse.Namespace) -> int:
+    from conformance.command_run import run_command
+
+    return run_command(options)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from conformance.reference.server import ReferenceServer
+
+    try:
+        server = ReferenceServer(options.fault, port=options.port)
+    except OSError as error:
+        raise ConformanceError(
+            f"cannot listen on port {options.port}: {(error.strerror or '').lower()}"
+        ) from error
+    with server:
+        print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    from conformance.listing import listing
+
+    for line in listing(options.what):
+        print(line)
+    return 0
+
+
+def _kit(options: argparse.Namespace) -> int:
+    from conformance.kits import write_kit
+
+    files = write_kit(options.server, options.directory)
+    print(f"wrote {len(files)} files; next: {options.directory / 'README.md'}")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from conformance.command_run import write_reports
+
+    for path in write_reports(options.record):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

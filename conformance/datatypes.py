@@ -1,0 +1,319 @@
+"""The V2 datatypes, and a tensor's elements as little-endian bytes and as JSON.
+
+A tensor's value is held in one form everywhere in the suite: its *blob*, the exact bytes that the
+binary extension puts on the wire (row-major, little-endian, no padding; BYTES elements each behind
+a 4-byte length). JSON is converted to and from that form, so that every comparison is bit for bit.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+Buffer = bytes | bytearray | memoryview
+Shape = tuple[int, ...]
+
+_PREFIX = struct.Struct("<I")
+_EXACT_FLOAT_INTEGER = 2**53
+_BEYOND_DOUBLE = 2**1024 - 2**970  # the first integer that has no double
+
+
+class ElementError(ValueError):
+    """Bytes or JSON that are not a tensor of the given datatype and shape."""
+
+
+@dataclass(frozen=True)
+class Datatype:
+    """One V2 datatype. `size` is bytes per element, None for BYTES; `numpy` a little-endian dtype.
+
+    BF16 has no numpy type: its elements are held as uint16 bit patterns.
+    """
+
+    name: str
+    size: int | None
+    numpy: str | None
+    kind: str  # "bool", "int", "float" or "bytes"
+
+
+DATATYPES: dict[str, Datatype] = {
+    d.name: d
+    for d in (
+        Datatype("BOOL", 1, "|u1", "bool"),
+        Datatype("UINT8", 1, "|u1", "int"),
+        Datatype("UINT16", 2, "<u2", "int"),
+        Datatype("UINT32", 4, "<u4", "int"),
+        Datatype("UINT64", 8, "<u8", "int"),
+        Datatype("INT8", 1, "|i1", "int"),
+        Datatype("INT16", 2, "<i2", "int"),
+        Datatype("INT32", 4, "<i4", "int"),
+        Datatype("INT64", 8, "<i8", "int"),
+        Datatype("FP16", 2, "<f2", "float"),
+        Datatype("BF16", 2, "<u2", "float"),
+        Datatype("FP32", 4, "<f4", "float"),
+        Datatype("FP64", 8, "<f8", "float"),
+        Datatype("BYTES", None, None, "bytes"),
+    )
+}
+
+
+def element_count(shape: Iterable[int]) -> int:
+    """The number of elements of `shape`; 1 for the scalar shape []. Never overflows."""
+    count = 1
+    for dimension in shape:
+        count *= dimension
+    return count
+
+
+def encode_bytes(elements: Sequence[bytes]) -> bytes:
+    """BYTES elements as one blob: each behind its length as a little-endian uint32 (B1)."""
+    lengths = list(map(len, elements))
+    # Lengths repeat, so each distinct prefix is packed once.
+    prefixes = {length: _PREFIX.pack(length) for length in set(lengths)}
+    pairs = zip(map(prefixes.__getitem__, lengths), elements, strict=True)
+    return b"".join(chain.from_iterable(pairs))
+
+
+def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
+    """The elements of a BYTES blob.
+
+    Raises ElementError where a length points past the end, bytes are left over, or there are not
+    `count` elements (when given); the message names element index and byte offset.
+    """
+    data = bytes(blob)
+    end = len(data)
+    elements: list[bytes] = []
+    append, unpack = elements.append, _PREFIX.unpack_from
+    offset = 0
+    while offset < end:
+        start = offset + 4
+        if start > end:
+            raise ElementError(
+                f"element {len(elements)} at byte {offset}: {end - offset} bytes are left where a "
+                "4-byte length must stand"
+            )
+        offset = start + unpack(data, offset)[0]
+        if offset > end:
+            raise ElementError(
+                f"element {len(elements)} at byte {start - 4}: its length {offset - start} "
+                f"(0x{offset - start:08x}) goes past the end, {end - start} bytes are left"
+            )
+        append(data[start:offset])
+    if count is not None and len(elements) != count:
+        raise ElementError(f"{len(elements)} BYTES elements where the shape has {_number(count)}")
+    return elements
+
+
+def blob_size(datatype: str, shape: Iterable[int]) -> int | None:
+    """shape × element size in bytes, None for BYTES, whose size its values decide."""
+    size = DATATYPES[datatype].size
+    return None if size is None else size * element_count(shape)
+
+
+def to_array(datatype: str, blob: Buffer) -> np.ndarray[Any, Any]:
+    """A fixed-size blob as a 1-D array that shares its memory (BF16 as uint16 bit patterns)."""
+    dtype = DATATYPES[datatype].numpy
+    if dtype is None:
+        raise ElementError("a BYTES tensor has no fixed-size array form")
+    size = DATATYPES[datatype].size or 1
+    if len(blob) % size:
+        raise ElementError(
+            f"element {len(blob) // size} at byte {len(blob) // size * size}: {len(blob) % size} "
+            f"bytes are left where one {datatype} element takes {size}"
+        )
+    return np.frombuffer(blob, dtype=dtype)
+
+
+def from_values(datatype: str, values: Sequence[Any]) -> bytes:
+    """Python values (bool, int, float, bytes) as a blob; floats are rounded to nearest even."""
+    kind = DATATYPES[datatype].kind
+    if kind == "bytes":
+        return encode_bytes(values)
+    if kind == "int":
+        return _from_integers(datatype, values)
+    if kind == "bool":
+        return bytes(1 if value else 0 for value in values)
+    if datatype == "BF16":
+        return _bf16_bits(np.asarray(values, dtype="<f8")).tobytes()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values, dtype="<f8").astype(DATATYPES[datatype].numpy).tobytes()
+
+
+def to_values(datatype: str, blob: Buffer) -> list[Any]:
+    """A blob as Python values: bool, int, float or bytes. Raises ElementError."""
+    spec = DATATYPES[datatype]
+    if spec.kind == "bytes":
+        return decode_bytes(blob)
+    array = to_array(datatype, blob)
+    if spec.kind == "bool":
+        return [bool(value) for value in array]
+    if datatype == "BF16":
+        array = (array.astype("<u4") << 16).view("<f4")
+    values: list[Any] = array.tolist()
+    return values
+
+
+def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool = False) -> Any:
+    """A tensor as the V2 JSON `data` array, flat (row-major) or nested by `shape`.
+
+    Raises ElementError for what JSON cannot say: non-finite floats, BYTES that are not UTF-8.
+    """
+    values = to_values(datatype, blob)
+    kind = DATATYPES[datatype].kind
+    if kind == "float" and not np.isfinite(values).all():
+        index = int(np.argmin(np.isfinite(values)))
+        raise ElementError(f"element {index} is {values[index]}, which has no JSON form")
+    if kind == "bytes":
+        values = [_text(index, value) for index, value in enumerate(values)]
+    return _nest(values, tuple(shape)) if nested else values
+
+
+def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
+    """The blob that a JSON `data` array stands for, flat or nested by `shape`.
+
+    Raises ElementError with the element's index where a value is not of the datatype, is out of its
+    range, or the number of elements is not the shape's.
+    """
+    values = _flatten(data, tuple(shape))
+    kind = DATATYPES[datatype].kind
+    wanted = {"bool": (bool,), "int": (int, float), "float": (int, float), "bytes": (str,)}[kind]
+    if not set(map(type, values)) <= set(wanted):
+        index = next(i for i, value in enumerate(values) if type(value) not in wanted)
+        raise ElementError(f"element {index} is {_shown(values[index])}, not a {datatype} value")
+    if kind == "bytes":
+        return encode_bytes([_utf8(index, value) for index, value in enumerate(values)])
+    if kind == "int":
+        return _from_integers(datatype, [_whole(i, value) for i, value in enumerate(values)])
+    try:
+        blob = from_values(datatype, values)
+    except OverflowError as error:
+        index = next(i for i, value in enumerate(values) if abs(value) >= _BEYOND_DOUBLE)
+        raise _out_of_range(datatype, index, values[index]) from error
+    if kind == "float":
+        finite = np.isfinite(to_values(datatype, blob))
+        if not finite.all():
+            index = int(np.argmin(finite))
+            raise _out_of_range(datatype, index, values[index])
+    return blob
+
+
+def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
+    """Raise ElementError unless `blob` is exactly a tensor of `datatype` and `shape`."""
+    size = blob_size(datatype, shape)
+    if size is None:
+        decode_bytes(blob, element_count(shape))
+    elif len(blob) != size:
+        raise ElementError(
+            f"{len(blob)} bytes, but {datatype} {_shape(shape)} takes {_number(size)} "
+            f"({_number(element_count(shape))} × {DATATYPES[datatype].size})"
+        )
+
+
+def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
+    dtype = np.dtype(DATATYPES[datatype].numpy)
+    limits = np.iinfo(dtype)
+    low, high = int(limits.min), int(limits.max)
+    if values and (min(values) < low or max(values) > high):
+        index = next(i for i, value in enumerate(values) if not low <= value <= high)
+        raise ElementError(
+            f"element {index} is {_shown(values[index])}, out of the range of {datatype} "
+            f"({low} to {high})"
+        )
+    return np.array(values, dtype=dtype).tobytes()
+
+
+def _whole(index: int, value: float) -> int:
+    # JSON has one kind of number: 3.0 is an integer, while it is exact as a double.
+    if isinstance(value, int):
+        return value
+    if value.is_integer() and abs(value) <= _EXACT_FLOAT_INTEGER:
+        return int(value)
+    raise ElementError(f"element {index} is {value!r}, not an integer")
+
+
+def _bf16_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = values.astype("<f4")
+    bits = single.view("<u4").astype("<u8")
+    # Rounded twice, a value just above the middle would end below it: the first rounding goes
+    # towards zero and leaves a mark in the last bit that something was cut off.
+    bits -= np.abs(single) > np.abs(values)
+    bits |= single != values
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    nan = (bits >> 16) | 0x40  # rounding must not turn a NaN into an infinity
+    return np.where(np.isnan(values), nan, rounded).astype("<u2")
+
+
+def _nest(values: list[Any], shape: Shape) -> Any:
+    if not shape:
+        return values[0]
+    for axis in range(len(shape) - 1, 0, -1):
+        size = shape[axis]
+        rows = element_count(shape[:axis])
+        values = [values[row * size : (row + 1) * size] for row in range(rows)]
+    return values
+
+
+def _flatten(data: object, shape: Shape) -> list[Any]:
+    if not isinstance(data, list):
+        if shape == ():
+            return [data]
+        raise ElementError(f"`data` is {_shown(data)}, not an array")
+    count = element_count(shape)
+    flat: list[Any] = data
+    if any(isinstance(item, list) for item in flat):
+        for level, size in enumerate(shape):
+            if level == 0:
+                if len(flat) != size:
+                    raise ElementError(
+                        f"`data` has {len(flat)} rows where the shape has {_number(size)}"
+                    )
+                continue
+            rows = flat
+            flat = []
+            for row in rows:
+                if not isinstance(row, list) or len(row) != size:
+                    raise ElementError(f"nested `data` is not of shape {_shape(shape)}")
+                flat.extend(row)
+    if len(flat) != count:
+        raise ElementError(f"`data` has {len(flat)} elements where the shape has {_number(count)}")
+    return flat
+
+
+def _text(index: int, value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise ElementError(
+            f"element {index} is not UTF-8 at its byte {error.start}: it has no JSON form"
+        ) from error
+
+
+def _utf8(index: int, value: str) -> bytes:
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise ElementError(f"element {index} is a string with an unpaired surrogate") from error
+
+
+def _out_of_range(datatype: str, index: int, value: object) -> ElementError:
+    return ElementError(f"element {index} is {_shown(value)}, out of the range of {datatype}")
+
+
+def _number(value: int) -> str:
+    """A size that a server may have made up: Python refuses to print 4,300 digits and more."""
+    return str(value) if value < 10**40 else "more than 10^40"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    shown = ", ".join(map(_number, shape[:16]))
+    return f"[{shown}, …]" if len(shape) > 16 else f"[{shown}]"
+
+
+def _shown(value: object, limit: int = 40) -> str:
+    text = ascii(value) if not isinstance(value, list | dict) else f"a JSON {type(value).__name__}"
+    return text if len(text) <= limit else text[:limit] + "…"

@@ -1,0 +1,37 @@
+"""What can go wrong around a run. Each message says what is wrong and what to do, in one line."""
+
+from __future__ import annotations
+
+
+class ConformanceError(Exception):
+    """The base of the suite's own errors; `exit_code` is the command's (see docs/exit codes)."""
+
+    exit_code = 2
+
+
+class UsageError(ConformanceError):
+    """The call, a target file or a case file is wrong."""
+
+
+class CaseFileError(UsageError):
+    """A file under cases/ is not what its schema says; the message has the file and the line."""
+
+
+class TargetFileError(UsageError):
+    """A target file is not what its schema says; the message has the file and the line."""
+
+
+class ReportFileError(UsageError):
+    """A report is missing, cut off beyond use, or not a report."""
+
+
+class UnreachableError(ConformanceError):
+    """The target does not answer, or what answers is not a V2 server."""
+
+    exit_code = 3
+
+
+class NothingRanError(ConformanceError):
+    """A selection without cases, or a server without a single model of the contract."""
+
+    exit_code = 4

@@ -1,0 +1,49 @@
+"""What `v2-conformance list` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.catalogue import catalogue
+from conformance.contract import TensorSpec, contract
+from conformance.plan import load_cases
+
+
+def listing(what: str) -> Iterator[str]:
+    """The lines for requirements, cases, faults or models."""
+    return {
+        "requirements": _requirements,
+        "cases": _cases,
+        "faults": _faults,
+        "models": _models,
+    }[what]()
+
+
+def _requirements() -> Iterator[str]:
+    for item in catalogue().values():
+        yield f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<12}{item.title}"
+
+
+def _cases() -> Iterator[str]:
+    for case in load_cases():
+        yield f"{case.id}  {case.level} {case.outcome}"
+
+
+def _faults() -> Iterator[str]:
+    from conformance.reference.faults import FAULTS
+
+    for fault in FAULTS.values():
+        yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
+
+
+def _models() -> Iterator[str]:
+    for model in contract().values():
+        inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
+        note = "" if model.profile == "binary" else f"  (profile {model.profile})"
+        yield f"{model.role}: {model.model}{note}"
+        yield f"    {inputs}"
+        yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
+
+
+def _tensors(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)

@@ -1,0 +1,227 @@
+"""cases/*.yaml → concrete cases with stable ids.
+
+A case file says what is sent and what must come back, as data. Axes expand one entry into many, in
+the order in which the file lists them; the id is REQUIREMENT/slug[labels of the axes' values].
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance.catalogue import catalogue
+from conformance.contract import contract
+from conformance.errors import CaseFileError
+from conformance.resources import folder, schema
+
+_AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
+# Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
+WIRE_LENGTHS = ("length", "blobs", "body")
+_NOT_CASES = {"models.yaml", "requirements.yaml"}
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Path_ = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request and what must come of it.
+
+    `model` is a role of the contract, "" for a plain GET of `get`. `request` and `expect` are as in
+    schemas/case.schema.json with every axis filled in. `canary` is the form of the known-good
+    request to send afterwards, "" for none beyond what a negative case gets.
+    """
+
+    id: str
+    requirement: str
+    why: str
+    level: str
+    profile: str
+    model: str
+    get: str
+    request: Mapping[str, Any]
+    expect: Mapping[str, Any]
+    dangerous: bool
+    canary: str
+
+    @property
+    def outcome(self) -> str:
+        """What is expected: success, reject, either or disputed."""
+        return str(self.expect["outcome"])
+
+    @property
+    def negative(self) -> bool:
+        """Whether a server may answer with an error, so that it has to be seen to survive."""
+        return self.outcome in ("reject", "either")
+
+    @property
+    def datatypes(self) -> frozenset[str]:
+        """The datatypes that the server needs for it."""
+        if not self.model:
+            return frozenset()
+        return frozenset(spec.datatype for spec in contract()[self.model].inputs)
+
+
+def load_cases(directory: Path | None = None) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/).
+
+    Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
+    """
+    directory = directory or folder("cases")
+    files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
+    if not files:
+        raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
+    cases: dict[str, Case] = {}
+    for path in files:
+        for case, line in _load(path):
+            if case.id in cases:
+                raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
+            cases[case.id] = case
+    return list(cases.values())
+
+
+def _load(path: Path) -> Iterator[tuple[Case, int]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            loader = _Loader(file)
+            try:
+                node = loader.get_single_node()
+                document: Any = _text_keys(loader.construct_document(node)) if node else None
+            finally:
+                loader.dispose()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise CaseFileError(f"{path.name}:{line}: not YAML: {problem}") from error
+    _check(path, node, document)
+    for index, entry in enumerate(document["cases"]):
+        line = _line(node, ("cases", index))
+        try:
+            for case in _expand(entry):
+                yield case, line
+        except CaseFileError as error:
+            raise CaseFileError(f"{path.name}:{line}: {error}") from None
+        if entry["id"][0] != document["family"]:
+            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
+
+
+def _text_keys(value: Any) -> Any:
+    """`value` with every mapping's keys as text: YAML reads 0 as a number, JSON Schema cannot."""
+    if isinstance(value, dict):
+        return {_label(key): _text_keys(item) for key, item in value.items()}
+    return [_text_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def _check(path: Path, node: Any, document: Any) -> None:
+    errors = sorted(schema("case").iter_errors(document), key=lambda e: len(e.absolute_path))
+    if not errors:
+        return
+    error = errors[0]
+    while error.context:  # the branch that came furthest says what is really wrong
+        error = max(error.context, key=lambda e: len(e.absolute_path))
+    where = tuple(error.absolute_path)
+    name = ".".join(str(step) for step in where[2:]) or "the file"
+    message = error.message if len(error.message) < 160 else error.message[:160] + "…"
+    raise CaseFileError(f"{path.name}:{_line(node, where)}: {name}: {message}")
+
+
+def _line(node: Any, where: Path_) -> int:
+    """The line of the YAML node at `where`, or of the deepest one on the way that exists."""
+    line = node.start_mark.line + 1 if node else 1
+    for step in where:
+        if isinstance(node, yaml.MappingNode):
+            pair = next(((k, v) for k, v in node.value if k.value == str(step)), None)
+            if pair is None:
+                return int(line)
+            line, node = pair[0].start_mark.line + 1, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+    return int(line)
+
+
+def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
+    requirement = entry["id"].split("/")[0]
+    if requirement not in catalogue():
+        raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
+    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
+    template = {key: value for key, value in entry.items() if key != "axes"}
+    used = {name for name, _ in _AXIS.findall(repr(template))}
+    unused = [name for name in axes if name not in used]
+    if unused:
+        raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    for combination in itertools.product(*(values.items() for values in axes.values())):
+        labels = [label for label, _ in combination]
+        filled = _fill(template, dict(zip(axes, combination, strict=True)))
+        yield _case(requirement, filled, f"[{','.join(labels)}]" if labels else "")
+
+
+def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
+    known = catalogue()[requirement]
+    model = entry.get("model", "")
+    if model and model not in contract():
+        raise CaseFileError(f"{entry['id']}: the contract has no model role {model!r}")
+    profile = entry.get("profile", known.profile)
+    if model and profile == "binary":
+        profile = contract()[model].profile
+    return Case(
+        id=entry["id"] + labels,
+        requirement=requirement,
+        why=" ".join(entry["why"].split()),
+        level=entry.get("level", known.level),
+        profile=profile,
+        model=model,
+        get=entry.get("get", ""),
+        request=entry.get("request", {}),
+        expect=entry["expect"],
+        dangerous=entry.get("dangerous", False),
+        canary="binary" if entry.get("canary") is True else entry.get("canary", ""),
+    )
+
+
+def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return values
+    labelled = {_label(value): value for value in values}
+    if len(labelled) != len(values):
+        raise CaseFileError(f"two values of the axis {values} have the same label")
+    return labelled
+
+
+def _label(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
+    """`value` with every ${axis} replaced; a string that is nothing else becomes the value."""
+    if isinstance(value, dict):
+        return {_fill(key, axes): _fill(item, axes) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_fill(item, axes) for item in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    whole = _AXIS.fullmatch(value)
+    if whole:
+        return _axis_value(axes, whole, text=False)
+    return _AXIS.sub(lambda match: str(_axis_value(axes, match, text=True)), value)
+
+
+def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:
+    name, member = match.groups()
+    if name not in axes:
+        if name in WIRE_LENGTHS and member is None:
+            return match.group()
+        raise CaseFileError(f"the axis ${{{name}}} is not defined")
+    label, value = axes[name]
+    if member is not None:
+        if not isinstance(value, dict) or member not in value:
+            raise CaseFileError(f"the value {label} of the axis {name} has no {member}")
+        return value[member]
+    return label if text and isinstance(value, dict | list) else value

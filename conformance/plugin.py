@@ -1,0 +1,293 @@
+"""The pytest plugin: `pytest --v2-url URL` collects the suite's cases as items.
+
+Without --v2-url it does nothing at all. Under xdist each worker runs cases one at a time, and a
+lock that all share keeps negative cases from running beside anything else, as the command does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.plan import Case
+    from conformance.results import Record
+    from conformance.runner import Engine, Result
+
+_URL = "v2_url"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The plugin's options, in a group of their own."""
+    group = parser.getgroup("v2-conformance", "V2 binary tensor data conformance")
+    group.addoption("--v2-url", dest=_URL, metavar="URL", help="server under test; turns it on")
+    group.addoption("--v2-target", metavar="FILE", help="target file (YAML or JSON)")
+    group.addoption("--v2-profile", action="append", default=[], metavar="NAME")
+    group.addoption("--v2-header", action="append", default=[], metavar="'NAME: VALUE'")
+    group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
+    group.addoption("--v2-report-dir", metavar="DIR", help="write report.json and report.html here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register markers; with a URL, the plugin proper."""
+    for line in (
+        "v2_requirement(id): the requirement that a conformance case tests",
+        "v2_level(level): MUST, SHOULD or MAY",
+        "v2_family(letter): the requirement's family",
+        "v2_profile(name): the profile that the case belongs to",
+    ):
+        config.addinivalue_line("markers", line)
+    if not config.getoption(_URL) and not config.getoption("--v2-target"):
+        return
+    from conformance.catalogue import catalogue
+
+    for requirement in catalogue().values():
+        for name in (requirement.id, requirement.level, f"family_{requirement.family}"):
+            config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
+    for profile in ("binary", "raw", "bf16", "compression"):
+        config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
+    config.pluginmanager.register(Suite(config), "v2-conformance-suite")
+
+
+class Suite:
+    """One pytest session's run of the suite."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._engine: Engine | None = None
+        self._record: Record | None = None
+        self._shared = _shared_folder(config)
+        self._cases: list[Case] = []
+        self._interrupted = False
+
+    @property
+    def _is_worker(self) -> bool:
+        return hasattr(self._config, "workerinput")
+
+    def engine(self) -> Engine:
+        """The engine, made when first needed. Raises pytest.UsageError for a wrong target."""
+        if self._engine is None:
+            from conformance.discovery import discover
+            from conformance.runner import Engine
+            from conformance.target import make_target
+
+            option = self._config.getoption
+            file = option("--v2-target")
+            target = make_target(
+                option(_URL),
+                file=Path(file) if file else None,
+                profiles=tuple(option("--v2-profile")),
+                headers=tuple(option("--v2-header")),
+                timeout=option("--v2-timeout"),
+            )
+            self._engine = Engine(target, discover(target), killed=KilledShared(self._shared))
+        return self._engine
+
+    def run(self, case: Case) -> Result:
+        """Run one case; what may damage the server has it for itself."""
+        alone = case.negative or case.dangerous or bool(case.canary)
+        with _locked(self._shared, exclusive=alone):
+            result = self.engine().run(case)
+        if not alone and result.outcome in ("fail", "inconclusive"):
+            with _locked(self._shared, exclusive=True):
+                result = self.engine().run(case)
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Fail early and in one line where the target is wrong or out of reach."""
+        from conformance.errors import ConformanceError
+        from conformance.judge import check_case
+        from conformance.plan import load_cases
+        from conformance.results import Record
+
+        try:
+            self._cases = load_cases()
+            for case in self._cases:
+                check_case(case)
+            if self._is_worker:
+                return
+            engine = self.engine()
+            folder = self._config.getoption("--v2-report-dir")
+            if folder:
+                self._record = Record(Path(folder), engine.target, engine.server, self._cases)
+        except ConformanceError as error:
+            raise pytest.UsageError(f"v2-conformance: {error}") from None
+
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Add the cases behind the vendor's own tests, dangers last."""
+        from conformance.runner import in_order
+
+        collector = Cases.from_parent(session, name="v2-conformance", nodeid="v2-conformance")
+        items.extend(
+            CaseItem.from_parent(collector, name=case.id, case=case, suite=self)
+            for case in in_order(self._cases)
+        )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        """Hand a case's result over with its report, across xdist's process border too."""
+        report = yield
+        if isinstance(item, CaseItem) and item.record is not None and call.when == "call":
+            report.v2_case = json.dumps(item.record)
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Append a finished case to the record, in the process that writes it."""
+        case = getattr(report, "v2_case", None)
+        if self._record is not None and case is not None and not self._is_worker:
+            self._record.add_record(json.loads(case))
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember it: the report is incomplete then."""
+        self._interrupted = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports."""
+        if self._record is None:
+            return
+        from conformance.command_run import write_page
+
+        report = self._record.finish(complete=not self._interrupted)
+        write_page(self._record.directory, report)
+        self._record = None
+        self._verdict = report
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the verdict."""
+        report = getattr(self, "_verdict", None)
+        folder = self._config.getoption("--v2-report-dir")
+        if report is None or folder is None:
+            return
+        from conformance.terminal import summary_lines
+
+        terminalreporter.section("V2 conformance")
+        for line in summary_lines(report, Path(folder)):
+            terminalreporter.write_line(line)
+
+
+class Cases(pytest.Collector):
+    """The collector that the cases stand under."""
+
+    def collect(self) -> list[pytest.Item]:
+        """Nothing more: the items are added at once (see Suite)."""
+        return []
+
+
+class CaseItem(pytest.Item):
+    """One case as a test."""
+
+    def __init__(self, *, case: Case, suite: Suite, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.suite = suite
+        self.record: dict[str, Any] | None = None
+        for name, value in (
+            ("v2_requirement", case.requirement),
+            ("v2_level", case.level),
+            ("v2_family", case.requirement[0]),
+            ("v2_profile", case.profile),
+        ):
+            self.add_marker(getattr(pytest.mark, name)(value))
+        for name in (case.requirement, case.level, f"family_{case.requirement[0]}"):
+            self.add_marker(getattr(pytest.mark, name))
+        self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
+
+    def runtest(self) -> None:
+        """Run the case; anything but a pass fails or skips the test with the case's message."""
+        from conformance.results import Mask, case_record
+
+        result = self.suite.run(self.case)
+        target = self.suite.engine().target
+        mask = Mask(target.secrets)
+        self.record = case_record(result, target.profiles, mask)
+        message = mask.text(result.message)
+        if result.outcome in ("pass", "disputed"):
+            return
+        if result.outcome in ("unsupported", "not_run"):
+            pytest.skip(f"{result.outcome}: {message}")
+        if result.outcome == "fail" and self.case.level in ("MAY", "DISPUTED"):
+            pytest.skip(f"{self.case.level}: {message}")
+        raise CaseFailed(result.outcome, self.case, message)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        """The case's message and why, without a traceback."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo, style))
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Where the item comes from: the suite."""
+        return "v2-conformance", None, self.case.id
+
+
+class CaseFailed(Exception):
+    """A case that did not pass."""
+
+    def __init__(self, outcome: str, case: Case, message: str) -> None:
+        super().__init__(f"{outcome.upper()} {case.level} {case.id}\n{message}\nwhy: {case.why}")
+
+
+class KilledShared:
+    """Which models are dead, known to every worker through files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def culprit(self, role: str) -> str | None:
+        """See conformance.runner.Killed."""
+        for name in ("", role):
+            with contextlib.suppress(FileNotFoundError):
+                return self._path(name).read_text(encoding="utf-8")
+        return None
+
+    def add(self, role: str, case_id: str) -> None:
+        """See conformance.runner.Killed."""
+        with contextlib.suppress(FileExistsError), self._path(role).open("x") as file:
+            file.write(case_id)
+
+    def clear(self) -> None:
+        """See conformance.runner.Killed."""
+        for path in self._folder.glob("killed-*"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, role: str) -> Path:
+        return self._folder / f"killed-{re.sub(r'[^A-Za-z0-9]', '_', role)}"
+
+
+def _shared_folder(config: pytest.Config) -> Path:
+    """A folder that this session's processes share, and no other session does."""
+    import tempfile
+
+    worker = getattr(config, "workerinput", None)
+    run = worker["testrunuid"] if worker else None
+    if run is None:
+        return Path(tempfile.mkdtemp(prefix="v2-conformance-"))
+    path = Path(tempfile.gettempdir()) / f"v2-conformance-{run}-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, *, exclusive: bool) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # no such lock here; without xdist none is needed
+        yield
+        return
+    with (folder / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield

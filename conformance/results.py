@@ -1,0 +1,276 @@
+"""The run record and the report file.
+
+A run appends to `report.jsonl`: a header line, a line for each case, a footer. At the end the
+record is folded into `report.json`. A killed run keeps its record; folding it says that it is
+incomplete. Secrets of the target are masked, length by length, before anything is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TextIO
+
+from conformance import __version__
+from conformance.catalogue import catalogue, digest
+from conformance.datatypes import Buffer
+from conformance.discovery import Server
+from conformance.errors import ReportFileError, UsageError
+from conformance.plan import Case
+from conformance.resources import schema
+from conformance.runner import Exchange, Result
+from conformance.summary import Summary, from_report, summarise
+from conformance.target import Target
+
+RECORD = "report.jsonl"
+REPORT = "report.json"
+PAGE = "report.html"
+
+_COOKIE = re.compile(rb"(?im)^((?:set-)?cookie:[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)")
+_HEADS = re.compile(rb"(?s)(?:HTTP/1\.[01] 1\d\d.*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)")
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Hides secret values in what is recorded; lengths stay, so every offset stays true."""
+
+    secrets: tuple[str, ...] = ()
+
+    def data(self, data: Buffer) -> bytes:
+        """Bytes of an exchange without the secrets, and without any cookie's value."""
+        masked = bytes(data)
+        for secret in self.secrets:
+            masked = masked.replace(secret.encode(), b"*" * len(secret.encode()))
+        found = _HEADS.match(masked)
+        end = found.end() if found else 0
+        return _COOKIE.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end]) + masked[end:]
+
+    def text(self, text: str) -> str:
+        """A message without the secrets."""
+        for secret in self.secrets:
+            # A message quotes what a server sent as printable ASCII.
+            for form in (secret, ascii(secret)[1:-1]):
+                text = text.replace(form, "*" * len(form))
+        return text
+
+
+def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str, Any]:
+    """One case as report.json has it."""
+    requirement = catalogue()[result.case.requirement]
+    own = result.case.level == requirement.level
+    return {
+        "id": result.case.id,
+        "requirement": result.case.requirement,
+        "level": requirement.level_for(profiles) if own else result.case.level,
+        "basis": requirement.basis,
+        "outcome": result.outcome,
+        "message": mask.text(result.message),
+        "duration_ms": round(result.duration_s * 1000, 3),
+        "exchanges": [_exchange(exchange, mask) for exchange in result.exchanges],
+    }
+
+
+def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
+    transcript = exchange.transcript
+    first = transcript.first_byte_s
+    return {
+        "request": base64.b64encode(mask.data(transcript.request)).decode(),
+        "response": base64.b64encode(mask.data(transcript.received)).decode(),
+        "note": exchange.note,
+        "ending": transcript.ending,
+        "detail": mask.text(transcript.detail),
+        "sent": transcript.sent,
+        "reused": transcript.reused,
+        "open": transcript.open,
+        "first_byte_ms": None if first is None else round(first * 1000, 3),
+        "duration_ms": round(transcript.duration_s * 1000, 3),
+    }
+
+
+class Record:
+    """The append-only record of one run in `directory`, folded into report.json by `finish`."""
+
+    def __init__(
+        self, directory: Path, target: Target, server: Server, cases: Sequence[Case]
+    ) -> None:
+        self.directory = directory
+        self._mask = Mask(target.secrets)
+        self._profiles = target.profiles
+        self._started = datetime.now(timezone.utc)
+        self._file = _create(directory)
+        self._write({"header": _header(target, server, cases, self._started)})
+
+    def add(self, result: Result) -> None:
+        """Append one case; it is on disk when this returns."""
+        self.add_record(case_record(result, self._profiles, self._mask))
+
+    def add_record(self, record: Mapping[str, Any]) -> None:
+        """Append one case that is in report.json's form already."""
+        self._write({"case": record})
+
+    def finish(self, *, complete: bool = True) -> dict[str, Any]:
+        """Close the record, write report.json and return its document."""
+        duration = (datetime.now(timezone.utc) - self._started).total_seconds()
+        self._write({"footer": {"complete": complete, "duration_s": round(duration, 3)}})
+        self._file.close()
+        report = load_report(self.directory / RECORD)
+        write_atomically(self.directory / REPORT, json.dumps(report, ensure_ascii=True) + "\n")
+        return report
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self._file.flush()
+
+
+def _create(directory: Path) -> TextIO:
+    """The new record's file. An older run's report goes, so that it cannot pass for this one's."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / RECORD).open("w", encoding="utf-8")
+        for name in (REPORT, PAGE):
+            with contextlib.suppress(FileNotFoundError):
+                (directory / name).unlink()
+    except OSError as error:
+        raise UsageError(
+            f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
+            "--report-dir"
+        ) from error
+    return file
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a whole file or leave the old one. Raises UsageError."""
+    beside = path.with_name(path.name + ".new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _header(
+    target: Target, server: Server, cases: Sequence[Case], started: datetime
+) -> dict[str, Any]:
+    return {
+        "suite": {"name": "v2-conformance", "version": __version__, "catalogue": digest()},
+        "target": {
+            "url": target.public_url,
+            "server": {
+                "name": server.name,
+                "version": server.version,
+                "extensions": list(server.extensions),
+            },
+            "profiles": list(target.profiles),
+            "unsupported": sorted(target.unsupported),
+            "models": {
+                role: {k: v for k, v in asdict(binding).items() if k != "role"}
+                for role, binding in server.present.items()
+            },
+            "absent": dict(server.absent),
+        },
+        "started": started.isoformat(timespec="seconds"),
+        "planned": dict(Counter(case.requirement for case in cases)),
+        "order": [case.id for case in cases],
+    }
+
+
+def load_report(path: Path) -> dict[str, Any]:
+    """A report.json, or the record of a run (finished or not) folded into one.
+
+    Raises ReportFileError, in one line, for whatever is neither.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ReportFileError(f"{path} is not a report: it is not UTF-8 text") from error
+    try:
+        report = _fold(path, text) if text.startswith('{"header":') else _whole(path, text)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportFileError(f"{path} is not the record of a run ({error!r})") from error
+    wrong = next(iter(schema("report").iter_errors(report)), None)
+    if wrong is not None:
+        where = ".".join(str(step) for step in wrong.absolute_path) or "the document"
+        raise ReportFileError(f"{path} is not a report: {where}: {wrong.message[:160]}")
+    return report
+
+
+def _whole(path: Path, text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        hint = f"; its record {RECORD} beside it may be whole" if text.startswith("{") else ""
+        raise ReportFileError(f"{path} is not JSON or was cut off ({error}){hint}") from error
+    if not isinstance(document, dict):
+        raise ReportFileError(f"{path} is not a report")
+    return document
+
+
+def _fold(path: Path, text: str) -> dict[str, Any]:
+    header: dict[str, Any] = {}
+    footer: dict[str, Any] = {}
+    cases: list[dict[str, Any]] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            kind, value = next(iter(json.loads(line).items()))
+        except (ValueError, AttributeError, StopIteration) as error:
+            if number == len(lines):  # the run was killed while it wrote this line
+                break
+            raise ReportFileError(f"{path}:{number}: not a line of a record") from error
+        if kind == "header":
+            header = value
+        elif kind == "case":
+            cases.append(value)
+        else:
+            footer = value
+    if not header:
+        raise ReportFileError(f"{path}: the run was stopped before its record had begun")
+    return _report(header, cases, footer)
+
+
+def _report(
+    header: dict[str, Any], cases: list[dict[str, Any]], footer: dict[str, Any]
+) -> dict[str, Any]:
+    complete = bool(footer.get("complete"))
+    place = {case_id: number for number, case_id in enumerate(header["order"])}
+    cases = sorted(cases, key=lambda case: place.get(case["id"], len(place)))
+    report: dict[str, Any] = {
+        "suite": header["suite"],
+        "target": header["target"],
+        "started": header["started"],
+        "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
+        "complete": complete,
+        "verdict": {},
+        "requirements": [],
+        "cases": cases,
+    }
+    summary = summary_of(report, header["planned"])
+    reasons = list(summary.reasons)
+    if not complete:
+        left = len(place) - len(cases)
+        reasons.insert(0, f"the run is incomplete: it was stopped with {left} cases to go")
+    report["verdict"] = {
+        "conformant": summary.conformant and complete,
+        "robust": summary.robust and complete,
+        "reasons": reasons,
+        "warnings": list(summary.warnings),
+    }
+    report["requirements"] = [asdict(row) for row in summary.requirements]
+    return report
+
+
+def summary_of(report: Mapping[str, Any], planned: Mapping[str, int]) -> Summary:
+    """The verdict that the cases of a report amount to."""
+    return summarise(from_report(report), report["target"]["profiles"], planned=planned)

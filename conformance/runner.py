@@ -1,0 +1,274 @@
+"""Runs cases against a server and yields results as events: canary, blame, recovery, concurrency.
+
+A server may die from a case. The case after which the canary fails is the one that fails; later
+cases that need what it killed are `not_run` and name it, so that nothing is a collateral failure.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from conformance.canary import Canary
+from conformance.discovery import Server, server_alive
+from conformance.encode import prepare
+from conformance.errors import CaseFileError
+from conformance.http1 import CLOSED, Connection, Transcript
+from conformance.judge import (
+    ERROR,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_RUN,
+    PASS,
+    UNSUPPORTED,
+    Verdict,
+    judge,
+)
+from conformance.plan import Case
+from conformance.target import Target
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A transcript and what it was for."""
+
+    transcript: Transcript
+    note: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one case."""
+
+    case: Case
+    outcome: str
+    message: str = ""
+    duration_s: float = 0.0
+    exchanges: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaseFinished:
+    """The event that a run yields, `number` of `total`."""
+
+    result: Result
+    number: int
+    total: int
+
+
+class Killed(Protocol):
+    """Which roles are dead, and by which case; "" stands for the whole server."""
+
+    def culprit(self, role: str) -> str | None:
+        """The id of the case that killed `role`, None while it lives."""
+
+    def add(self, role: str, case_id: str) -> None:
+        """Say that `case_id` killed `role`."""
+
+    def clear(self) -> None:
+        """Say that everything lives again."""
+
+
+@dataclass
+class KilledHere:
+    """The dead of one process."""
+
+    _dead: dict[str, str] = field(default_factory=dict)
+
+    def culprit(self, role: str) -> str | None:
+        """See Killed."""
+        return self._dead.get("") or self._dead.get(role)
+
+    def add(self, role: str, case_id: str) -> None:
+        """See Killed."""
+        self._dead.setdefault(role, case_id)
+
+    def clear(self) -> None:
+        """See Killed."""
+        self._dead.clear()
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How a run gets a dead server back: a shell command of the user's, and how long to wait."""
+
+    command: str | None = None
+    wait_s: float = 0.0
+
+
+_JSON = "json"
+
+
+class Engine:
+    """Runs single cases against one target; one connection for each thread."""
+
+    def __init__(
+        self,
+        target: Target,
+        server: Server,
+        *,
+        recovery: Recovery | None = None,
+        killed: Killed | None = None,
+    ) -> None:
+        self.target = target
+        self.server = server
+        self._recovery = recovery or Recovery()
+        self._killed = killed or KilledHere()
+        self._endpoint = target.endpoint()
+        self._address = target.address
+        self._canary = Canary(target, server)
+        self._local = threading.local()
+
+    def run(self, case: Case) -> Result:
+        """One case with all that belongs to it. Never raises for what the server does."""
+        started = time.perf_counter()
+        skipped = self._skip(case)
+        if skipped is not None:
+            return Result(case, skipped.outcome, skipped.message)
+        try:
+            result = self._run(case)
+        except CaseFileError as error:
+            result = Result(case, ERROR, str(error))
+        return replace(result, duration_s=time.perf_counter() - started)
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        self._connection().close()
+
+    def _skip(self, case: Case) -> Verdict | None:
+        target = self.target
+        if case.profile not in target.profiles or case.profile in target.unsupported:
+            return Verdict(UNSUPPORTED, f"the profile {case.profile} is not claimed")
+        unsupported = sorted(case.datatypes & target.unsupported)
+        if unsupported:
+            return Verdict(UNSUPPORTED, f"the target declares {', '.join(unsupported)} unsupported")
+        if case.model and case.model not in self.server.present:
+            reason = self.server.absent.get(case.model, "no such model")
+            return Verdict(NOT_RUN, f"the role {case.model} is absent: {reason}")
+        culprit = self._killed.culprit(case.model)
+        if culprit is not None:
+            return Verdict(NOT_RUN, f"needs what {culprit} killed ({case.model or 'the server'})")
+        return None
+
+    def _run(self, case: Case) -> Result:
+        binding = self.server.present.get(case.model)
+        prepared = prepare(case, self._address, binding)
+        if case.model:
+            self._canary.calibrate(case.model)
+            if case.canary == _JSON:
+                self._canary.calibrate(case.model, json=True)
+        connection = self._connection()
+        if connection.pending():
+            connection.close()  # bytes that nobody asked for: they are not this case's
+        transcript = connection.exchange(prepared.pieces, pause_s=prepared.pause_s)
+        exchanges = [Exchange(transcript, "")]
+        if _stale(transcript):
+            # A server may close an idle connection at any time (RFC 9112 9.5); that is no answer.
+            transcript = connection.exchange(prepared.pieces, fresh=True, pause_s=prepared.pause_s)
+            exchanges = [Exchange(transcript, "repeated: the kept connection had been closed")]
+        verdict = judge(case, prepared, transcript)
+        if case.negative or case.canary or verdict.outcome in (FAIL, INCONCLUSIVE):
+            verdict, more = self._survived(case, verdict, connection)
+            exchanges += more
+        return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
+
+    def _survived(
+        self, case: Case, verdict: Verdict, connection: Connection
+    ) -> tuple[Verdict, list[Exchange]]:
+        """`verdict`, or a failure where the canary says that the server did not survive."""
+        if not case.model:
+            return verdict, []
+        exchanges = []
+        problems = []
+        if connection.open:
+            json = case.canary == _JSON
+            transcript, problem = self._canary.send(case.model, connection, json=json)
+            if not _stale(transcript):
+                exchanges.append(Exchange(transcript, "canary on the same connection"))
+                if problem:
+                    problems.append(f"on the same connection: {problem}")
+        connection.close()
+        transcript, problem = self._canary.send(case.model, connection)
+        exchanges.append(Exchange(transcript, "canary on a fresh connection"))
+        if problem:
+            problems.append(f"on a fresh connection: {problem}")
+            self._bury(case, connection)
+        if not problems:
+            return verdict, exchanges
+        words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+        if verdict.outcome != PASS:
+            words = f"{verdict.message}; {words}"
+        elif verdict.message:
+            words = f"{words} (the case itself was {verdict.message})"
+        return Verdict(FAIL, words), exchanges
+
+    def _bury(self, case: Case, connection: Connection) -> None:
+        """Find out what is dead, note who killed it, and get it back if the user said how."""
+        connection.close()
+        if not self._canary.send(case.model, connection)[1]:
+            return  # one request was lost, the model lives
+        dead = case.model if server_alive(self.target) else ""
+        self._killed.add(dead, case.id)
+        if self._recovery.command:
+            subprocess.run(self._recovery.command, shell=True, check=False)
+        if self._recovery.wait_s and self._await_recovery(case.model, connection):
+            self._killed.clear()
+
+    def _await_recovery(self, role: str, connection: Connection) -> bool:
+        deadline = time.monotonic() + self._recovery.wait_s
+        pause = threading.Event()
+        while time.monotonic() < deadline:
+            connection.close()
+            if not self._canary.send(role, connection)[1]:
+                return True
+            pause.wait(0.2)
+        return False
+
+    def _connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = Connection(self._endpoint, self.target.limits)
+            self._local.connection = connection
+        return connection
+
+
+def in_order(cases: Sequence[Case]) -> list[Case]:
+    """Plan order, but what may leave a server damaged comes after what cannot, dangers last."""
+    return sorted(cases, key=lambda case: (case.dangerous, case.negative))
+
+
+def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
+    """Run `cases`, yielding each result as it comes.
+
+    Only cases that cannot damage the server share time with others; whatever of them does not pass
+    is run again alone, so that the verdict never depends on what ran beside it.
+    """
+    ordered = in_order(cases)
+    total = len(ordered)
+    count = 0
+    alone: list[Case] = []
+    shared = [case for case in ordered if not (case.negative or case.dangerous or case.canary)]
+    if workers > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            for future in as_completed([pool.submit(engine.run, case) for case in shared]):
+                result = future.result()
+                if result.outcome in (FAIL, INCONCLUSIVE):
+                    alone.append(result.case)
+                    continue
+                count += 1
+                yield CaseFinished(result, count, total)
+        again = {case.id for case in alone}
+        ordered = [c for c in ordered if c.id in again or c not in shared]
+    for case in ordered:
+        count += 1
+        yield CaseFinished(engine.run(case), count, total)
+    engine.close()
+
+
+def _stale(transcript: Transcript) -> bool:
+    return transcript.reused and transcript.ending == CLOSED and not transcript.received

@@ -1,0 +1,211 @@
+"""Real servers with the suite's model kits deployed, run from what pip installed.
+
+The server is looked up in the environment of the running Python: `nvidia-pytriton` brings a
+complete Triton, `kserve` is a Python package. They pin different numpy and protobuf, so each wants
+an environment of its own.
+"""
+
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from conformance.contract import contract
+from conformance.kits import write_kit
+
+READY_WITHIN_S = 180.0
+_POLL_S = 0.2
+_STOP_WITHIN_S = 15.0
+_LOG_TAIL_LINES = 40
+
+
+class ServerFailedError(RuntimeError):
+    """A real server is not installed, ended, or was not ready in time; the message says which."""
+
+
+@contextmanager
+def triton_server(workdir: Path, port: int | None = None) -> Iterator[str]:
+    """Run Triton on 127.0.0.1 with the triton kit; yield its URL once every model is ready.
+
+    `workdir` must be new or empty. It gets the kit in models/, and server.log.
+    """
+    package = _package("pytriton", "nvidia-pytriton")
+    port = _usable_port(port)
+    shared_memory = f"v2_conformance_{os.getpid()}_{port}_"
+    write_kit("triton", workdir / "models")
+    _copy_python_backend(package / "tritonserver", workdir / "backends" / "python")
+    command = [
+        str(package / "tritonserver" / "bin" / "tritonserver"),
+        f"--model-repository={workdir / 'models'}",
+        f"--backend-directory={workdir / 'backends'}",
+        "--http-address=127.0.0.1",
+        f"--http-port={port}",
+        "--allow-grpc=false",
+        "--allow-metrics=false",
+        # One model that fails to load must not take the others along.
+        "--exit-on-error=false",
+        "--strict-readiness=false",
+        # With a model's process dead, which cases can cause, it would wait 30 s for that model.
+        "--exit-timeout-secs=5",
+        # Each model's process takes shared memory, of which containers have little (64 MB).
+        "--backend-config=python,shm-default-byte-size=1048576",
+        f"--backend-config=python,shm-region-prefix-name={shared_memory}",
+    ]
+    environment = dict(os.environ)
+    # The server's own libraries, and libpython for the process of each model.
+    libraries = [str(package.parent / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
+    _prepend(environment, "LD_LIBRARY_PATH", *filter(None, libraries))
+    # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
+    _prepend(environment, "PATH", str(Path(sys.executable).parent))
+    try:
+        with _running(command, environment, workdir, port) as url:
+            yield url
+    finally:
+        # A killed process leaves its shared memory behind.
+        for region in Path("/dev/shm").glob(f"{shared_memory}*"):
+            region.unlink(missing_ok=True)
+
+
+@contextmanager
+def kserve_server(workdir: Path, port: int | None = None) -> Iterator[str]:
+    """Run KServe with the kserve kit; yield its URL on 127.0.0.1 once every model is ready.
+
+    KServe always listens on all interfaces, it has no option for that. `workdir` must be new or
+    empty. It gets the kit in models/, and server.log.
+    """
+    _package("kserve", "kserve")
+    port = _usable_port(port)
+    write_kit("kserve", workdir / "models")
+    command = [sys.executable, str(workdir / "models" / "server.py"), f"--port={port}"]
+    with _running(command, dict(os.environ), workdir, port) as url:
+        yield url
+
+
+SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
+    "kserve": kserve_server,
+    "triton": triton_server,
+}
+"""The context managers by the name of their kit; each takes (workdir, port=None)."""
+
+
+def _package(name: str, distribution: str) -> Path:
+    # Looked up, not imported: importing either starts a lot that is of no use here.
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ServerFailedError(f"{distribution} is not installed for {sys.executable}")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _copy_python_backend(triton: Path, backend: Path) -> None:
+    """The Python backend with the stub of the running Python, which Triton wants beside it."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    stub = triton / "python_backend_stubs" / version / "triton_python_backend_stub"
+    if not stub.is_file():
+        raise ServerFailedError(f"the installed Triton has no stub for Python {version}")
+    shutil.copytree(triton / "backends" / "python", backend)
+    copied = shutil.copy(stub, backend)
+    # Some installers drop the executable bit, and Triton then reports a model that never starts.
+    Path(copied).chmod(0o755)
+
+
+def _prepend(environment: dict[str, str], variable: str, *folders: str) -> None:
+    before = environment.get(variable)
+    environment[variable] = os.pathsep.join([*folders, *([before] if before else [])])
+
+
+def _usable_port(port: int | None) -> int:
+    """`port` if nobody listens there, or any such port for None."""
+    # Asked beforehand: polling would take whoever has the port for the server just started.
+    try:
+        with socket.create_server(("127.0.0.1", port or 0)) as listener:
+            usable: int = listener.getsockname()[1]
+            return usable
+    except OSError as error:
+        raise ServerFailedError(f"cannot use port {port}: {error.strerror}") from error
+
+
+@contextmanager
+def _running(
+    command: list[str], environment: dict[str, str], workdir: Path, port: int
+) -> Iterator[str]:
+    url = f"http://127.0.0.1:{port}"
+    log = workdir / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=workdir,
+            env=environment,
+            # A process group of its own, for Triton has a child per model that must end with it.
+            start_new_session=True,
+        )
+    try:
+        _await_ready(process, url, log)
+        yield url
+    finally:
+        _stop(process)
+
+
+def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    missing = ["/v2/health/ready"]
+    for model in contract().values():
+        missing += [f"/v2/models/{model.model}", f"/v2/models/{model.model}/ready"]
+    deadline = time.monotonic() + READY_WITHIN_S
+    while True:
+        while missing and _answers_200(url, missing[0]):
+            del missing[0]
+        try:
+            # The pause between two polls, which ends at once when the server does.
+            code = process.wait(_POLL_S if missing else 0)
+        except subprocess.TimeoutExpired:
+            if not missing:
+                return
+            if time.monotonic() > deadline:
+                late = f"not ready after {READY_WITHIN_S:.0f} s: {', '.join(missing)}"
+                raise ServerFailedError(f"{late}\n{log_tail(log)}") from None
+        else:
+            raise ServerFailedError(f"the server ended with exit code {code}\n{log_tail(log)}")
+
+
+def _answers_200(url: str, path: str) -> bool:
+    # http.client and no library above it: a proxy from the environment must not come between.
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def log_tail(log: Path) -> str:
+    """The last lines of a server's log."""
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return "".join(deque(lines, _LOG_TAIL_LINES))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_STOP_WITHIN_S)
+    # A server that hangs, and children that outlived theirs.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,633 @@
+"""The reference server over real sockets, and its faults."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import conformance
+from conformance.contract import contract
+from conformance.errors import UsageError
+from conformance.message import HEADER_LENGTH, dump_json, parse_json
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.exchange import Request
+from conformance.reference.faults import FAULTS, behaviour_with
+from conformance.reference.server import ReferenceServer
+
+INT32 = bytes(range(16))
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ReferenceServer]:
+    with ReferenceServer() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(server: ReferenceServer) -> Iterator[Callable[[], socket.socket]]:
+    opened: list[socket.socket] = []
+
+    def open_one() -> socket.socket:
+        opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+        opened[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return opened[-1]
+
+    yield open_one
+    for sock in opened:
+        sock.close()
+
+
+def tensor(name: str, datatype: str, shape: list[int], size: Any = None, **more: Any) -> Any:
+    entry = {"name": name, "datatype": datatype, "shape": shape} | more
+    return entry if size is None else entry | {"parameters": {"binary_data_size": size}}
+
+
+def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": f"OUTPUT{index}"}
+    return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
+
+
+def binary_int32(**more: Any) -> bytes:
+    inputs = [tensor("INPUT0", "INT32", [4], 16)]
+    return dump_json({"inputs": inputs, "outputs": [out(0, True)]} | more)
+
+
+def post(
+    model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
+) -> bytes:
+    lines = [f"POST /v2/models/{model}/infer HTTP/1.1", "Host: test"]
+    if length is not None:
+        lines.append(f"{HEADER_LENGTH}: {len(text) if length == 'true' else length}")
+    lines.append(framing or f"Content-Length: {len(text) + len(blob)}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + (b"" if framing else text + blob)
+
+
+def answer(sock: socket.socket) -> Answer:
+    response = http.client.HTTPResponse(sock)
+    response.begin()
+    body = response.read()
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    response.close()
+    return response.status, headers, body
+
+
+def call(url: str, method: str, path: str) -> Answer:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+    finally:
+        connection.close()
+
+
+def split(found: Answer) -> tuple[dict[str, Any], bytes]:
+    status, headers, body = found
+    assert status == 200, body
+    end = int(headers[HEADER_LENGTH.lower()])
+    return parse_json(body[:end]), body[end:]
+
+
+# --- endpoints -------------------------------------------------------------------------------
+
+
+def test_server_metadata(server: ReferenceServer) -> None:
+    status, headers, body = call(server.url, "GET", "/v2")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert json.loads(body) == {
+        "name": "v2-conformance-reference",
+        "version": conformance.__version__,
+        "extensions": ["binary_tensor_data"],
+    }
+
+
+@pytest.mark.parametrize("path", ["/v2/models/mixed", "/v2/models/mixed/versions/1"])
+def test_model_metadata(server: ReferenceServer, path: str) -> None:
+    document = json.loads(call(server.url, "GET", path)[2])
+    assert (document["name"], document["versions"]) == ("mixed", ["1"])
+    assert document["inputs"][2] == {"name": "INPUT2", "datatype": "BOOL", "shape": [-1]}
+    assert [entry["name"] for entry in document["outputs"]] == ["OUTPUT0", "OUTPUT1", "OUTPUT2"]
+
+
+@pytest.mark.parametrize("path", ["/v2/health/live", "/v2/health/ready", "/v2/models/mixed/ready"])
+def test_health(server: ReferenceServer, path: str) -> None:
+    status, headers, body = call(server.url, "GET", path)
+    assert (status, headers["content-length"], body) == (200, "0", b"")
+
+
+def test_repository_index(server: ReferenceServer) -> None:
+    entries = json.loads(call(server.url, "POST", "/v2/repository/index")[2])
+    assert [entry["name"] for entry in entries] == [m.model for m in contract().values()]
+    assert entries[0] | {"name": ""} == {
+        "name": "", "version": "1", "state": "READY", "reason": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "wanted"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/v2/models/none", 404),
+        ("GET", "/v2/models/mixed/versions/2", 404),
+        ("GET", "/v2/models/mixed/infer", 405),
+        ("POST", "/v2", 405),
+        ("DELETE", "/v2/models/mixed", 405),
+    ],
+)
+def test_errors(server: ReferenceServer, method: str, path: str, wanted: int) -> None:
+    status, headers, body = call(server.url, method, path)
+    assert (status, headers["content-type"]) == (wanted, "application/json")
+    assert isinstance(json.loads(body)["error"], str)
+    assert ("allow" in headers) == (wanted == 405)
+
+
+def test_head_has_no_body(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    sock.sendall(b"HEAD /v2 HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+    received = b"".join(iter(lambda: sock.recv(4096), b""))
+    assert received.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert received.endswith(b"\r\n\r\n")
+
+
+def test_models_of_other_profiles_are_absent() -> None:
+    with ReferenceServer(profiles=("binary",)) as plain:
+        assert call(plain.url, "GET", "/v2/models/raw_fixed")[0] == 404
+        assert call(plain.url, "GET", "/v2/models/identity_bf16")[0] == 404
+        with socket.create_connection(("127.0.0.1", plain.port), timeout=10) as sock:
+            sock.sendall(post("identity_int32", b"", INT32, length="0"))
+            assert answer(sock)[0] == 400
+
+
+# --- HTTP ------------------------------------------------------------------------------------
+
+
+def test_pipelined(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    texts = [binary_int32(id=str(i)) for i in range(5)]
+    sock.sendall(b"".join(post("identity_int32", text, INT32) for text in texts))
+    stream = sock.makefile("rb")
+    for i in range(5):
+        head = b"".join(iter(stream.readline, b"\r\n")).lower()
+        size = int(head.partition(b"\r\ncontent-length: ")[2].partition(b"\r\n")[0])
+        body = stream.read(size)
+        assert f'"id":"{i}"'.encode() in body
+        assert body.endswith(INT32)
+    stream.close()
+
+
+def test_byte_by_byte(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    for byte in post("identity_int32", binary_int32(), INT32):
+        sock.sendall(bytes([byte]))
+    assert split(answer(sock))[1] == INT32
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_chunked(connect: Callable[[], socket.socket], size: int) -> None:
+    sock = connect()
+    text = binary_int32()
+    body = text + INT32
+    chunks = [body[i : i + size] for i in range(0, len(body), size)]
+    wire = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    head = post("identity_int32", text, INT32, framing="Transfer-Encoding: chunked")
+    for _ in range(2):
+        sock.sendall(head + wire)
+        assert split(answer(sock))[1] == INT32
+
+
+def test_100_continue(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    wire = post("identity_int32", binary_int32(), INT32)
+    head, _, body = wire.partition(b"\r\n\r\n")
+    sock.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
+    assert sock.recv(25, socket.MSG_WAITALL) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    sock.sendall(body)
+    assert split(answer(sock))[1] == INT32
+
+
+def test_keep_alive_after_rejection(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    for _ in range(3):
+        sock.sendall(post("identity_int32", binary_int32(), INT32, length="-1"))
+        assert answer(sock)[0] == 400
+        sock.sendall(post("identity_int32", binary_int32(), INT32))
+        assert split(answer(sock))[1] == INT32
+
+
+def test_connection_close(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    sock.sendall(b"GET /v2 HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+    assert answer(sock)[1]["connection"] == "close"
+    assert sock.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    ("wire", "status"),
+    [
+        (b"nonsense\r\n\r\n", 400),
+        (b"POST /v2 HTTP/1.1\r\nHost: t\r\nContent-Length: -1\r\n\r\n", 400),
+        (b"POST /v2 HTTP/1.1\r\nHost: t\r\nContent-Length: 2147483649\r\n\r\n", 413),
+        (b"GET /v2 HTTP/1.1\r\nHost: t\r\nX: " + b"x" * 70000 + b"\r\n\r\n", 431),
+    ],
+)
+def test_bad_http_is_refused_and_closed(
+    connect: Callable[[], socket.socket], wire: bytes, status: int
+) -> None:
+    sock = connect()
+    sock.sendall(wire)
+    sock.shutdown(socket.SHUT_WR)
+    assert answer(sock)[0] == status
+    assert sock.recv(1) == b""
+
+
+def test_large_body(connect: Callable[[], socket.socket]) -> None:
+    blob = np.arange(2**20, dtype="<u8").tobytes()
+    document = {"inputs": [tensor("INPUT0", "UINT64", [2**20], 2**23)], "outputs": [out(0, True)]}
+    sock = connect()
+    sender = threading.Thread(
+        target=sock.sendall, args=(post("identity_uint64", dump_json(document), blob),)
+    )
+    sender.start()
+    assert split(answer(sock))[1] == blob
+    sender.join()
+
+
+def test_compressed_body_is_415(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    wire = post("identity_int32", binary_int32(), INT32)
+    sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: gzip"))
+    assert answer(sock)[0] == 415
+
+
+def test_start_stop_start() -> None:
+    server = ReferenceServer(["rejection-stops-listening"])
+    server.start()
+    sock = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    sock.sendall(b"GET /v2 HTTP/1.1\r\nHost: test\r\n\r\n")
+    assert answer(sock)[0] == 200
+    server.stop()
+    server.stop()
+    assert sock.recv(1) == b""
+    sock.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    with server:
+        assert call(server.url, "GET", "/v2")[0] == 200
+
+
+# --- the extension ---------------------------------------------------------------------------
+
+
+def test_binary_round_trip(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    sock.sendall(post("identity_int32", b" \n" + binary_int32(id="ä€") + b"\t ", INT32))
+    found = answer(sock)
+    document, rest = split(found)
+    assert found[1]["content-type"] == "application/octet-stream"
+    assert (document["id"], document["model_name"], document["model_version"]) == (
+        "ä€", "identity_int32", "1",
+    )  # fmt: skip
+    assert document["outputs"] == [tensor("OUTPUT0", "INT32", [4], 16)]
+    assert rest == INT32
+
+
+def test_raw_two_outputs(connect: Callable[[], socket.socket]) -> None:
+    sock = connect()
+    sock.sendall(post("raw_two_outputs", b"", struct.pack("<5f", 1, -2, 0, 4, 5), length="0"))
+    document, rest = split(answer(sock))
+    assert [entry["shape"] for entry in document["outputs"]] == [[3, 1], [3, 1]]
+    assert rest == struct.pack("<6f", 1, -2, 0, -1, 2, -0.0)
+
+
+def _int32(**changes: Any) -> dict[str, Any]:
+    return {"inputs": [tensor("INPUT0", "INT32", [4], 16) | changes]}
+
+
+@pytest.mark.parametrize(
+    ("document", "blob"),
+    [
+        (_int32(), INT32[:-1]),
+        (_int32(), INT32 + b"\0"),
+        (_int32(shape=[3]), INT32),
+        (_int32(shape=[2**62 + 4]), INT32),
+        (_int32(shape=[2, 2]), INT32),
+        (_int32(datatype="FP32"), INT32),
+        (_int32(data=[1, 2, 3, 4]), INT32),
+        (_int32(parameters={"binary_data_size": 16.5}), INT32),
+        (_int32(parameters={"binary_data_size": True}), INT32),
+        (_int32(parameters={"binary_data_size": "16"}), INT32),
+        (_int32(parameters={"binary_data_size": -16}), INT32),
+        (_int32(parameters={}), b""),
+        ({"inputs": _int32()["inputs"] * 2}, INT32 * 2),
+        ({"inputs": []}, b""),
+        (_int32() | {"outputs": [out(), out()]}, INT32),
+        (_int32() | {"outputs": [out(7)]}, INT32),
+        (_int32() | {"outputs": [out(0, 1)]}, INT32),
+        (_int32() | {"parameters": {"binary_data_output": "true"}}, INT32),
+        (_int32() | {"id": 5}, INT32),
+    ],
+)
+def test_rejected(document: dict[str, Any], blob: bytes) -> None:
+    text = dump_json(document)
+    status, answered = ask(Behaviour(), "identity_int32", text, blob)
+    assert status == 400, answered
+
+
+@pytest.mark.parametrize("size", [16.0, 16])
+def test_whole_float_sizes_are_accepted(size: float) -> None:
+    text = dump_json(_int32(parameters={"binary_data_size": size, "other": 1}))
+    assert ask(Behaviour(), "identity_int32", text, INT32)[0] == 200
+
+
+def test_an_unexpected_exception_is_500() -> None:
+    class Broken(Behaviour):
+        def extensions(self) -> list[str]:
+            raise RuntimeError("broken")
+
+    request = Request("GET", "/v2", "1.1", (), b"", memoryview(b""))
+    assert Broken().handle(request).status == 500
+
+
+# --- faults ----------------------------------------------------------------------------------
+
+
+def ask(
+    behaviour: Behaviour,
+    model: str,
+    text: bytes,
+    blob: bytes = b"",
+    lengths: Sequence[str] | None = None,
+    *,
+    name: str = HEADER_LENGTH,
+    headers: Sequence[tuple[str, str]] = (),
+    chunk_cuts: tuple[int, ...] = (),
+    segment_cuts: tuple[int, ...] = (),
+) -> tuple[int, bytes]:
+    """One inference without sockets: the status and everything that would be sent."""
+    given = [(name, value) for value in (lengths if lengths is not None else [f" {len(text)}"])]
+    lines = [f"{key}:{value}" for key, value in (*given, *headers)]
+    head = ("\r\n".join([f"POST /v2/models/{model}/infer HTTP/1.1", *lines]) + "\r\n\r\n").encode()
+    request = Request(
+        method="POST",
+        target=f"/v2/models/{model}/infer",
+        version="1.1",
+        headers=tuple((key.lower(), value.strip()) for key, value in (*given, *headers)),
+        head=head,
+        body=memoryview(text + blob),
+        chunk_cuts=chunk_cuts,
+        segment_cuts=segment_cuts,
+    )
+    response = behaviour.handle(request)
+    keep_open = behaviour.keeps_open(request, response)
+    sent = b"".join(behaviour.serialise(response, keep_open=keep_open))
+    left = behaviour.left_over(request, response)
+    return response.status, sent + b"|" + left + b"|%d" % behaviour.listening()
+
+
+def _one(datatype: str, shape: list[int], blob: bytes | None, **more: Any) -> tuple[Any, ...]:
+    """A request to an identity model with one binary input; `data` and others in `more`."""
+    model = f"{'identity' if len(shape) == 1 else 'matrix'}_{datatype.lower()}"
+    extra = {"data": more.pop("data")} if "data" in more else {}
+    size = more.pop("size", None if blob is None else len(blob))
+    document = {"inputs": [tensor("INPUT0", datatype, shape, size, **extra)]} | more
+    return model, dump_json(document), blob or b""
+
+
+def _mixed(order: Sequence[int] = (0, 1, 2), outputs: Any = None, **more: Any) -> tuple[Any, ...]:
+    entries = [
+        (tensor("INPUT0", "FP16", [1, 3], 6), b"\1\2\3\4\5\6"),
+        (tensor("INPUT1", "UINT32", [2, 1], 8), bytes(range(16, 24))),
+        (tensor("INPUT2", "BOOL", [3], 3), b"\1\0\1"),
+    ]
+    inputs = [entries[i][0] for i in order]
+    document = {"inputs": inputs} | ({} if outputs is None else {"outputs": outputs}) | more
+    return "mixed", dump_json(document), b"".join(entries[i][1] for i in order)
+
+
+def _b(*elements: bytes) -> bytes:
+    return b"".join(struct.pack("<I", len(element)) + element for element in elements)
+
+
+ALL = {"parameters": {"binary_data_output": True}}
+TYPES = [spec.datatype for spec in contract()["all_types"].inputs]
+
+
+def _special(datatype: str) -> bytes:
+    sign, top, last = {
+        "FP16": (0x8000, 0x7C00, "<u2"),
+        "BF16": (0x8000, 0x7F80, "<u2"),
+        "FP32": (1 << 31, 0x7F80_0000, "<u4"),
+        "FP64": (1 << 63, 0x7FF << 52, "<u8"),
+    }[datatype]
+    bits = [0, sign, 1, sign + 1, top, sign + top, top - 1, top + 1, top + 3, 0x1234]
+    return np.array(bits, dtype=last).tobytes()
+
+
+def _probes() -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Requests of every kind; each fault answers at least one of them otherwise."""
+    plain = _one("INT32", [4], INT32, **ALL)
+    true = len(plain[1])
+    yield plain, {}
+    for lengths in (
+        [], ["-1"], ["-16"], [""], ["abc"], ["0x10"], [f"{true + 1}"], [f"{true - 1}"], ["9999"],
+        [f"{true + 16}"], [f"{true}abc"], [f"{true}", "7"], ["7", f"{true}"], [f" \t{true} "],
+        [f"{2**32 + true}"], [f"{2**31}"], ["9" * 30], ["0"],
+    ):  # fmt: skip
+        yield (*plain, lengths), {}
+        yield (*_one("INT32", [4], None, data=[1, 2, 3, 4]), lengths), {}
+    yield plain, {"name": HEADER_LENGTH.upper()}
+    yield plain, {"headers": [("Content-Type", "application/octet-stream")]}
+    yield (*plain[:2], INT32 + b"\0"), {}
+    yield (*_one("INT32", [4], None, data=[1, 2, 3, 4]), []), {}
+    for around in ("%b", " %b", "%b\n", "%b "):
+        yield ("identity_int32", around.encode() % plain[1], INT32), {}
+    yield ("identity_int32", json.dumps(parse_json(plain[1]), indent=1).encode(), INT32), {}
+    yield _one("INT32", [4], INT32, **ALL, note="x" * 2000), {}
+    yield _one("INT32", [4], INT32, **ALL, id="ä€"), {}
+    yield _one("INT32", [4], INT32, id="ä€"), {}
+    for size in (0, 12, 15, 16, 16.5, 20, -16, 2**32 + 16, "16", None):
+        text = dump_json(_int32(parameters={"binary_data_size": size}))
+        for given in (0, 12, 15, 16, 20):
+            yield ("identity_int32", text, (INT32 * 2)[:given]), {}
+    yield _one("INT32", [2**62 + 4], INT32, **ALL), {}
+    yield plain, {}
+    yield _one("INT32", [4], INT32, **ALL, data=[9, 9, 9, 9]), {}
+    yield _one("INT32", [4], b"", **ALL, data=[9, 9, 9, 9], size=16), {}
+    yield _one("INT32", [4], None, **ALL), {}
+    yield (
+        ("identity_int32", dump_json(_int32(parameters={"binary_data_size": 16, "x": 1})), INT32),
+        {},
+    )
+    flagged = {"binary_data_size": 16, "binary_data_output": True}
+    yield ("identity_int32", dump_json(_int32(parameters=flagged)), INT32), {}
+    integers = b"\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\1\2\3\4\5\6\7\x88"
+    for datatype in TYPES[1:9]:
+        count = len(integers) // np.dtype(datatype.lower()).itemsize
+        yield _one(datatype, [count], integers, **ALL), {}
+        yield _one(datatype, [count], integers), {}
+    for datatype in ("FP16", "BF16", "FP32", "FP64"):
+        blob = _special(datatype)
+        yield _one(datatype, [10], blob, **ALL), {}
+        yield _one(datatype, [10], blob), {}
+        yield _one(datatype, [3], None, data=[0.3, 1.1, 2.7], **ALL), {}
+        yield _one(datatype, [1], blob[-len(blob) // 10 :]), {}
+        yield _one(datatype, [2], None, data=[123.456789, 7.77]), {}
+    yield _one("UINT64", [2], None, data=[2**53 + 1, 1], **ALL), {}
+    yield _one("INT64", [2], None, data=[2**53 + 1, 1], **ALL), {}
+    yield _one("BOOL", [3], b"\1\0\1", **ALL), {}
+    yield _one("INT32", [2, 3], bytes(range(24))), {}
+    yield _one("INT32", [2, 3], bytes(range(24)), **ALL), {}
+    for shape in ([0], [2, 0]):
+        yield _one("INT32", shape, b"", **ALL), {}
+        yield _one("BYTES", shape, b"", **ALL), {}
+    texts = _b(b"", b"a\0b\0", b"x" * 258)
+    for blob in (
+        texts, _b(b"a" * 4, b"b" * 4, b"c" * 4), _b(b"\xff\0", b"", b"\xe9"), _b(b"a", b"b"),
+        _b(b"", b"", b"", b""), texts + b"\0", texts[:-1], b"\xff\xff\xff\xff" + texts[4:], texts,
+        _b("äé".encode(), b"b", "日".encode()), _b(b"x" * 70000, b"", b""),
+    ):  # fmt: skip
+        yield _one("BYTES", [3], blob, **ALL), {}
+        yield _one("BYTES", [3], blob), {}
+    yield _one("BYTES", [3], None, data=["äé", "", "日"], **ALL), {}
+    yield _one("BYTES", [40000], _b(b"") * 40000, **ALL), {}
+    yield _one("BYTES", [1, 2], _b(b"a", b"b"), **ALL), {}
+    split_text = _one("BYTES", [3], texts, **ALL)
+    yield split_text, {"chunk_cuts": (len(split_text[1]) + 2,)}
+    yield split_text, {"segment_cuts": (len(split_text[1]) + 2,)}
+    for parameters in [{}, ALL, {"parameters": {"binary_data_output": False}}]:
+        yield _mixed((0, 1, 2), **parameters), {}
+        for outputs in (
+            [out(2), out(0)], [out(2, True), out(0, True)], [out(1, True), out(0, False)],
+            [out(0, False), out(1, True), out(2, False)], [out(1)], [out(1, 1)],
+            [out(1, True), out(1, True)], [out(0, True), out(5, True)],
+        ):  # fmt: skip
+            yield _mixed((2, 0, 1), outputs, **parameters), {}
+    sizes = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 5]
+    entries = [tensor(f"INPUT{i}", name, [1], sizes[i]) for i, name in enumerate(TYPES)]
+    blob = b"\1" + bytes(range(44)) + _b(b"a")
+    yield ("all_types", dump_json({"inputs": entries} | ALL), blob), {}
+    empty = [tensor("INPUT0", "FP16", [1, 0], 0), *parse_json(_mixed()[1])["inputs"][1:]]
+    yield ("mixed", dump_json({"inputs": empty} | ALL), _mixed()[2][6:]), {}
+    both = [tensor("INPUT0", "FP16", [1, 1], None, data=[1.5]), *empty[1:]]
+    yield ("mixed", dump_json({"inputs": both} | ALL), _mixed()[2][6:]), {}
+    shifted = parse_json(_mixed()[1])["inputs"]
+    shifted[0]["parameters"] = shifted[1]["parameters"] = {"binary_data_size": 7}
+    yield ("mixed", dump_json({"inputs": shifted}), _mixed()[2]), {}
+    for model in ("raw_fixed", "raw_bytes", "raw_batched", "raw_two_outputs", "mixed",
+                  "all_types", "matrix_int32", "identity_bytes", "identity_fp32"):  # fmt: skip
+        for size in (16, 15, 4):
+            yield (model, b"", INT32[:size], ["0"]), {}
+    yield ("raw_fixed", b"", INT32, ["abc"]), {}
+    yield ("identity_int32", INT32, b"", []), {}
+    chunked = _one("INT32", [4], INT32, **ALL)
+    yield chunked, {"chunk_cuts": tuple(range(1, len(chunked[1]) + 17))}
+
+
+@cache
+def probes() -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    return list(_probes())
+
+
+def outcomes(behaviour: Behaviour) -> list[tuple[int, bytes]]:
+    return [_without_wording(*ask(behaviour, *given, **more)) for given, more in probes()]
+
+
+def _without_wording(status: int, sent: bytes) -> tuple[int, bytes]:
+    # Another message is no deviation.
+    if status < 400:
+        return status, sent
+    sent = re.sub(rb"Content-Length: [0-9]+\r\n\r\n", b"", sent)
+    return status, re.sub(rb'"error":"([^"\\]|\\.)*"', b'"error":""', sent)
+
+
+@pytest.fixture(scope="module")
+def honest() -> list[tuple[int, bytes]]:
+    return outcomes(Behaviour())
+
+
+def test_the_honest_server_has_no_internal_errors(honest: list[tuple[int, bytes]]) -> None:
+    assert {status for status, _ in honest} == {200, 400}
+
+
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - {
+    "extension-not-listed", "header-length-zero-crashes",  # the probes cannot see these two
+}))  # fmt: skip
+def test_no_fault_is_inert(name: str, honest: list[tuple[int, bytes]]) -> None:
+    behaviour = behaviour_with([name])
+    seen: set[bool] = set()
+    for (given, more), wanted in zip(probes(), honest, strict=True):
+        seen.add(_without_wording(*ask(behaviour, *given, **more)) == wanted)
+        if len(seen) == 2:
+            return
+    pytest.fail("always wrong" if False in seen else "never wrong")
+
+
+def test_faults_name_known_requirements() -> None:
+    broken = {fault.requirement for fault in FAULTS.values()}
+    must = "P2 P3 P5 P6 P8 P9 P10 P11 P12 H1 H2 H3 H4 H5 H6 H7 H9 H10 H13 S1 S2 S3 S4 S5 S6 S7 S8"
+    must += " S12 S13 D1 D2 D3 D5 D6 D7 D8 D9 D10 D11 D14 M1 M2 M3 M4 M5 M6 E1 E2 E4 E5 O18 R1 R2"
+    must += " R3 " + " ".join(f"B{i}" for i in range(1, 14))
+    must += " O1 O2 O3 O4 O5 O7 O8 O10 O11 O12 O13"
+    assert set(must.split()) <= broken
+    assert all(fault.text.endswith(".") for fault in FAULTS.values())
+
+
+def test_faults_compose() -> None:
+    both = behaviour_with(["output-size-as-string", "response-blobs-in-model-order"])
+    _, sent = ask(both, *_mixed(outputs=[out(2, True), out(1, True)]))
+    assert b'"binary_data_size":"3"' in sent
+    assert sent.partition(b"}]}")[2].startswith(bytes(range(16, 24)) + b"\1\0\1")
+
+
+def test_every_fault_composes_with_every_other() -> None:
+    assert behaviour_with(sorted(FAULTS)).handle is not None
+
+
+def test_unknown_fault_names_the_close_ones() -> None:
+    with pytest.raises(UsageError, match="response-blobs-padded"):
+        ReferenceServer(["response-blob-padded"])
+
+
+def test_faults_that_the_probes_cannot_see() -> None:
+    request = Request("GET", "/v2", "1.1", (), b"", memoryview(b""))
+    silent = behaviour_with(["extension-not-listed"]).handle(request)
+    assert parse_json(b"".join(silent.body))["extensions"] == []
+    crashing = behaviour_with(["header-length-zero-crashes"], profiles=["binary"])
+    assert ask(crashing, "identity_int32", b"", INT32, ["0"])[1].endswith(b"|0")
+
+
+def test_a_crash_closes_the_port() -> None:
+    with ReferenceServer(["rejection-stops-listening"]) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
+            sock.sendall(post("identity_int32", binary_int32(), INT32))
+            assert answer(sock)[0] == 200
+            sock.sendall(post("identity_int32", binary_int32(), INT32, length="-1"))
+            assert answer(sock)[0] == 400
+        server.wait()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", server.port), timeout=10)
+
+
+def test_a_fault_sees_real_chunk_boundaries() -> None:
+    model, text, blob = _one("BYTES", [1], _b(b"abc"), **ALL)
+    head = post(model, text, blob, framing="Transfer-Encoding: chunked")
+    with (
+        ReferenceServer(["bytes-prefix-split-by-chunk"]) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock,
+    ):
+        for cut, status in ((len(text) + 2, 400), (len(text), 200), (len(text) + 4, 200)):
+            whole = text + blob
+            pieces = b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in (whole[:cut], whole[cut:]))
+            sock.sendall(head + pieces + b"0\r\n\r\n")
+            assert answer(sock)[0] == status
