@@ -101,6 +101,8 @@ def _prepare(case: Case, address: Address, binding: Binding) -> Prepared:
     length = (
         len(document) + sum(len(blob) for _, blob in blobs) + len(extra) - change.get("drop", 0)
     )
+    if length < 0:
+        raise ValueError("more is dropped than there is")
     fields.append(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(length)))
     path = request.get("path", f"/v2/models/{binding.model}/infer")
     head = _head("POST", address, path, fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ConformanceError(Exception):
-    """The base of the suite's own errors; `exit_code` is the command's (see docs/exit codes)."""
+    """The base of the suite's own errors; `exit_code` is the command's."""
 
     exit_code = 2
 

@@ -116,6 +116,8 @@ def _corners(name: str) -> Callable[[str, int], bytes]:
 
 def _beyond_double(datatype: str, count: int) -> bytes:
     """64-bit integers that a double cannot hold."""
+    if datatype not in ("INT64", "UINT64"):
+        raise CaseFileError(f"{datatype} has no integers beyond a double's")
     values = [2**53 + 1, 2**62 + 3, 2**63 - 1]
     values += [2**64 - 1, 2**63 + 1] if datatype == "UINT64" else [-(2**53) - 1, -(2**63) + 1]
     return from_values(datatype, _repeat(values, count))

@@ -49,9 +49,8 @@ class Peer:
     def request(self) -> bytes:
         """The next whole request: its head and its body, chunked or counted."""
         end = self._until(b"\r\n\r\n")
-        fields = dict(
-            line.lower().split(b":", 1) for line in self._left[: end - 4].split(b"\r\n")[1:]
-        )
+        lines = bytes(self._left[: end - 4]).lower().split(b"\r\n")[1:]
+        fields = {name: value for name, _, value in (line.partition(b":") for line in lines)}
         if b"transfer-encoding" in fields:
             size = -1
             while size:
@@ -308,7 +307,7 @@ def make_case(
         request={} if get else request,
         expect=expect or {"outcome": "success", "outputs": {"0": "binary"}},
         dangerous=False,
-        canary=False,
+        canary="",
     )
 
 

@@ -98,8 +98,8 @@ ENTRIES = st.lists(
 HEADS = st.lists(
     st.sampled_from(
         [
-            b"POST / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"\r\n",
-            b"\n", b"\n\n", b"Content-Length: 7\r\n", b"content-length: -1\r\n", b": \r\n",
+            b"POST / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n",
+            b"\r\n", b"\n", b"\n\n", b"Content-Length: 7\r\n", b"content-length: -1\r\n", b": \r\n",
             b"Transfer-Encoding: chunked\r\n", b"Content-Encoding: gzip\r\n", b"\xff\xfe: \x00\r\n",
             b"Inference-Header-Content-Length: 9\r\n", b"Inference-Header-Content-Length: 0\r\n",
             b"Inference-Header-Content-Length: 99999999999999999999999\r\n",

@@ -94,7 +94,7 @@ def test_an_entry_without_axes_is_one_case_with_its_own_id(tmp_path: Path) -> No
     assert case.outcome == "success"
     assert not case.negative
     assert case.datatypes == {"INT32"}
-    assert (case.dangerous, case.canary) == (False, False)
+    assert (case.dangerous, case.canary) == (False, "")
 
 
 def test_axes_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -132,7 +132,9 @@ def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
 
 
 def test_a_whole_substitution_keeps_the_type_of_the_value(tmp_path: Path) -> None:
-    came = values_of(tmp_path, "{v: {int: 1, float: 1.5, flag: false, nil: null, text: '1'}}", "${v}")
+    came = values_of(
+        tmp_path, "{v: {int: 1, float: 1.5, flag: false, nil: null, text: '1'}}", "${v}"
+    )
     assert came == {"int": 1, "float": 1.5, "flag": False, "nil": None, "text": "1"}
     assert [type(value) for value in came.values()] == [int, float, bool, type(None), str]
     came = values_of(tmp_path, "{v: {list: [1, 2], map: {a: 1}}}", "${v}")
@@ -145,6 +147,7 @@ def test_a_list_axis_labels_its_values_and_keeps_their_types(tmp_path: Path) -> 
         "true": True,
         "text": "text",
     }
+    assert values_of(tmp_path, "{v: {true: 1, false: 2}}", "${v}") == {"true": 1, "false": 2}
 
 
 def test_a_substitution_inside_a_text_is_text(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from conformance.report.hexdump import (
     visible,
 )
 
-_MAX_MESSAGE = 2_000
 # A head is text, and its fields are what one looks for.
 _HEAD_FACTOR = 4
 _ENDINGS = {
@@ -75,9 +74,9 @@ def shown_exchanges(case: Mapping[str, Any], limits: tuple[int, int]) -> tuple[S
     return tuple(_exchange(entry, limits) for entry in case["exchanges"])
 
 
-def clipped(text: str) -> str:
+def clipped(text: str, limit: int = 400) -> str:
     """`text`, which a server may have written, at a length that a page can bear."""
-    return text if len(text) <= _MAX_MESSAGE else text[:_MAX_MESSAGE] + "…"
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def size(text: str) -> int:

@@ -58,6 +58,10 @@ _CARD_BYTES = 900
 # How much of each part of a message is shown, at its first and its last bytes.
 _FULL = (512, 64)
 _BRIEF = (96, 32)
+# A message is shown whole, unless it is absurd, or one of very many.
+_MAX_MESSAGE = 4_000
+_MAX_MESSAGE_OF_MANY = 400
+_MANY = 250
 # So few failures are opened from the start.
 _OPEN = 3
 # So many of a requirement's failures are named beside it.
@@ -81,8 +85,15 @@ _EXPLAINED = {
     "conformant, robust": "Every mandatory requirement holds: those that the documents state, and "
     "those that keep a server from computing on bytes that nobody declared.",
     "conformant, not robust": "Every mandatory requirement that the documents state holds. Some "
-    "derived ones, which keep a server from computing on undeclared bytes or dying, do not.",
+    "derived ones, which keep a server from computing on undeclared bytes or dying, do not, or "
+    "were not shown to.",
     "not conformant": "At least one mandatory requirement does not hold, or was not shown to hold.",
+}
+# For each verdict the outcome whose colours it has, and its sign.
+_TONES = {
+    "conformant, robust": (PASS, "✓"),
+    "conformant, not robust": (INCONCLUSIVE, "◐"),
+    "not conformant": (FAIL, "✗"),
 }
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
@@ -201,7 +212,11 @@ def _page(report: Mapping[str, Any]) -> dict[str, Any]:
         "server": report["target"]["server"],
         "words": words,
         "explained": _EXPLAINED[words],
-        "tone": {"conformant, robust": PASS, "not conformant": FAIL}.get(words, INCONCLUSIVE),
+        "tone": _TONES[words][0],
+        "sign": _TONES[words][1],
+        "blocked": "What keeps it from being robust"
+        if report["verdict"]["conformant"]
+        else "What blocks it",
         "started": _moment(report["started"]),
         "duration": _duration(report["duration_s"]),
         "same_catalogue": same_catalogue,
@@ -278,7 +293,8 @@ def _cards(cases: Sequence[Mapping[str, Any]], same_catalogue: bool) -> list[_Ca
     chosen = [case for case in cases if case["outcome"] in _DETAILED]
     chosen.sort(key=lambda c: (_DETAILED.index(c["outcome"]), LEVELS.index(c["level"])))
     reasons = _reasons() if chosen and same_catalogue else {}
-    texts = [(clipped(case["message"]), reasons.get(case["id"], "")) for case in chosen]
+    limit = _MAX_MESSAGE if len(chosen) <= _MANY else _MAX_MESSAGE_OF_MANY
+    texts = [(clipped(case["message"], limit), reasons.get(case["id"], "")) for case in chosen]
     left = _PAGE_BYTES - _FRAME_BYTES - _ROW_BYTES * len(cases) - _CARD_BYTES * len(chosen)
     left -= sum(size(escape(text)) for pair in texts for text in pair)
     cards = []
