@@ -78,5 +78,5 @@ class Canary:
         if binary:
             request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
         expect = {"outcome": "success", "outputs": {str(i): "any" for i in outputs}}
-        case = Case(f"canary {role}", "", "", "", "", role, "", request, expect, False, "")
+        case = Case(f"canary {role}", "", "", "", "", role, "", request, expect, False, "", 1)
         return prepare(case, self._target.address, self._server.present[role])

@@ -75,19 +75,22 @@ class _Input:
     blob: Buffer | None = field(default=None)
 
 
-def prepare(case: Case, address: Address, binding: Binding | None) -> Prepared:
-    """The request of `case`. Raises CaseFileError where the case cannot be encoded."""
+def prepare(case: Case, address: Address, binding: Binding | None, *, variant: int = 0) -> Prepared:
+    """The request of `case`. Raises CaseFileError where the case cannot be encoded.
+
+    Variants of a case (C6) have the same shapes and other values.
+    """
     if binding is None:
         return Prepared(pieces=(_head("GET", address, case.get, ()),))
     try:
-        return _prepare(case, address, binding)
+        return _prepare(case, address, binding, variant)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise CaseFileError(f"{case.id}: cannot be encoded: {error!r}") from error
 
 
-def _prepare(case: Case, address: Address, binding: Binding) -> Prepared:
+def _prepare(case: Case, address: Address, binding: Binding, variant: int) -> Prepared:
     request, model = case.request, contract()[case.model]
-    entries = input_entries(request)
+    entries = [{**entry, "skip": variant} for entry in input_entries(request)]
     inputs = [_input(i, entry, model, binding) for i, entry in enumerate(entries)]
     document = b"" if request.get("raw") else _document(request, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
@@ -161,7 +164,8 @@ def _blob(entry: Mapping[str, Any], datatype: str, shape: Sequence[Any]) -> byte
         return bytes.fromhex(values["hex"])
     if isinstance(values, list):
         return from_json(datatype, (len(values),), values)
-    return pattern(values, datatype, entry.get("elements", element_count(shape)))
+    count = entry.get("elements", element_count(shape))
+    return pattern(values, datatype, count, skip=entry.get("skip", 0))
 
 
 def _extra(append: str | int) -> bytes:

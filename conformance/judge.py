@@ -203,8 +203,9 @@ def _header_line(prepared: Prepared) -> str:
 
 def _text(body: Buffer, limit: int = 200) -> str:
     """The start of a body as printable ASCII: whatever a server sends stays one harmless line."""
-    text = ascii(bytes(body[:limit]).decode("utf-8", "replace"))
-    return text + ("…" if len(body) > limit else "")
+    text = ascii(bytes(body[:limit]).decode("latin-1"))
+    plain = text[1:-1].replace("\\'", "'") or "(empty body)"
+    return plain + ("…" if len(body) > limit else "")
 
 
 # The checks that a case can ask for by name, beyond what every response has to fulfil.

@@ -35,7 +35,8 @@ class Case:
 
     `model` is a role of the contract, "" for a plain GET of `get`. `request` and `expect` are as in
     schemas/case.schema.json with every axis filled in. `canary` is the form of the known-good
-    request to send afterwards, "" for none beyond what a negative case gets.
+    request to send afterwards, "" for none beyond what a negative case gets. `together` is on how
+    many connections it is sent at once.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Case:
     expect: Mapping[str, Any]
     dangerous: bool
     canary: str
+    together: int
 
     @property
     def outcome(self) -> str:
@@ -59,6 +61,11 @@ class Case:
     def negative(self) -> bool:
         """Whether a server may answer with an error, so that it has to be seen to survive."""
         return self.outcome in ("reject", "either")
+
+    @property
+    def alone(self) -> bool:
+        """Whether it must have the server for itself, so that it cannot spoil another case."""
+        return self.negative or self.dangerous or bool(self.canary) or self.together > 1
 
     @property
     def datatypes(self) -> frozenset[str]:
@@ -182,6 +189,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         request=entry.get("request", {}),
         expect=entry["expect"],
         dangerous=entry.get("dangerous", False),
+        together=entry.get("together", 1),
         canary="binary" if entry.get("canary") is True else entry.get("canary", ""),
     )
 

@@ -92,10 +92,9 @@ class Suite:
 
     def run(self, case: Case) -> Result:
         """Run one case; what may damage the server has it for itself."""
-        alone = case.negative or case.dangerous or bool(case.canary)
-        with _locked(self._shared, exclusive=alone):
+        with _locked(self._shared, exclusive=case.alone):
             result = self.engine().run(case)
-        if not alone and result.outcome in ("fail", "inconclusive"):
+        if not case.alone and result.outcome in ("fail", "inconclusive"):
             with _locked(self._shared, exclusive=True):
                 result = self.engine().run(case)
         return result

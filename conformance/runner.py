@@ -16,7 +16,7 @@ from typing import Protocol
 
 from conformance.canary import Canary
 from conformance.discovery import Server, server_alive
-from conformance.encode import prepare
+from conformance.encode import Prepared, prepare
 from conformance.errors import CaseFileError
 from conformance.http1 import CLOSED, Connection, Transcript
 from conformance.judge import (
@@ -102,6 +102,7 @@ class Recovery:
 
 
 _JSON = "json"
+_ROUNDS = 5
 
 
 class Engine:
@@ -165,6 +166,8 @@ class Engine:
         connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
+        if case.together > 1:
+            return self._run_together(case)
         transcript = connection.exchange(prepared.pieces, pause_s=prepared.pause_s)
         exchanges = [Exchange(transcript, "")]
         if _stale(transcript):
@@ -176,6 +179,36 @@ class Engine:
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
         return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
+
+    def _run_together(self, case: Case) -> Result:
+        """The case on several connections at once, in rounds; its first failure counts (C6)."""
+        binding = self.server.present[case.model]
+        variants = [prepare(case, self._address, binding, variant=n) for n in range(case.together)]
+        start = threading.Barrier(case.together)
+
+        def talk(prepared: Prepared) -> list[Transcript]:
+            connection = Connection(self._endpoint, self.target.limits)
+            start.wait()
+            try:
+                return [connection.exchange(prepared.pieces) for _ in range(_ROUNDS)]
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(case.together) as pool:
+            transcripts = list(pool.map(talk, variants))
+        judged = [
+            (judge(case, prepared, transcript), transcript)
+            for prepared, rounds in zip(variants, transcripts, strict=True)
+            for transcript in rounds
+            if not _stale(transcript)
+        ]
+        bad = [item for item in judged if item[0].outcome != PASS]
+        verdict, transcript = (bad or judged)[0]
+        message = verdict.message
+        if bad:
+            message = f"{len(bad)} of {len(judged)} answers were wrong, the first: {message}"
+        exchange = Exchange(transcript, f"one of {len(judged)}, {case.together} at a time")
+        return Result(case, verdict.outcome, message, exchanges=(exchange,))
 
     def _survived(
         self, case: Case, verdict: Verdict, connection: Connection
@@ -252,7 +285,7 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
     total = len(ordered)
     count = 0
     alone: list[Case] = []
-    shared = [case for case in ordered if not (case.negative or case.dangerous or case.canary)]
+    shared = [case for case in ordered if not case.alone]
     if workers > 1:
         with ThreadPoolExecutor(workers) as pool:
             for future in as_completed([pool.submit(engine.run, case) for case in shared]):

@@ -91,12 +91,15 @@ def summarise(
         cases = by_requirement.get(requirement.id, [])
         level = requirement.level_for(profiles)
         rows.append(_row(requirement, level, cases))
-        missing = planned.get(requirement.id, 0) - len({case.id for case in cases})
-        for reason, case_level in _reasons(requirement.id, level, cases, missing):
+        for reason, case_level in _reasons(requirement.id, level, cases):
             if case_level != "MUST":
                 warnings.append(reason)
             else:
                 (robust if requirement.basis == "derived" else conformant).append(reason)
+    total = sum(planned.values())
+    left_out = total - len({outcome.id for outcome in outcomes})
+    if left_out > 0:
+        conformant.insert(0, f"{left_out} of {total} cases were left out")
     if not any(outcome.outcome == PASS for outcome in outcomes):
         conformant.insert(0, "no case passed")
     return Summary(
@@ -109,9 +112,7 @@ def summarise(
     )
 
 
-def _reasons(
-    requirement: str, level: str, cases: Iterable[CaseOutcome], missing: int
-) -> list[tuple[str, str]]:
+def _reasons(requirement: str, level: str, cases: Iterable[CaseOutcome]) -> list[tuple[str, str]]:
     """What is wrong with a requirement, each with the level that it counts at."""
     counts = Counter(
         (level if case.level == level else case.level, case.outcome)
@@ -124,9 +125,6 @@ def _reasons(
             continue
         number = "1 case" if count == 1 else f"{count} cases"
         reasons.append((f"{case_level} {requirement} {_WORDS[outcome]} ({number})", case_level))
-    if missing > 0 and level in ("MUST", "SHOULD"):
-        number = "1 case" if missing == 1 else f"{missing} cases"
-        reasons.append((f"{level} {requirement} did not run ({number} left out)", level))
     return reasons
 
 

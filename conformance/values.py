@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.datatypes import DATATYPES, encode_bytes, from_values
+from conformance.datatypes import DATATYPES, decode_bytes, encode_bytes, from_values
 from conformance.errors import CaseFileError
 
 # Odd, so that multiples of it visit every value; its bytes are all different, so a swapped or
@@ -22,16 +22,23 @@ _FLOAT_BITS: dict[str, tuple[int, int, int]] = {  # width, exponent bits, mantis
 }
 
 
-def pattern(name: str, datatype: str, count: int) -> bytes:
+def pattern(name: str, datatype: str, count: int, *, skip: int = 0) -> bytes:
     """The blob of `count` elements of the pattern `name`; a short pattern is repeated.
 
+    With `skip` it begins that many elements later, so that requests sent together differ.
     Raises CaseFileError for a pattern that is unknown or not for this datatype.
     """
     make = _PATTERNS.get(name)
     if make is None:
         known = ", ".join(sorted(_PATTERNS))
         raise CaseFileError(f"there is no value pattern {name!r}; there are: {known}")
-    return make(datatype, count)
+    blob = make(datatype, count + skip)
+    if not skip:
+        return blob
+    size = DATATYPES[datatype].size
+    if size is None:
+        return encode_bytes(decode_bytes(blob)[skip:])
+    return blob[skip * size :]
 
 
 def _repeat(items: list[Any], count: int) -> list[Any]:

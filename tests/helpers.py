@@ -102,6 +102,10 @@ class Peer:
         poll.register(self._sock, getattr(select, "POLLRDHUP", 0) | select.POLLHUP)
         poll.poll(PATIENCE_S * 1000)
 
+    def left(self, within_s: float) -> bool:
+        """Whether the client closes, or sends more, within so many seconds."""
+        return bool(select.select([self._sock], [], [], within_s)[0])
+
     def forever(self, piece: bytes) -> None:
         """Send `piece` again and again until the client has gone."""
         while True:

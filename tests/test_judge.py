@@ -1,4 +1,4 @@
-"""Verdicts on hand-made responses: each break is found, and said so that a vendor can act on it."""
+"""Verdicts on accepted requests: each break is found, and said so that a vendor can act on it."""
 
 from __future__ import annotations
 
@@ -6,65 +6,18 @@ import struct
 from typing import Any
 
 import pytest
-from helpers import http, make_case, prepared, transcript, v2
+from helpers import http, make_case, v2
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judging import BLOB, GOOD, GOOD_JSON, JSON, REJECT, answer, entry, failed, sized, verdict
 
 from conformance.datatypes import encode_bytes, from_values
-from conformance.errors import CaseFileError
-from conformance.http1 import CLOSED, COMPLETE, MALFORMED, REFUSED, TIMEOUT, TOO_LARGE, Transcript
+from conformance.http1 import CLOSED, COMPLETE, Transcript
 from conformance.judge import (
-    CHECKS,
-    DISPUTED,
-    FAIL,
-    INCONCLUSIVE,
     PASS,
     Verdict,
-    canary_verdict,
-    check_case,
-    judge,
 )
 from conformance.message import HEADER_LENGTH, dump_json
-from conformance.plan import Case
-
-BLOB = struct.pack("<3i", 1, 2, 3)
-REJECT = {"outcome": "reject"}
-JSON = {"outcome": "success", "outputs": {"0": "json"}}
-
-
-def entry(**members: Any) -> dict[str, Any]:
-    """An output's JSON; by default the right one for 12 bytes of INT32."""
-    return {"name": "OUTPUT0", "shape": [3], "datatype": "INT32", **members}
-
-
-def sized(size: object = 12, **members: Any) -> dict[str, Any]:
-    return entry(parameters={"binary_data_size": size}, **members)
-
-
-def answer(*outputs: Any, **members: Any) -> dict[str, Any]:
-    return {"model_name": "m", "outputs": list(outputs), **members}
-
-
-GOOD = v2(answer(sized()), BLOB)
-GOOD_JSON = v2(answer(entry(data=[1, 2, 3])))
-
-
-def verdict(received: bytes, case: Case | None = None, ending: str = COMPLETE) -> Verdict:
-    """The verdict, which must be the same when the recorded bytes are judged again."""
-    case = case or make_case()
-    came = judge(case, prepared(case), transcript(received, ending, "detail"))
-    assert judge(case, prepared(case), transcript(bytes(received), ending, "detail")) == came
-    assert came.message.isprintable()
-    assert len(came.message) < 2000
-    return came
-
-
-def failed(received: bytes, *words: str, case: Case | None = None, ending: str = COMPLETE) -> str:
-    came = verdict(received, case, ending)
-    assert came.outcome == FAIL, came
-    for word in words:
-        assert word in came.message
-    return came.message
 
 
 def test_the_exact_answer_passes_in_the_wanted_form() -> None:
@@ -145,7 +98,10 @@ def test_a_short_blob_fails_with_its_offset() -> None:
 
 @pytest.mark.parametrize("size", [11, 16, 0, 12.5, -1, "12", True, None, 2**63, 1e300])
 def test_a_wrong_declared_size_fails(size: object) -> None:
-    failed(v2(answer(sized(size)), BLOB, b"\0" * 4), "OUTPUT0" if type(size) is int else "")
+    failed(
+        v2(answer(sized(size)), BLOB, b"\0" * 4),
+        "OUTPUT0" if type(size) is int and size != -1 else "",
+    )
 
 
 def test_data_and_size_together_fail_and_so_does_neither() -> None:
@@ -192,7 +148,7 @@ def test_a_zero_element_output_needs_no_header_length_but_may_have_one() -> None
         (dump_json(answer(entry(data=[1, 2, 2**31]))), "element 2 is 2147483648, out of"),
         (dump_json(answer(entry(data=[1, 2, 3.5]))), "element 2 is 3.5, not an integer"),
         (dump_json(answer(entry(data=[1], shape=[2**62] * 250))), "1 elements"),
-        (dump_json(answer(entry(data=[1], shape=[1] * 100_000))), "100000 dimensions"),
+        (dump_json(answer(entry(data=[1], shape=[1] * 5_000))), "5000 dimensions"),
         (dump_json(answer(entry(data=[1], shape=[10**4000, 10**4000]))), "1 elements"),
     ],
 )
@@ -213,7 +169,7 @@ def test_what_a_message_quotes_is_short_and_printable() -> None:
 def test_a_wrong_element_is_named_with_index_offsets_and_both_values_in_hex() -> None:
     came = struct.pack("<3i", 1, 258, 4)
     failed(
-        v2(answer(sized()), came), "element 1 of 3", f"byte 4 of its blob, byte {SIZE + 4} of the",
+        v2(answer(sized()), came), "element 1 of 3", f"byte 5 of its blob, byte {SIZE + 5} of the",
         "is 02010000 (258)", "wanted 02000000 (2)", "2 elements differ",
     )  # fmt: skip
     message = failed(
@@ -240,7 +196,8 @@ def test_bytes_elements_are_named_by_index_and_offset() -> None:
     start = len(dump_json(answer(sized(12, shape=[2], datatype="BYTES"))))
     assert verdict(bytes_answer(encode_bytes([b"ab", b"cd"])), case).outcome == PASS
     failed(bytes_answer(encode_bytes([b"ab", b"cX"])), "element 1 of 2",
-           f"from byte {start + 6} of the body", "from its byte 1: 58, wanted 64", case=case)  # fmt: skip
+           f"from byte {start + 6} of the body", "from its byte 1: 58, wanted 64",
+           case=case)  # fmt: skip
     failed(bytes_answer(encode_bytes([b"ab", b"c"])), "element 1 of 2", "has 1 bytes, wanted 2",
            "(nothing), wanted 64", case=case)  # fmt: skip
     failed(bytes_answer(encode_bytes([b"ab"])), "1 BYTES elements where the shape has 2", case=case)
@@ -279,145 +236,17 @@ def test_bool_bytes_are_exact_unless_the_case_asks_for_truth() -> None:
     failed(v2(output, b"\0\1\0"), "element 2 of 3", "1 elements differ", case=truth)
 
 
-# Rejections, free cases, checks.
-
-ERROR_BODY = b'{"error": "no"}'
-
-
-@pytest.mark.parametrize("status", [400, 413, 422, 500, 503])
-def test_an_error_status_with_an_error_string_is_a_rejection(status: int) -> None:
-    came = verdict(http(ERROR_BODY, status), make_case(REJECT))
-    assert came == Verdict(PASS, f"rejected with status {status}")
-
-
-@pytest.mark.parametrize(
-    ("received", "words"),
-    [
-        (http(b"<html><body>Bad Request</body></html>", 400), "<html>"),
-        (http(b"", 400), "status 400"),
-        (http(b"{}", 400), "'error' is a required property"),
-        (http(b'{"error": {"code": 1}}', 400), "$.error"),
-        (http(b'{"error": "a", "error": "b"}', 400), "twice"),
-        (http(b'{"error": "\xff"}', 400), "not UTF-8"),
-        (http(b'{"detail": []}', 422), "'error' is a required property"),
-        (http(ERROR_BODY, 200), "accepted it with 200"),
-        (http(ERROR_BODY, 302), "accepted it with 302"),
-        (GOOD, "accepted it with 200"),
-    ],
-)
-def test_anything_else_is_no_rejection(received: bytes, words: str) -> None:
-    failed(received, words, case=make_case(REJECT))
-
-
-@pytest.mark.parametrize("status", [201, 204, 302, 400, 500])
-def test_a_status_other_than_200_is_no_success(status: int) -> None:
-    failed(http(b"" if status == 204 else ERROR_BODY, status), f"200 wanted, {status} came")
-
-
-def test_either_answer_is_free_but_not_a_wrong_one() -> None:
-    case = make_case({"outcome": "either", "outputs": {"0": "binary"}})
-    assert verdict(GOOD, case) == Verdict(PASS, "accepted")
-    assert verdict(http(ERROR_BODY, 400), case) == Verdict(PASS, "rejected with status 400")
-    failed(v2(answer(sized()), BLOB[::-1]), "element 0", case=case)
-    failed(http(b"oops", 400), "not JSON", case=case)
-    failed(http(ERROR_BODY, 302), "302 came", case=case)
-
-
-def test_a_disputed_case_reports_the_reading_and_fails_only_for_wrong_values() -> None:
-    case = make_case({"outcome": "disputed", "outputs": {"0": "any"}})
-    assert verdict(GOOD, case) == Verdict(DISPUTED, "the server answered in binary form")
-    assert verdict(GOOD_JSON, case) == Verdict(DISPUTED, "the server answered in json form")
-    failed(v2(answer(sized()), BLOB[::-1]), "element 0", case=case)
-
-
-def checked(*checks: str, level: str = "MUST", **request: Any) -> Case:
-    expect = {"outcome": "success", "outputs": {"0": "any"}, "checks": list(checks)}
-    return make_case(expect, level=level, **request)
-
-
-CHECKED: list[tuple[Case, bytes, bytes]] = [
-    (checked("octet_stream_type"), GOOD, GOOD_JSON),
-    (checked("json_type"), GOOD_JSON, GOOD),
-    (checked("header_length_sent"), GOOD, GOOD_JSON),
-    (checked("no_header_length"), GOOD_JSON, GOOD),
-    (checked("id_echo", id="é"), v2(answer(sized(), id="é"), BLOB), GOOD),
-    (checked("only_requested"), GOOD, v2(answer(sized(), entry(name="X", data=[1, 2, 3])), BLOB)),
-    (checked("content_length_sent"), GOOD, GOOD.replace(b"Content-Length: ", b"X: ", 1)),
-    (make_case({**REJECT, "checks": ["client_error"]}), http(ERROR_BODY, 404), http(ERROR_BODY, 500)),
-    (make_case({"outcome": "success", "checks": ["lists_extension"]}, get="/v2"),
-     http(b'{"name": "n", "version": "1", "extensions": ["binary_tensor_data"]}'),
-     http(b'{"name": "n", "version": "1", "extensions": []}')),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("case", "good", "bad"), CHECKED, ids=lambda value: "")
-def test_a_check_that_a_case_asks_for_decides(case: Case, good: bytes, bad: bytes) -> None:
-    check_case(case)
-    assert verdict(good, case).outcome == PASS
-    failed(bad, case=case)
-
-
-def test_every_check_is_tested_and_an_unknown_one_is_an_error() -> None:
-    assert {name for case, _, _ in CHECKED for name in case.expect["checks"]} == CHECKS.keys()
-    with pytest.raises(CaseFileError, match="no check 'nope'"):
-        check_case(checked("nope"))
-
-
-def test_a_check_at_level_may_notes_and_never_fails() -> None:
-    came = verdict(GOOD_JSON, checked("header_length_sent", level="MAY"))
-    assert came.outcome == PASS
-    assert "free, not done here" in came.message
-
-
-# No whole response.
-
-
-@pytest.mark.parametrize(
-    ("received", "ending", "outcome"),
-    [
-        (b"", REFUSED, INCONCLUSIVE),
-        (b"", TIMEOUT, INCONCLUSIVE),
-        (GOOD[:40], TIMEOUT, INCONCLUSIVE),
-        (GOOD[:-3], TIMEOUT, INCONCLUSIVE),
-        (b"", CLOSED, FAIL),
-        (GOOD[:-3], CLOSED, FAIL),
-        (b"SSH-2.0\r\n\r\n", MALFORMED, FAIL),
-        (GOOD, TOO_LARGE, FAIL),
-    ],
-)
-@pytest.mark.parametrize("expect", [None, REJECT])
-def test_without_a_whole_response_the_ending_decides(
-    received: bytes, ending: str, outcome: str, expect: dict[str, Any] | None
-) -> None:
-    came = verdict(received, make_case(expect), ending)
-    assert came.outcome == outcome
-    assert "detail" in came.message or ending == TIMEOUT
-
-
-@pytest.mark.parametrize("ending", [TIMEOUT, CLOSED])
-def test_a_content_length_larger_than_the_message_fails_also_on_a_time_out(ending: str) -> None:
-    body = dump_json(answer(sized())) + BLOB
-    true, wrong = b"Content-Length: %d\r\n" % len(body), b"Content-Length: 9999\r\n"
-    received = GOOD.replace(true, wrong, 1)
-    assert wrong in received
-    failed(received, f"complete with {len(body)} bytes of body", "promises 9999", ending=ending)
-
-
-def test_a_canary_is_exact_in_any_form_or_says_what_is_wrong() -> None:
-    expected = prepared(make_case()).expected
-    assert canary_verdict(expected, transcript(GOOD)) == ""
-    assert canary_verdict(expected, transcript(GOOD_JSON)) == ""
-    assert "element 0" in canary_verdict(expected, transcript(v2(answer(sized()), BLOB[::-1])))
-    assert "status 200 wanted, 503 came" in canary_verdict(expected, transcript(http(b"", 503)))
-    assert "2 bytes came after" in canary_verdict(expected, transcript(GOOD + b"xy"))
-    assert "closed" in canary_verdict(expected, transcript(b"", CLOSED))
+def test_values_that_numpy_cannot_print_are_named() -> None:
+    case = make_case(model="identity/BF16", inputs=[{"shape": [1], "values": {"hex": "c07f"}}])
+    output = answer(sized(2, shape=[1], datatype="BF16"))
+    failed(v2(output, from_values("BF16", [1.0])), "803f (1.0)", "wanted c07f (nan)", case=case)
 
 
 SEEDS = (GOOD, GOOD_JSON, v2(answer(sized(), entry(name="X", data=[[1.5], [None]])), BLOB))
 
 
 @given(st.sampled_from(SEEDS), st.integers(60, 400), st.binary(max_size=12), st.integers(0, 9))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_no_mutation_of_a_response_makes_the_judge_raise(
     seed: bytes, at: int, new: bytes, removed: int
 ) -> None:
@@ -427,9 +256,3 @@ def test_no_mutation_of_a_response_makes_the_judge_raise(
             came = Transcript(b"", 0, mutated, ending)
             if came.response is not None or ending != COMPLETE:
                 verdict(mutated, case, ending)
-
-
-def test_values_that_numpy_cannot_print_are_named() -> None:
-    case = make_case(model="identity/BF16", inputs=[{"shape": [1], "values": {"hex": "c07f"}}])
-    output = answer(sized(2, shape=[1], datatype="BF16"))
-    failed(v2(output, from_values("BF16", [1.0])), "803f (1.0)", "wanted c07f (nan)", case=case)

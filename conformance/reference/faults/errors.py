@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -160,6 +161,20 @@ class _BodyReadOnce(Behaviour):
         if request.segment_cuts:
             request = replace(request, body=request.body[: request.segment_cuts[0]])
         return super().handle(request)
+
+
+@fault(
+    "concurrent-requests-mixed",
+    breaks="C6",
+    text="Requests that are under way together are answered with the last one's tensors.",
+)
+class _Mixed(Behaviour):
+    latest: Request | None = None
+
+    def handle(self, request: Request) -> Response:
+        self.latest = request
+        threading.Event().wait(0.002)  # lets another connection's request come in between
+        return super().handle(self.latest)
 
 
 def _bad(request: Request, response: Response) -> bool:
