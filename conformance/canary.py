@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract import contract
 from conformance.discovery import Server
 from conformance.encode import Prepared, prepare
-from conformance.http1 import COMPLETE, Connection, Transcript
+from conformance.http1 import COMPLETE, REFUSED, TIMEOUT, Connection, Transcript
 from conformance.judge import canary_verdict
 from conformance.plan import Case
 from conformance.target import Target
 
 # What a server may know: the extension both ways, binary inputs only, plain JSON.
 _FORMS = (("binary", True), ("binary", False), ("json", False))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A canary and what came of it at first: the `exact` answer, or else this `answer`.
+
+    `silence` says why there was none, which is no answer that a case could be judged by.
+    """
+
+    prepared: Prepared
+    exact: bool
+    ending: str
+    answer: str
+    silence: str
 
 
 class Canary:
@@ -25,47 +40,52 @@ class Canary:
     def __init__(self, target: Target, server: Server) -> None:
         self._target = target
         self._server = server
-        self._known: dict[tuple[str, bool], tuple[Prepared, int | None]] = {}
+        self._known: dict[tuple[str, bool], _Known] = {}
         self._lock = threading.Lock()
 
-    def calibrate(self, role: str, *, json: bool = False) -> None:
-        """Find the canary for `role`, once; with `json` one without blobs."""
+    def calibrate(self, role: str, *, json: bool = False) -> str:
+        """Find the canary for `role`, once; with `json` one without blobs.
+
+        Returns why the model cannot be tested, "" where it can: it answers known-good requests,
+        though perhaps not well.
+        """
         with self._lock:
-            if (role, json) not in self._known:
-                self._known[role, json] = self._find(role, _FORMS[-1:] if json else _FORMS)
+            known = self._known.get((role, json))
+            if known is None:
+                known = self._find(role, _FORMS[-1:] if json else _FORMS)
+                if known.ending != REFUSED:  # that says nothing about the model
+                    self._known[role, json] = known
+        return known.silence
 
     def send(
         self, role: str, connection: Connection, *, json: bool = False
     ) -> tuple[Transcript, str]:
         """Send the canary. What is wrong with its answer, "" where it is as calibrated."""
-        prepared, status = self._known[role, json]
-        transcript = connection.exchange(prepared.pieces)
-        if status is None:
-            return transcript, canary_verdict(prepared.expected, transcript)
-        # No form is answered exactly by this server: then the same status again is survival.
-        response = transcript.response
-        if response is not None and response.status == status:
-            return transcript, ""
-        came = transcript.ending if response is None else f"status {response.status}"
-        return transcript, f"status {status} as before wanted, {came} came"
+        known = self._known[role, json]
+        transcript = connection.exchange(known.prepared.pieces)
+        if known.exact:
+            return transcript, canary_verdict(known.prepared.expected, transcript)
+        # No form is answered exactly by this server: then the same answer again is survival.
+        now = _answer(transcript)
+        same = now == known.answer
+        return transcript, "" if same else f"{known.answer} as before wanted, {now} came"
 
-    def _find(self, role: str, forms: Sequence[tuple[str, bool]]) -> tuple[Prepared, int | None]:
+    def _find(self, role: str, forms: Sequence[tuple[str, bool]]) -> _Known:
         connection = Connection(self._target.endpoint(), self._target.limits)
-        status: int | None = None
-        first: Prepared | None = None
+        found: list[_Known] = []
         try:
             for form, binary in forms:
                 prepared = self._prepare(role, form, binary)
-                first = first or prepared
                 transcript = connection.exchange(prepared.pieces)
-                if not canary_verdict(prepared.expected, transcript):
-                    return prepared, None
-                if transcript.ending == COMPLETE and transcript.response and status is None:
-                    status = transcript.response.status
+                exact = not canary_verdict(prepared.expected, transcript)
+                ending = transcript.ending
+                silence = transcript.detail if ending in (TIMEOUT, REFUSED) else ""
+                found.append(_Known(prepared, exact, ending, _answer(transcript), silence))
+                if exact:
+                    return found[-1]
         finally:
             connection.close()
-        assert first is not None
-        return first, status if status is not None else 200
+        return min(found, key=lambda known: (known.ending != COMPLETE, known.silence))
 
     def _prepare(self, role: str, form: str, binary: bool) -> Prepared:
         model = contract()[role]
@@ -80,3 +100,8 @@ class Canary:
         expect = {"outcome": "success", "outputs": {str(i): "any" for i in outputs}}
         case = Case(f"canary {role}", "", "", "", "", role, "", request, expect, False, "", 1)
         return prepare(case, self._target.address, self._server.present[role])
+
+
+def _answer(transcript: Transcript) -> str:
+    response = transcript.response
+    return transcript.ending if response is None else f"status {response.status}"

@@ -6,12 +6,13 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
 from conformance import __version__
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, UnreachableError, UsageError
 
 EXIT_CODES = """\
 exit codes:
@@ -28,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()  # what cannot be written is better known here than at the exit
+        return code
     except ConformanceError as error:
         print(f"v2-conformance: {error}", file=sys.stderr)
         return error.exit_code
@@ -38,6 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     except KeyboardInterrupt:
         print("v2-conformance: stopped", file=sys.stderr)
+        return 3
+    except Exception:  # Python's own exit code for it, 1, means "not conformant" here
+        traceback.print_exc()
+        print("v2-conformance: this is a mistake of the suite, please report it", file=sys.stderr)
         return 3
 
 
@@ -59,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="list requirements, cases, faults or models"))
     _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
+    _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
 
@@ -128,6 +136,12 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
 
 
+def _add_selftest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
+    parser.add_argument("--full", action="store_true", help="every case against every fault")
+    parser.set_defaults(run=_selftest)
+
+
 # Imports happen in the commands: `--help` and `list` need not load what a run needs.
 
 
@@ -140,18 +154,22 @@ def _run(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from conformance.reference.server import ReferenceServer
 
+    if not 0 <= options.port < 2**16:
+        raise UsageError("--port takes a number from 0 to 65535")
+    server = ReferenceServer(options.fault, port=options.port)
     try:
-        server = ReferenceServer(options.fault, port=options.port)
+        server.start()
     except OSError as error:
-        raise ConformanceError(
+        raise UnreachableError(
             f"cannot listen on port {options.port}: {(error.strerror or '').lower()}"
         ) from error
-    with server:
+    try:
         print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
-        try:
-            signal.pause()
-        except KeyboardInterrupt:
-            return 0
+        server.wait()  # a fault may end it, too
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
     return 0
 
 
@@ -177,6 +195,22 @@ def _report(options: argparse.Namespace) -> int:
     for path in write_reports(options.record):
         print(path)
     return 0
+
+
+def _selftest(options: argparse.Namespace) -> int:
+    from conformance.selftest import faultless, lines, selftest
+
+    if options.workers is not None and options.workers < 1:
+        raise UsageError("-n takes a number of processes from 1")
+    wrong = faultless()
+    for line in wrong:
+        print(f"the reference server without faults fails {line}")
+    kills = list(selftest(options.workers, full=options.full))
+    for line in lines(kills):
+        print(line)
+    survivors = [kill.fault for kill in kills if not kill.killed]
+    print(f"{len(kills)} faults, {len(kills) - len(survivors)} killed by their own requirement")
+    return 1 if wrong or survivors else 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from conformance.contract import ModelContract, contract
 from conformance.encode import Binding
-from conformance.errors import NothingRanError, UnreachableError
+from conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from conformance.message import MessageError, parse_json
 from conformance.reading import Finding, validate
 from conformance.target import Target
@@ -39,6 +39,14 @@ def discover(target: Target) -> Server:
     Raises UnreachableError where nothing answers or what answers is not a V2 server, and
     NothingRanError where it has none of the models.
     """
+    try:
+        return _discover(target)
+    except ConformanceError as error:
+        # A server may send back what it was sent, and an error message quote it.
+        raise type(error)(target.mask.text(str(error))) from None
+
+
+def _discover(target: Target) -> Server:
     session = _Session(target)
     status, body = session.get("/v2")
     metadata = _server_metadata(target, status, body)
@@ -61,6 +69,16 @@ def discover(target: Target) -> Server:
     return Server(
         metadata["name"], metadata["version"], tuple(metadata["extensions"]), present, absent
     )
+
+
+def server_from(document: Mapping[str, Any]) -> Server:
+    """The Server of which `document` is `dataclasses.asdict`, after its way through JSON."""
+    present = {
+        role: Binding(role, entry["model"], tuple(entry["inputs"]), tuple(entry["outputs"]))
+        for role, entry in document["present"].items()
+    }
+    extensions = tuple(document["extensions"])
+    return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
 def server_alive(target: Target) -> bool:
@@ -132,6 +150,7 @@ class _Session:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._session = _NoRedirects()
+        self._used = False
         # A vendor's proxy settings and ~/.netrc are not part of the target.
         self._session.trust_env = False
         self._session.verify = target.verify
@@ -147,7 +166,15 @@ class _Session:
 
         def work() -> None:
             try:
-                answers.put(self._fetch(url))
+                try:
+                    answers.put(self._fetch(url))
+                except requests.ConnectionError:
+                    if not self._used:
+                        raise
+                    # A server may close a kept connection at any time: once more on a fresh one.
+                    self._session.close()
+                    answers.put(self._fetch(url))
+                self._used = True
             except Exception as error:  # handed to the waiting thread, which sorts it out
                 answers.put(error)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
+import shutil
+import tempfile
 from collections.abc import Generator, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from conformance.runner import Engine, Result
 
 _URL = "v2_url"
+# What xdist's controller hands to its workers.
+_FOLDER = "v2_conformance_folder"
+_SERVER = "v2_conformance_server"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +79,7 @@ class Suite:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises pytest.UsageError for a wrong target."""
         if self._engine is None:
-            from conformance.discovery import discover
+            from conformance.discovery import discover, server_from
             from conformance.runner import Engine
             from conformance.target import make_target
 
@@ -87,7 +92,9 @@ class Suite:
                 headers=tuple(option("--v2-header")),
                 timeout=option("--v2-timeout"),
             )
-            self._engine = Engine(target, discover(target), killed=KilledShared(self._shared))
+            known = getattr(self._config, "workerinput", {}).get(_SERVER)
+            server = server_from(json.loads(known)) if known else discover(target)
+            self._engine = Engine(target, server, killed=KilledShared(self._shared))
         return self._engine
 
     def run(self, case: Case) -> Result:
@@ -98,6 +105,12 @@ class Suite:
             with _locked(self._shared, exclusive=True):
                 result = self.engine().run(case)
         return result
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist what its controller knows: one session discovers once."""
+        node.workerinput[_FOLDER] = str(self._shared)
+        node.workerinput[_SERVER] = json.dumps(asdict(self.engine().server))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -156,14 +169,22 @@ class Suite:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports."""
+        if self._engine is not None:
+            self._engine.close()
         if self._record is None:
             return
         from conformance.command_run import write_page
 
-        report = self._record.finish(complete=not self._interrupted)
+        stopped = self._interrupted or session.shouldstop or session.shouldfail
+        report = self._record.finish(complete=not stopped)
         write_page(self._record.directory, report)
         self._record = None
         self._verdict = report
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what only this session's processes needed."""
+        if not self._is_worker:
+            shutil.rmtree(self._shared, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict."""
@@ -207,11 +228,11 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case; anything but a pass fails or skips the test with the case's message."""
-        from conformance.results import Mask, case_record
+        from conformance.results import case_record
 
         result = self.suite.run(self.case)
         target = self.suite.engine().target
-        mask = Mask(target.secrets)
+        mask = target.mask
         self.record = case_record(result, target.profiles, mask)
         message = mask.text(result.message)
         if result.outcome in ("pass", "disputed"):
@@ -258,9 +279,9 @@ class KilledShared:
         with contextlib.suppress(FileExistsError), self._path(role).open("x") as file:
             file.write(case_id)
 
-    def clear(self) -> None:
+    def clear(self, role: str) -> None:
         """See conformance.runner.Killed."""
-        for path in self._folder.glob("killed-*"):
+        for path in [self._path(role)] if role else self._folder.glob("killed-*"):
             path.unlink(missing_ok=True)
 
     def _path(self, role: str) -> Path:
@@ -269,15 +290,8 @@ class KilledShared:
 
 def _shared_folder(config: pytest.Config) -> Path:
     """A folder that this session's processes share, and no other session does."""
-    import tempfile
-
-    worker = getattr(config, "workerinput", None)
-    run = worker["testrunuid"] if worker else None
-    if run is None:
-        return Path(tempfile.mkdtemp(prefix="v2-conformance-"))
-    path = Path(tempfile.gettempdir()) / f"v2-conformance-{run}-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path
+    folder = getattr(config, "workerinput", {}).get(_FOLDER)
+    return Path(folder or tempfile.mkdtemp(prefix="v2-conformance-"))
 
 
 @contextlib.contextmanager

@@ -11,19 +11,18 @@ import base64
 import contextlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
 from conformance import __version__
 from conformance.catalogue import catalogue, digest
-from conformance.datatypes import Buffer
 from conformance.discovery import Server
 from conformance.errors import ReportFileError, UsageError
+from conformance.mask import Mask
 from conformance.plan import Case
 from conformance.resources import schema
 from conformance.runner import Exchange, Result
@@ -33,33 +32,6 @@ from conformance.target import Target
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PAGE = "report.html"
-
-_COOKIE = re.compile(rb"(?im)^((?:set-)?cookie:[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)")
-_HEADS = re.compile(rb"(?s)(?:HTTP/1\.[01] 1\d\d.*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)")
-
-
-@dataclass(frozen=True)
-class Mask:
-    """Hides secret values in what is recorded; lengths stay, so every offset stays true."""
-
-    secrets: tuple[str, ...] = ()
-
-    def data(self, data: Buffer) -> bytes:
-        """Bytes of an exchange without the secrets, and without any cookie's value."""
-        masked = bytes(data)
-        for secret in self.secrets:
-            masked = masked.replace(secret.encode(), b"*" * len(secret.encode()))
-        found = _HEADS.match(masked)
-        end = found.end() if found else 0
-        return _COOKIE.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end]) + masked[end:]
-
-    def text(self, text: str) -> str:
-        """A message without the secrets."""
-        for secret in self.secrets:
-            # A message quotes what a server sent as printable ASCII.
-            for form in (secret, ascii(secret)[1:-1]):
-                text = text.replace(form, "*" * len(form))
-        return text
 
 
 def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str, Any]:
@@ -102,11 +74,12 @@ class Record:
         self, directory: Path, target: Target, server: Server, cases: Sequence[Case]
     ) -> None:
         self.directory = directory
-        self._mask = Mask(target.secrets)
+        self._mask = target.mask
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
         self._file = _create(directory)
-        self._write({"header": _header(target, server, cases, self._started)})
+        header = _header(target, server, cases, self._started)
+        self._write({"header": self._mask.document(header)})
 
     def add(self, result: Result) -> None:
         """Append one case; it is on disk when this returns."""

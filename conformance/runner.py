@@ -9,9 +9,12 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
 from conformance.canary import Canary
@@ -70,8 +73,8 @@ class Killed(Protocol):
     def add(self, role: str, case_id: str) -> None:
         """Say that `case_id` killed `role`."""
 
-    def clear(self) -> None:
-        """Say that everything lives again."""
+    def clear(self, role: str) -> None:
+        """Say that `role` lives again, everything for ""."""
 
 
 @dataclass
@@ -88,9 +91,10 @@ class KilledHere:
         """See Killed."""
         self._dead.setdefault(role, case_id)
 
-    def clear(self) -> None:
+    def clear(self, role: str) -> None:
         """See Killed."""
-        self._dead.clear()
+        for name in [role] if role else list(self._dead):
+            self._dead.pop(name, None)
 
 
 @dataclass(frozen=True)
@@ -124,10 +128,14 @@ class Engine:
         self._address = target.address
         self._canary = Canary(target, server)
         self._local = threading.local()
+        self._connections: list[Connection] = []
+        self._fatal: dict[str, Result] = {}
 
     def run(self, case: Case) -> Result:
         """One case with all that belongs to it. Never raises for what the server does."""
         started = time.perf_counter()
+        if case.id in self._fatal and self._killed.culprit(case.model) == case.id:
+            return self._fatal[case.id]  # what it killed is still dead; once is enough
         skipped = self._skip(case)
         if skipped is not None:
             return Result(case, skipped.outcome, skipped.message)
@@ -135,11 +143,19 @@ class Engine:
             result = self._run(case)
         except CaseFileError as error:
             result = Result(case, ERROR, str(error))
-        return replace(result, duration_s=time.perf_counter() - started)
+        except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            result = Result(case, ERROR, f"error of the suite: {error!a:.500} at {where}")
+        result = replace(result, duration_s=time.perf_counter() - started)
+        if self._killed.culprit(case.model) == case.id:
+            self._fatal[case.id] = result
+        return result
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        self._connection().close()
+        """Close the connections of all threads, none of which may be in use."""
+        for connection in self._connections:
+            connection.close()
 
     def _skip(self, case: Case) -> Verdict | None:
         target = self.target
@@ -160,27 +176,41 @@ class Engine:
         binding = self.server.present.get(case.model)
         prepared = prepare(case, self._address, binding)
         if case.model:
-            self._canary.calibrate(case.model)
-            if case.canary == _JSON:
-                self._canary.calibrate(case.model, json=True)
+            silence = self._canary.calibrate(case.model)
+            if case.canary == _JSON and not silence:
+                silence = self._canary.calibrate(case.model, json=True)
+            if silence:
+                words = f"not sent: {case.model} answers no known-good request: {silence}"
+                return Result(case, INCONCLUSIVE, words)
         connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
         if case.together > 1:
-            return self._run_together(case)
-        transcript = connection.exchange(prepared.pieces, pause_s=prepared.pause_s)
-        exchanges = [Exchange(transcript, "")]
-        if _stale(transcript):
-            # A server may close an idle connection at any time (RFC 9112 9.5); that is no answer.
-            transcript = connection.exchange(prepared.pieces, fresh=True, pause_s=prepared.pause_s)
-            exchanges = [Exchange(transcript, "repeated: the kept connection had been closed")]
-        verdict = judge(case, prepared, transcript)
+            verdict, exchanges = self._together(case)
+        else:
+            transcript, exchanges = self._exchange(prepared, connection)
+            verdict = judge(case, prepared, transcript)
+            if not transcript.sent:  # the server was away before: not this case's doing
+                return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
         if case.negative or case.canary or verdict.outcome in (FAIL, INCONCLUSIVE):
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
         return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
 
-    def _run_together(self, case: Case) -> Result:
+    def _exchange(
+        self, prepared: Prepared, connection: Connection
+    ) -> tuple[Transcript, list[Exchange]]:
+        """The case's own exchange, on the kept connection or else a fresh one."""
+        transcript = connection.exchange(prepared.pieces, pause_s=prepared.pause_s)
+        if _stale(transcript):
+            # A server may close an idle connection at any time (RFC 9112 9.5); that is no answer.
+            again = connection.exchange(prepared.pieces, fresh=True, pause_s=prepared.pause_s)
+            if again.sent:  # else the first request may be what ended the server
+                note = "repeated: the kept connection had been closed"
+                return again, [Exchange(again, note)]
+        return transcript, [Exchange(transcript, "")]
+
+    def _together(self, case: Case) -> tuple[Verdict, list[Exchange]]:
         """The case on several connections at once, in rounds; its first failure counts (C6)."""
         binding = self.server.present[case.model]
         variants = [prepare(case, self._address, binding, variant=n) for n in range(case.together)]
@@ -208,7 +238,7 @@ class Engine:
         if bad:
             message = f"{len(bad)} of {len(judged)} answers were wrong, the first: {message}"
         exchange = Exchange(transcript, f"one of {len(judged)}, {case.together} at a time")
-        return Result(case, verdict.outcome, message, exchanges=(exchange,))
+        return replace(verdict, message=message), [exchange]
 
     def _survived(
         self, case: Case, verdict: Verdict, connection: Connection
@@ -247,26 +277,29 @@ class Engine:
             return  # one request was lost, the model lives
         dead = case.model if server_alive(self.target) else ""
         self._killed.add(dead, case.id)
-        if self._recovery.command:
-            subprocess.run(self._recovery.command, shell=True, check=False)
-        if self._recovery.wait_s and self._await_recovery(case.model, connection):
-            self._killed.clear()
+        recovery = self._recovery
+        if recovery.command:
+            subprocess.run(recovery.command, shell=True, check=False)
+        if (recovery.command or recovery.wait_s) and self._await_recovery(case.model, connection):
+            self._killed.clear("" if recovery.command else dead)
 
     def _await_recovery(self, role: str, connection: Connection) -> bool:
         deadline = time.monotonic() + self._recovery.wait_s
         pause = threading.Event()
-        while time.monotonic() < deadline:
+        while True:
             connection.close()
             if not self._canary.send(role, connection)[1]:
                 return True
+            if time.monotonic() >= deadline:
+                return False
             pause.wait(0.2)
-        return False
 
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = Connection(self._endpoint, self.target.limits)
             self._local.connection = connection
+            self._connections.append(connection)
         return connection
 
 
@@ -281,13 +314,18 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
     Only cases that cannot damage the server share time with others; whatever of them does not pass
     is run again alone, so that the verdict never depends on what ran beside it.
     """
-    ordered = in_order(cases)
+    with closing(engine):
+        yield from _events(engine, in_order(cases), workers)
+
+
+def _events(engine: Engine, ordered: list[Case], workers: int) -> Iterator[CaseFinished]:
     total = len(ordered)
     count = 0
     alone: list[Case] = []
     shared = [case for case in ordered if not case.alone]
     if workers > 1:
-        with ThreadPoolExecutor(workers) as pool:
+        pool = ThreadPoolExecutor(workers)
+        try:
             for future in as_completed([pool.submit(engine.run, case) for case in shared]):
                 result = future.result()
                 if result.outcome in (FAIL, INCONCLUSIVE):
@@ -295,12 +333,13 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
                     continue
                 count += 1
                 yield CaseFinished(result, count, total)
+        finally:  # a run that is stopped does not do the rest first
+            pool.shutdown(cancel_futures=True)
         again = {case.id for case in alone}
         ordered = [c for c in ordered if c.id in again or c not in shared]
     for case in ordered:
         count += 1
         yield CaseFinished(engine.run(case), count, total)
-    engine.close()
 
 
 def _stale(transcript: Transcript) -> bool:

@@ -19,6 +19,7 @@ from conformance.datatypes import DATATYPES
 from conformance.encode import Address, Binding
 from conformance.errors import TargetFileError, UsageError
 from conformance.http1 import Endpoint, Limits
+from conformance.mask import Mask
 from conformance.resources import schema
 
 _SECRET_HEADERS = ("auth", "cookie", "token", "key", "secret", "password", "session", "credential")
@@ -90,6 +91,11 @@ class Target:
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return parts._replace(netloc=host, query="", fragment="").geturl()
+
+    @property
+    def mask(self) -> Mask:
+        """What hides this target's secrets."""
+        return Mask(self.secrets)
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ class Peer:
         self._sock = sock
         self._left = bytearray()
         self.requests: list[bytes] = []
+        self.ended = threading.Event()
 
     def _more(self) -> bool:
         data = self._sock.recv(65536)
@@ -90,6 +91,7 @@ class Peer:
     def end(self) -> None:
         """Say that nothing more comes."""
         self._sock.shutdown(socket.SHUT_WR)
+        self.ended.set()
 
     def until_closed(self) -> None:
         """Read until the client closes."""
@@ -312,6 +314,7 @@ def make_case(
         expect=expect or {"outcome": "success", "outputs": {"0": "binary"}},
         dangerous=False,
         canary="",
+        together=1,
     )
 
 

@@ -122,7 +122,7 @@ def test_bytes_elements_are_exact_whatever_they_hold(elements: list[bytes]) -> N
     assert from_values("BYTES", elements) == blob
 
 
-@given(st.lists(st.text(max_size=8), max_size=4))
+@given(st.lists(st.text('a\0"\\\u00e9\u65e5\U0001f642\uffff', max_size=8), max_size=4))
 def test_strings_are_the_utf8_bytes_of_their_text(texts: list[str]) -> None:
     blob = from_json("BYTES", [len(texts)], texts)
     assert decode_bytes(blob) == [text.encode() for text in texts]

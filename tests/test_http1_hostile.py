@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from conformance.http1 import (
     CLOSED,
+    COMPLETE,
     MALFORMED,
     REFUSED,
     TIMEOUT,
@@ -229,6 +230,25 @@ def test_tls_carries_large_requests_and_answers_on_one_connection(
         assert len(response(first).body) == size
         assert (bytes(response(second).body), second.reused) == (b"2", True)
         assert [len(request) for request in server.requests] == [len(head) + size, len(REQUEST)]
+
+
+def test_a_kept_tls_connection_that_the_server_closed_is_noticed(
+    authority: trustme.CA, tls_server: ssl.SSLContext
+) -> None:
+    def once(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        peer.end()
+        peer.until_closed()
+
+    with (
+        serving(once, tls=tls_server) as server,
+        connected(server, tls=trusting(authority)) as connection,
+    ):
+        assert connection.exchange([REQUEST]).ending == COMPLETE
+        assert server.peers[0].ended.wait(5)
+        assert not connection.open
+        assert not connection.exchange([REQUEST]).reused
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLContext) -> None:

@@ -246,7 +246,7 @@ SEEDS = (GOOD, GOOD_JSON, v2(answer(sized(), entry(name="X", data=[[1.5], [None]
 
 
 @given(st.sampled_from(SEEDS), st.integers(60, 400), st.binary(max_size=12), st.integers(0, 9))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_mutation_of_a_response_makes_the_judge_raise(
     seed: bytes, at: int, new: bytes, removed: int
 ) -> None:

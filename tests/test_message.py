@@ -138,16 +138,17 @@ def test_no_bytes_at_all_raise_anything_else(data: bytes) -> None:
         parse_json(data)
 
 
+TEXT = st.text('a\0\n"\\\u00e9\u65e5\U0001f642{[', max_size=6)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip
 
 
 @settings(max_examples=50)
-@given(st.dictionaries(st.text(), json_values, max_size=2))
+@given(st.dictionaries(TEXT, json_values, max_size=2))
 def test_what_is_dumped_is_read_again(document: dict[str, object]) -> None:
     assert parse_json(dump_json(document)) == document
     assert json.loads(dump_json(document)) == document

@@ -61,9 +61,14 @@ def refused(directory: Path) -> str:
 # The suite's own cases.
 
 
+@pytest.fixture(scope="module")
+def own() -> list[Case]:
+    return load_cases()
+
+
 @pytest.mark.skipif(not OWN, reason="there are no case files yet")
-def test_the_suites_own_cases_load_with_unique_well_formed_ids() -> None:
-    cases = load_cases()
+def test_the_suites_own_cases_load_with_unique_well_formed_ids(own: list[Case]) -> None:
+    cases = own
     assert cases
     counts = Counter(case.id for case in cases)
     assert not [case_id for case_id, count in counts.items() if count > 1]
@@ -78,8 +83,8 @@ def test_the_suites_own_cases_load_with_unique_well_formed_ids() -> None:
 
 
 @pytest.mark.skipif(not OWN, reason="there are no case files yet")
-def test_loading_again_gives_the_same_cases_in_the_same_order() -> None:
-    assert load_cases() == load_cases()
+def test_loading_again_gives_the_same_cases_in_the_same_order(own: list[Case]) -> None:
+    assert load_cases() == own
 
 
 # Expansion.

@@ -127,6 +127,20 @@ class _BodyLeft(Behaviour):
 
 
 @fault(
+    "stray-bytes-after-binary-response",
+    breaks="C5",
+    text="Four zero bytes, which Content-Length does not count, follow a response with blobs.",
+)
+class _StrayBytes(Behaviour):
+    def serialise(
+        self, response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        pieces = super().serialise(response, keep_open=keep_open, with_body=with_body)
+        binary = any(name == HEADER_LENGTH for name, _ in response.headers)
+        return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
+
+
+@fault(
     "last-chunk-lost",
     breaks="C1",
     text="The last chunk of a chunked body is lost, unless it is the only one.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from conformance.contract import ModelContract
 from conformance.message import HEADER_LENGTH
@@ -208,6 +209,16 @@ class _OffByOneForgiven(Behaviour):
         if end is None or abs(end - length) != 1 or is_white(body[end:length] or b"x"):
             return super().json_end(body, length)
         return end
+
+
+@fault(
+    "header-length-prefix-half-read",
+    breaks="H9",
+    text="JSON is read to its object's end; what follows within the header length is not looked at.",
+)
+class _PrefixHalfRead(Behaviour):
+    def parse_document(self, text: memoryview) -> dict[str, Any]:
+        return super().parse_document(text[: object_end(text)])
 
 
 @fault(

@@ -265,6 +265,17 @@ class _ZeroAsZeros(Behaviour):
 
 
 @fault(
+    "size-zero-read-as-native",
+    breaks="S12",
+    text="An input of size 0 with a non-empty shape is read by shape × element size.",
+)
+class _ZeroAsNative(Behaviour):
+    def declared_size(self, entry: Entry) -> int | None:
+        size = super().declared_size(entry)
+        return _native(entry) if size == 0 else size
+
+
+@fault(
     "only-sum-of-sizes-checked",
     breaks="S13",
     text="Inputs are read by shape × element size if only the declared sizes have the right sum.",

@@ -1,0 +1,108 @@
+"""`v2-conformance selftest`: shows for every fault that a case of its own requirement notices.
+
+Each fault is a reference server with one deviation. It meets every case of the requirement that it
+breaks and, of the other requirements, one case of each entry of the case files. A fault that no
+case of its own requirement notices is a hole in the suite, and fails the selftest.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from conformance.discovery import discover
+from conformance.errors import ConformanceError
+from conformance.judge import FAIL
+from conformance.plan import Case, load_cases
+from conformance.reference.faults import FAULTS
+from conformance.reference.server import ReferenceServer
+from conformance.runner import Engine, run
+from conformance.target import make_target
+
+PROFILES = ("raw", "bf16")
+# Everything is on this machine; only a fault that makes a response incomplete waits for it.
+_TIMEOUT_S = 0.5
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What the suite noticed of one fault: how many own cases failed, and which requirements."""
+
+    fault: str
+    requirement: str
+    own: int
+    others: tuple[str, ...]
+    error: str = ""
+
+    @property
+    def killed(self) -> bool:
+        """Whether a case of the fault's own requirement failed."""
+        return self.own > 0 and not self.error
+
+
+def of_others(cases: Sequence[Case], requirement: str) -> list[Case]:
+    """The first case of each entry of all requirements but `requirement`."""
+    first: dict[str, Case] = {}
+    for case in cases:
+        if case.requirement != requirement:
+            first.setdefault(case.id.partition("[")[0], case)
+    return list(first.values())
+
+
+def try_fault(name: str, *, full: bool = False) -> Kill:
+    """Run the suite against the reference server with the fault `name`."""
+    requirement = FAULTS[name].requirement
+    cases = load_cases()
+    own = [case for case in cases if case.requirement == requirement]
+    others = [case for case in cases if case not in own] if full else of_others(cases, requirement)
+    try:
+        # Each from a fresh server: what a fault kills early would hide what its own cases show.
+        own_failed, others_failed = _failed(name, own), _failed(name, others)
+    except ConformanceError as error:
+        return Kill(name, requirement, 0, (), str(error))
+    return Kill(name, requirement, len(own_failed), tuple(dict.fromkeys(others_failed)))
+
+
+def _failed(fault: str, cases: Sequence[Case]) -> list[str]:
+    """The requirements of the cases that fail, one for each."""
+    with ReferenceServer([fault]) as server:
+        target = make_target(server.url, profiles=PROFILES, timeout=_TIMEOUT_S)
+        results = [event.result for event in run(Engine(target, discover(target)), cases)]
+    return [result.case.requirement for result in results if result.outcome == FAIL]
+
+
+def selftest(workers: int | None = None, *, full: bool = False) -> Iterator[Kill]:
+    """Try every fault, `workers` processes at a time (default: one for each core)."""
+    # Fresh processes: a fork would copy threads' locks in whatever state they are.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
+        futures = [pool.submit(try_fault, name, full=full) for name in FAULTS]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+def faultless() -> list[str]:
+    """The cases that the reference server without faults fails; there must be none."""
+    with ReferenceServer() as server:
+        target = make_target(server.url, profiles=PROFILES)
+        engine = Engine(target, discover(target))
+        return [
+            f"{event.result.case.id}: {event.result.message}"
+            for event in run(engine, load_cases())
+            if event.result.outcome not in ("pass", "disputed")
+        ]
+
+
+def lines(kills: Sequence[Kill]) -> Iterator[str]:
+    """The kill matrix, a row a fault, in the order of requirements."""
+    order = {name: number for number, name in enumerate(FAULTS)}
+    for kill in sorted(
+        kills, key=lambda k: (k.requirement[0], int(k.requirement[1:]), order[k.fault])
+    ):
+        mark = "killed" if kill.killed else "SURVIVES"
+        shown = " ".join(kill.others[:6]) + (" …" if len(kill.others) > 6 else "")
+        note = kill.error or (f"also {shown}" if shown else "")
+        yield f"{kill.requirement:<4}{mark:<9}{kill.own:>3}  {kill.fault:<38} {note}".rstrip()[:110]

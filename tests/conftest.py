@@ -1,0 +1,29 @@
+"""Fixtures: servers that misbehave as a test says, pytest inside pytest."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.faults import FAULTS, Fault
+from conformance.reference.server import ReferenceServer
+
+pytest_plugins = ["pytester"]
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts a reference server whose behaviour is the given class; it ends with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(cls: type[Behaviour]) -> ReferenceServer:
+            name = f"of-a-test-{cls.__name__}"
+            monkeypatch.setitem(FAULTS, name, Fault(name, "", "", cls))
+            return stack.enter_context(ReferenceServer([name]))
+
+        yield begin

@@ -1,0 +1,128 @@
+"""What the suite is known to find on a real server (expectations/*.yaml), and a report beside it.
+
+The format is described at the top of each file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance.plan import load_cases
+
+FOLDER = Path(__file__).parent / "expectations"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One file: the `server` in `version`, and what a run with `profiles` finds on it.
+
+    `requirements` maps ids to outcomes, `cases` patterns to the outcomes of cases that do not pass.
+    """
+
+    path: Path
+    server: str
+    version: str
+    profiles: tuple[str, ...]
+    survives: bool
+    conformant: bool
+    requirements: Mapping[str, str]
+    cases: Mapping[str, str]
+    reasons: Mapping[str, str]
+
+
+def load_expectation(path: Path) -> Expectation:
+    """Read one file of expectations/."""
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    requirements: dict[str, str] = {}
+    cases: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    for requirement, entry in document["requirements"].items():
+        if isinstance(entry, str):
+            requirements[requirement] = entry
+        else:
+            requirements[requirement] = entry["outcome"]
+            reasons[requirement] = entry["reason"]
+            cases.update(entry.get("cases", {}))
+    return Expectation(
+        path,
+        document["server"],
+        document["version"],
+        tuple(document["profiles"]),
+        document["survives"],
+        document["conformant"],
+        requirements,
+        cases,
+        reasons,
+    )
+
+
+def expectation_files(server: str = "*") -> list[Path]:
+    """The files for `server`, one for each version."""
+    return sorted(FOLDER.glob(f"{server}-*.yaml"))
+
+
+def matches(pattern: str, case_id: str) -> bool:
+    """Whether `pattern` means the case; brackets stand for themselves, as in `run --case`."""
+    return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
+
+
+def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
+    """Every way in which a report.json differs from what is expected, one line each."""
+    return [
+        *_of_the_run(expected, report),
+        *_of_requirements(expected, report),
+        *_of_cases(expected, report),
+    ]
+
+
+@cache
+def _profile_of() -> dict[str, str]:
+    return {case.id: case.profile for case in load_cases()}
+
+
+def _of_the_run(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
+    target, verdict = report["target"], report["verdict"]
+    for what, came, wanted in (
+        ("server", target["server"]["name"], expected.server),
+        ("version", target["server"]["version"], expected.version),
+        ("profiles", ", ".join(target["profiles"]), ", ".join(expected.profiles)),
+        ("absent models", ", ".join(target.get("absent", ())) or "none", "none"),
+        ("complete", report["complete"], True),
+        ("conformant", verdict["conformant"], expected.conformant),
+    ):
+        if came != wanted:
+            yield f"{what}: expected {wanted}, came {came}"
+
+
+def _of_requirements(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
+    came = {row["id"]: row["outcome"] for row in report["requirements"]}
+    for requirement, outcome in came.items():
+        wanted = expected.requirements.get(requirement)
+        if wanted is None:
+            yield f"{requirement}: came {outcome}, but {expected.path.name} does not have it"
+        elif outcome != wanted:
+            yield f"{requirement}: expected {wanted}, came {outcome}"
+    for requirement in expected.requirements.keys() - came.keys():
+        yield f"{requirement}: {expected.path.name} has it, the report does not"
+
+
+def _of_cases(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
+    idle = set(expected.cases)
+    for case in report["cases"]:
+        pattern = next((p for p in expected.cases if matches(p, case["id"])), None)
+        if pattern is None:
+            wanted = "pass" if _profile_of().get(case["id"]) in expected.profiles else "unsupported"
+        else:
+            wanted = expected.cases[pattern]
+            idle.discard(pattern)
+        if case["outcome"] != wanted:
+            yield f"{case['id']}: expected {wanted}, came {case['outcome']} {case['message'][:160]}"
+    for pattern in sorted(idle):
+        yield f"{pattern}: matches no case of the report"

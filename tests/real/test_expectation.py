@@ -1,0 +1,152 @@
+"""The comparison of a report with a committed expectation, and the committed files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from expectation import Expectation, differences, expectation_files, load_expectation, matches
+
+from conformance.catalogue import catalogue
+from conformance.judge import DISPUTED, FAIL, NOT_RUN, PASS
+from conformance.plan import load_cases
+
+FILES = expectation_files()
+
+
+@pytest.fixture
+def expected() -> Expectation:
+    return Expectation(
+        path=Path("some-1.0.yaml"),
+        server="some",
+        version="1.0",
+        profiles=("binary",),
+        survives=True,
+        conformant=False,
+        requirements={"H6": "fail", "H7": "pass", "W6": "unsupported"},
+        cases={"H6/not-a-number[*]": "fail"},
+        reasons={"H6": "It reads with atoi."},
+    )
+
+
+@pytest.fixture
+def report() -> dict[str, Any]:
+    return {
+        "target": {"server": {"name": "some", "version": "1.0"}, "profiles": ["binary"]},
+        "complete": True,
+        "verdict": {"conformant": False},
+        "requirements": [
+            {"id": "H6", "outcome": "fail"},
+            {"id": "H7", "outcome": "pass"},
+            {"id": "W6", "outcome": "unsupported"},
+        ],
+        "cases": [
+            {"id": "H6/not-a-number[letters]", "outcome": "fail", "message": "accepted"},
+            {"id": "H6/not-a-number[empty]", "outcome": "fail", "message": "accepted"},
+            {"id": "H7/too-large-to-be-true[wraps_32]", "outcome": "pass", "message": ""},
+            {
+                "id": "W6/several-variable-dimensions[INT32]",
+                "outcome": "unsupported",
+                "message": "not claimed",
+            },
+        ],
+    }
+
+
+def test_as_expected(expected: Expectation, report: dict[str, Any]) -> None:
+    assert differences(expected, report) == []
+
+
+def _other_version(report: dict[str, Any]) -> None:
+    report["target"]["server"]["version"] = "1.1"
+
+
+def _absent(report: dict[str, Any]) -> None:
+    report["target"]["absent"] = {"identity/FP16": "no such model"}
+
+
+def _stopped(report: dict[str, Any]) -> None:
+    report["complete"] = False
+
+
+def _new_failure(report: dict[str, Any]) -> None:
+    report["cases"][2].update(outcome="fail", message="accepted with 200")
+
+
+def _vanished_failure(report: dict[str, Any]) -> None:
+    report["cases"][1].update(outcome="pass", message="")
+
+
+def _stale(report: dict[str, Any]) -> None:
+    del report["cases"][:2]
+
+
+def _did_not_run(report: dict[str, Any]) -> None:
+    report["requirements"][1]["outcome"] = "not_run"
+
+
+def _new_requirement(report: dict[str, Any]) -> None:
+    report["requirements"].append({"id": "Z1", "outcome": "pass"})
+
+
+def _lost_requirement(report: dict[str, Any]) -> None:
+    del report["requirements"][1]
+
+
+def _ran_unclaimed(report: dict[str, Any]) -> None:
+    report["cases"][3].update(outcome="pass", message="")
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (_other_version, "version: expected 1.0, came 1.1"),
+        (_absent, "absent models: expected none, came identity/FP16"),
+        (_stopped, "complete: expected True, came False"),
+        (
+            _new_failure,
+            "H7/too-large-to-be-true[wraps_32]: expected pass, came fail accepted with 200",
+        ),
+        (_vanished_failure, "H6/not-a-number[empty]: expected fail, came pass "),
+        (_stale, "H6/not-a-number[*]: matches no case of the report"),
+        (_did_not_run, "H7: expected pass, came not_run"),
+        (_new_requirement, "Z1: came pass, but some-1.0.yaml does not have it"),
+        (_lost_requirement, "H7: some-1.0.yaml has it, the report does not"),
+        (_ran_unclaimed, "W6/several-variable-dimensions[INT32]: expected unsupported, came pass "),
+    ],
+)
+def test_a_difference_is_one_line(
+    expected: Expectation,
+    report: dict[str, Any],
+    change: Callable[[dict[str, Any]], None],
+    line: str,
+) -> None:
+    change(report)
+    assert differences(expected, report) == [line]
+
+
+def test_the_first_of_two_patterns_counts(expected: Expectation, report: dict[str, Any]) -> None:
+    more = replace(expected, cases={**expected.cases, "H6/*": "not_run"})
+    assert differences(more, report) == ["H6/*: matches no case of the report"]
+
+
+def test_there_are_files() -> None:
+    assert FILES
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_committed_file_fits_the_catalogue(path: Path) -> None:
+    expected = load_expectation(path)
+    assert path.stem == f"{expected.server}-{expected.version}"
+    wanted = [key for key, r in catalogue().items() if r.profile in expected.profiles]
+    assert list(expected.requirements) == wanted
+    for requirement, outcome in expected.requirements.items():
+        assert outcome in (PASS, FAIL, DISPUTED, NOT_RUN), requirement
+        # Whatever does not pass has a reason, and nothing else.
+        assert (outcome == PASS) == (requirement not in expected.reasons), requirement
+    ids = [case.id for case in load_cases()]
+    for pattern in expected.cases:
+        assert any(matches(pattern, case_id) for case_id in ids), f"{pattern} matches no case"

@@ -1,0 +1,100 @@
+"""The suite against a real server, twice, compared with what is committed in expectations/.
+
+V2_REAL_SERVER says which one: triton or kserve. It has to be installed in the environment that runs
+the tests, which is what `tox -e triton` and `tox -e kserve` are for. The reports are left in
+reports/real-triton/ or reports/real-kserve/, those of the second run in second/ there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from expectation import Expectation, differences, expectation_files, load_expectation
+from servers import SERVERS
+
+from conformance.cli import main
+from conformance.resources import schema
+from conformance.results import PAGE, REPORT, load_report
+
+NAME = os.environ.get("V2_REAL_SERVER", "")
+if not NAME:
+    pytest.skip("V2_REAL_SERVER is not set (triton or kserve)", allow_module_level=True)
+if NAME not in SERVERS:
+    raise pytest.UsageError(f"V2_REAL_SERVER={NAME}: there are {' and '.join(sorted(SERVERS))}")
+
+REPORTS = Path(__file__).parents[2] / "reports" / f"real-{NAME}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the suite: its exit code, its report, and where that is."""
+
+    code: int
+    report: Mapping[str, Any]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def expected() -> Expectation:
+    # One version of each server is installed; another file is for another version of it.
+    files = expectation_files(NAME)
+    assert len(files) == 1, f"one file expectations/{NAME}-VERSION.yaml wanted, there are {files}"
+    return load_expectation(files[0])
+
+
+@pytest.fixture(scope="module")
+def runs(expected: Expectation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Run]]:
+    """Two runs: on the same server where it survives the first one, else each on a new one."""
+    done: list[Run] = []
+    with ExitStack() as stack:
+        for folder in (REPORTS, REPORTS / "second"):
+            if not done or not expected.survives:
+                stack.close()
+                url = stack.enter_context(SERVERS[NAME](tmp_path_factory.mktemp(NAME)))
+            done.append(_run(url, expected, folder))
+        stack.close()
+        yield done
+
+
+def _run(url: str, expected: Expectation, folder: Path) -> Run:
+    arguments = ["run", url, "--timeout", "10", "--report-dir", str(folder)]
+    for profile in expected.profiles:
+        arguments += ["--profile", profile]
+    code = main(arguments)
+    return Run(code, load_report(folder / REPORT), folder)
+
+
+def test_everything_is_as_committed(expected: Expectation, runs: list[Run]) -> None:
+    found = differences(expected, runs[0].report)
+    if found:
+        pytest.fail(
+            f"{len(found)} differences from {expected.path.name}, see {runs[0].folder / PAGE}:\n"
+            + "\n".join(found),
+            pytrace=False,
+        )
+
+
+def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
+    first, second = ({c["id"]: c["outcome"] for c in run.report["cases"]} for run in runs)
+    changed = [
+        f"{key}: first {first.get(key)}, then {second.get(key)}"
+        for key in {**first, **second}
+        if first.get(key) != second.get(key)
+    ]
+    assert not changed, "\n".join(changed)
+
+
+def test_the_report_is_valid(runs: list[Run]) -> None:
+    for run in runs:
+        schema("report").validate(run.report)
+        assert (run.folder / PAGE).stat().st_size > 0
+
+
+def test_the_exit_code_says_not_conformant(expected: Expectation, runs: list[Run]) -> None:
+    assert [run.code for run in runs] == [0 if expected.conformant else 1] * 2

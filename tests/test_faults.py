@@ -1,0 +1,107 @@
+"""Every fault is caught by a case of its requirement, and a server without faults by none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from conformance.catalogue import catalogue
+from conformance.discovery import discover
+from conformance.plan import Case, load_cases
+from conformance.reference.faults import FAULTS
+from conformance.reference.server import ReferenceServer
+from conformance.runner import Engine, Result, run
+from conformance.target import make_target
+
+PROFILES = ("binary", "raw", "bf16")
+
+cases = cache(load_cases)
+
+
+def run_against(url: str, chosen: Sequence[Case], workers: int = 1) -> dict[str, Result]:
+    """The results of `chosen` by case id."""
+    target = make_target(url, profiles=PROFILES, timeout=3)
+    engine = Engine(target, discover(target))
+    return {event.result.case.id: event.result for event in run(engine, chosen, workers)}
+
+
+@cache
+def caught(fault: str) -> dict[str, str]:
+    """The cases of the fault's requirement that fail against it, each with its message."""
+    chosen = [case for case in cases() if case.requirement == FAULTS[fault].requirement]
+    with ReferenceServer([fault]) as server:
+        results = run_against(server.url, chosen)
+    return {name: result.message for name, result in results.items() if result.outcome == "fail"}
+
+
+def template(case_id: str) -> str:
+    """A case's id without the values of its axes."""
+    return case_id.partition("[")[0]
+
+
+def is_must(case: Case) -> bool:
+    """Whether a server that claims all of PROFILES must pass the case."""
+    requirement = catalogue()[case.requirement]
+    own = case.level == requirement.level
+    return (requirement.level_for(PROFILES) if own else case.level) == "MUST"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_caught_by_a_case_of_its_requirement(fault: str) -> None:
+    failures = caught(fault)
+    assert failures, f"no case of {FAULTS[fault].requirement} fails"
+    assert all(failures.values()), "a failure says nothing"
+
+
+def test_a_server_without_faults_passes_every_case_every_time() -> None:
+    with ReferenceServer() as server:
+        first = run_against(server.url, cases())
+        again = run_against(server.url, cases())
+        parallel = run_against(server.url, cases(), workers=2)
+    wrong = {
+        name: result.message
+        for name, result in first.items()
+        if result.outcome not in ("pass", "disputed")
+    }
+    assert not wrong
+    assert len(first) == len(cases())
+    for results in (again, parallel):
+        assert {name: result.outcome for name, result in results.items()} == {
+            name: result.outcome for name, result in first.items()
+        }
+
+
+def test_every_requirement_with_a_must_case_has_a_fault() -> None:
+    wanted = {case.requirement for case in cases() if is_must(case)}
+    assert not wanted - {fault.requirement for fault in FAULTS.values()}
+
+
+def test_every_must_case_catches_a_fault_of_its_requirement() -> None:
+    wanted = {template(case.id) for case in cases() if is_must(case)}
+    found = {template(name) for fault in FAULTS for name in caught(fault)}
+    assert not wanted - found
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        ("header-length-prefix-half-read", "H9/off-by-one-with-bytes-to-spare"),
+        ("size-zero-read-as-native", "S12/size-zero-with-bytes"),
+        ("stray-bytes-after-binary-response", "C5/kept-connection-after-success"),
+        ("overflowing-shape-kills-model", "S8/shape-product-overflows"),
+        ("concurrent-requests-mixed", "C6/concurrent-requests"),
+    ],
+)
+def test_the_case_that_is_made_for_a_fault_catches_it(fault: str, case: str) -> None:
+    assert case in {template(name) for name in caught(fault)}
+
+
+def test_a_fault_is_named_and_described_in_its_own_words() -> None:
+    texts = Counter(fault.text for fault in FAULTS.values())
+    assert max(texts.values()) == 1
+    for fault in FAULTS.values():
+        assert fault.requirement in catalogue()
+        assert fault.text.endswith(".")
