@@ -25,6 +25,8 @@ from conformance.plan import Case
 from conformance.values import pattern
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
+_INPUT_FORMS = ("binary", "json", "nested", "both", "neither")
+_OUTPUT_FORMS = ("binary", "json", "any")
 # Long enough for a server to be woken by each piece on loopback, short enough for many of them.
 SLICE_PAUSE_S = 0.005
 
@@ -145,6 +147,8 @@ def _input(
     blob = _blob(entry, model.inputs[index].datatype, shape)
     tensor = Tensor(entry.get("name", binding.inputs[index]), datatype, tuple(shape), blob)
     form = entry.get("form", "binary")
+    if form not in _INPUT_FORMS:
+        raise ValueError(f"an input has the form {form!r}, not one of {', '.join(_INPUT_FORMS)}")
     document: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}
     parameters = dict(entry.get("parameters", {}))
     sent: Buffer | None = None
@@ -285,6 +289,8 @@ def _expected(
     if isinstance(wanted, str):
         wanted = dict.fromkeys(sorted(values), wanted)
     for key, form in wanted.items():
+        if form not in _OUTPUT_FORMS:
+            raise ValueError(f"an output has the form {form!r}")
         index = int(key)
         if model.does == "first_three":
             tensor = _first_three(values[0], index)

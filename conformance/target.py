@@ -95,7 +95,7 @@ class Target:
     @property
     def mask(self) -> Mask:
         """What hides this target's secrets."""
-        return Mask(self.secrets)
+        return Mask(self.secrets, tuple(n for n, _ in self.address.headers if _is_secret(n)))
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -103,9 +103,13 @@ class Target:
         parts = urlsplit(self.url)
         found = [unquote(parts.password or ""), parts.password or ""]
         for name, value in self.address.headers:
-            if any(word in name.lower() for word in _SECRET_HEADERS):
+            if _is_secret(name):
                 found += [value, value.partition(" ")[2]]
         return tuple(sorted({s for s in found if len(s) > 2}, key=len, reverse=True))
+
+
+def _is_secret(field: str) -> bool:
+    return any(word in field.lower() for word in _SECRET_HEADERS)
 
 
 def make_target(

@@ -90,6 +90,9 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     lines.append("")
     name = f"{_plain(server['name'])} {_plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])
+    unsupported = report["target"].get("unsupported", [])
+    if unsupported:
+        profiles += f", without {', '.join(unsupported)}"
     words = verdict_words(verdict)
     lines += _wrapped(f"{name}, profiles {profiles}: {words}", "  ")
     lines.append(f"report: {directory / PAGE}")

@@ -13,11 +13,11 @@ from conformance.reference.server import ReferenceServer
 
 pytest_plugins = ["pytester"]
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
-
 
 @pytest.fixture
-def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+def start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[[type[Behaviour]], ReferenceServer]]:
     """Starts a reference server whose behaviour is the given class; it ends with the test."""
     with contextlib.ExitStack() as stack:
 

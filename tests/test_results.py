@@ -300,6 +300,17 @@ def test_masking_nothing_changes_nothing() -> None:
 
 
 def test_a_secret_is_masked_also_where_a_message_quotes_it_as_ascii() -> None:
-    mask = Mask(("pä\\ss",))
-    assert "ss" not in mask.text(ascii("echo pä\\ss"))
-    assert mask.data("x pä\\ss".encode()) == b"x ******"
+    mask = Mask(("pä\\ssword",))
+    assert "ss" not in mask.text(ascii("echo pä\\ssword"))
+    assert mask.data("x pä\\ssword".encode()) == b"x **********"
+
+
+def test_a_secret_that_a_message_cuts_off_is_masked_as_far_as_it_goes() -> None:
+    assert Mask(("a-long-secret",)).text("got a-long-sec…") == "got **********…"
+
+
+def test_a_short_secret_is_masked_in_its_own_field_and_leaves_the_rest_readable() -> None:
+    mask = Mask(("200",), ("X-Partition-Key",))
+    head = b"POST / HTTP/1.1\r\nx-partition-key: 200\r\n\r\nbody 200"
+    assert mask.data(head) == b"POST / HTTP/1.1\r\nx-partition-key: ***\r\n\r\nbody 200"
+    assert mask.data(b"HTTP/1.1 200 OK\r\n\r\n") == b"HTTP/1.1 200 OK\r\n\r\n"

@@ -7,24 +7,24 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
 import pytest
+from helpers import Peer, free_port, serving
 
 from conformance import runner
-from conformance.discovery import discover
+from conformance.discovery import discover, server_alive
 from conformance.plan import Case, load_cases
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.exchange import Request, Response
 from conformance.reference.server import ReferenceServer
 from conformance.runner import Engine, Recovery, Result, in_order, run
 from conformance.target import Target, make_target
-from tests.conftest import Start
-from tests.helpers import Peer, free_port, serving
 
+Start = Callable[[type[Behaviour]], ReferenceServer]
 CASES = cache(lambda: {case.id: case for case in load_cases()})
 
 
@@ -289,27 +289,27 @@ class TestRecovery:
         assert list(outcomes(found).values()) == ["fail"] * 3
         assert all("did not survive" in result.message for result in found.values())
 
-    def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(self) -> None:
-        server = ReferenceServer(["rejection-stops-listening"], port=free_port())
-        ended = threading.Event()
+    def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def noticed(target: Target) -> bool:
+            alive = server_alive(target)
+            restarts.append(threading.Timer(0.3, restart))
+            restarts[-1].start()
+            return alive
 
-        def supervise() -> None:
-            while not ended.is_set():
-                server.wait()
-                server.stop()
-                server.start()
-
-        server.start()
-        supervisor = threading.Thread(target=supervise)
-        supervisor.start()
-        try:
-            found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
-        finally:
-            ended.set()
-            server._stop_listening()
-            supervisor.join()
+        def restart() -> None:
             server.stop()
+            server.start()
+
+        restarts: list[threading.Timer] = []
+        monkeypatch.setattr(runner, "server_alive", noticed)
+        with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
+            found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
+            for timer in restarts:
+                timer.join()
         assert list(outcomes(found).values()) == ["fail"] * 3
+        assert len(restarts) == 3
 
     def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
         with ReferenceServer(["rejection-stops-listening"]) as server:

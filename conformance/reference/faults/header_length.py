@@ -214,7 +214,7 @@ class _OffByOneForgiven(Behaviour):
 @fault(
     "header-length-prefix-half-read",
     breaks="H9",
-    text="JSON is read to its object's end; what follows within the header length is not looked at.",
+    text="JSON is read to its object's end; what the header length counts behind it is ignored.",
 )
 class _PrefixHalfRead(Behaviour):
     def parse_document(self, text: memoryview) -> dict[str, Any]:
