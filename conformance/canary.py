@@ -41,6 +41,7 @@ class Canary:
         self._target = target
         self._server = server
         self._known: dict[tuple[str, bool], _Known] = {}
+        self._right: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
     def calibrate(self, role: str, *, json: bool = False) -> str:
@@ -64,7 +65,13 @@ class Canary:
         known = self._known[role, json]
         transcript = connection.exchange(known.prepared.pieces)
         if known.exact:
-            return transcript, canary_verdict(known.prepared.expected, transcript)
+            right = self._right.get((role, json))
+            if transcript.ending == COMPLETE and transcript.received == right:
+                return transcript, ""  # byte for byte an answer that was found right before
+            problem = canary_verdict(known.prepared.expected, transcript)
+            if not problem:
+                self._right[role, json] = bytes(transcript.received)
+            return transcript, problem
         # No form is answered exactly by this server: then the same answer again is survival.
         now = _answer(transcript)
         same = now == known.answer

@@ -29,6 +29,7 @@ def run_command(options: argparse.Namespace) -> int:
     chosen = select(cases, options.case)
     with ExitStack() as stack:
         target = _target(options, stack)
+        check_claims(target, cases)
         server = discover(target)
         engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
         record = Record(options.report_dir, target, server, cases)
@@ -44,6 +45,14 @@ def run_command(options: argparse.Namespace) -> int:
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
     return exit_code(report, strict=options.strict)
+
+
+def check_claims(target: Target, cases: Sequence[Case]) -> None:
+    """UsageError for a claimed profile that no case tests: no verdict could be about it."""
+    tested = {"binary", *(case.profile for case in cases)}
+    for profile in target.profiles:
+        if profile not in tested:
+            raise UsageError(f"this version has no cases for the profile {profile}")
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:

@@ -21,6 +21,9 @@ from conformance.datatypes import Buffer
 
 _RECEIVE = 256 * 1024
 _MAX_INFORMATIONAL = 50
+# h11 reads a response only after a request; the true one goes out by hand.
+_REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
+_END = h11.EndOfMessage()
 
 # How an exchange can end.
 COMPLETE = "complete"  # one whole response
@@ -120,9 +123,8 @@ class ResponseReader:
         self._start = self._length = self._excess = self._informational = 0
         self._chunked_body: bytearray | None = None
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.head)
-        # h11 reads a response only after a request; the true one went out by hand.
-        self._parser.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
-        self._parser.send(h11.EndOfMessage())
+        self._parser.send(_REQUEST)
+        self._parser.send(_END)
 
     @property
     def in_body(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from conformance.datatypes import Buffer
@@ -33,9 +34,8 @@ class Mask:
             masked = masked.replace(secret.encode(), b"*" * len(secret.encode()))
         found = _HEADS.match(masked)
         end = found.end() if found else 0
-        names = b"|".join(re.escape(name.encode()) for name in (*_COOKIES, *self.fields))
-        field = re.compile(rb"(?im)^((?:" + names + rb")" + _VALUE)
-        return field.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end]) + masked[end:]
+        head = self._field.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end])
+        return head + masked[end:]
 
     def text(self, text: str) -> str:
         """A message without the secrets."""
@@ -46,6 +46,11 @@ class Mask:
                 for end in range(len(form) - 1, _SHORTEST - 1, -1):
                     text = text.replace(form[:end] + "…", "*" * end + "…")
         return text
+
+    @cached_property
+    def _field(self) -> re.Pattern[bytes]:
+        names = b"|".join(re.escape(name.encode()) for name in (*_COOKIES, *self.fields))
+        return re.compile(rb"(?im)^((?:" + names + rb")" + _VALUE)
 
     def _long(self) -> list[str]:
         return [secret for secret in self.secrets if len(secret) >= _SHORTEST]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from conformance.runner import Engine, Result
 
 _URL = "v2_url"
+_NODE = "v2-conformance"
 # What xdist's controller hands to its workers.
 _FOLDER = "v2_conformance_folder"
 _SERVER = "v2_conformance_server"
@@ -115,6 +116,7 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
+        from conformance.command_run import check_claims
         from conformance.errors import ConformanceError
         from conformance.judge import check_case
         from conformance.plan import load_cases
@@ -127,6 +129,7 @@ class Suite:
             if self._is_worker:
                 return
             engine = self.engine()
+            check_claims(engine.target, self._cases)
             folder = self._config.getoption("--v2-report-dir")
             if folder:
                 self._record = Record(Path(folder), engine.target, engine.server, self._cases)
@@ -137,13 +140,23 @@ class Suite:
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Add the cases behind the vendor's own tests, dangers last."""
+        collector = Cases.from_parent(session, name=_NODE, nodeid=_NODE, suite=self)
+        cases = collector.collect()
+        items.extend(cases)
+        # So that they are counted.
+        report = pytest.CollectReport(_NODE, "passed", None, list(cases))
+        config.hook.pytest_collectreport(report=report)
+
+    def items(self, collector: Cases) -> list[CaseItem]:
+        """Every case as an item, dangers last."""
         from conformance.runner import in_order
 
-        collector = Cases.from_parent(session, name="v2-conformance", nodeid="v2-conformance")
-        items.extend(
-            CaseItem.from_parent(collector, name=case.id, case=case, suite=self)
+        return [
+            CaseItem.from_parent(
+                collector, name=case.id, nodeid=f"{_NODE}::{case.id}", case=case, suite=self
+            )
             for case in in_order(self._cases)
-        )
+        ]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -202,9 +215,13 @@ class Suite:
 class Cases(pytest.Collector):
     """The collector that the cases stand under."""
 
-    def collect(self) -> list[pytest.Item]:
-        """Nothing more: the items are added at once (see Suite)."""
-        return []
+    def __init__(self, *, suite: Suite, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._suite = suite
+
+    def collect(self) -> list[CaseItem]:
+        """See Suite.items."""
+        return self._suite.items(self)
 
 
 class CaseItem(pytest.Item):
@@ -251,7 +268,7 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[str, int | None, str]:
         """Where the item comes from: the suite."""
-        return "v2-conformance", None, self.case.id
+        return _NODE, None, self.case.id
 
 
 class CaseFailed(Exception):

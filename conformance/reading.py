@@ -6,14 +6,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from jsonschema import Draft202012Validator
+from typing import TYPE_CHECKING, Any
 
 from conformance.datatypes import Buffer, ElementError, check_blob, from_json
 from conformance.http1 import Response
 from conformance.message import HEADER_LENGTH, MessageError, Part, Tensor, parse_json
-from conformance.resources import schema
+from conformance.resources import fits, schema
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _LONGEST = 1000
@@ -88,6 +89,8 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
 
 def validate(name: str, document: Mapping[str, Any]) -> None:
     """Finding where `document` breaks schemas/NAME.schema.json; names the member."""
+    if fits(name, document):
+        return
     validator: Draft202012Validator = schema(name)
     error = next(iter(validator.iter_errors(document)), None)
     if error is None:

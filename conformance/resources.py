@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator
+import fastjsonschema
+from fastjsonschema import JsonSchemaException
 
 from conformance.errors import UsageError
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -24,7 +29,36 @@ def folder(name: str) -> Path:
 
 
 @cache
+def schema_document(name: str) -> dict[str, Any]:
+    """schemas/NAME.schema.json."""
+    document: dict[str, Any] = json.loads((folder("schemas") / f"{name}.schema.json").read_text())
+    return document
+
+
+@cache
 def schema(name: str) -> Draft202012Validator:
     """The validator for schemas/NAME.schema.json (JSON Schema 2020-12)."""
-    document: dict[str, Any] = json.loads((folder("schemas") / f"{name}.schema.json").read_text())
-    return Draft202012Validator(document)
+    # Takes its time, and a run in which every document fits does without.
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema_document(name))
+
+
+def fits(name: str, document: object) -> bool:
+    """Whether `document` fits schemas/NAME.schema.json; where not, `schema` has the words.
+
+    Almost every document is right, and the compiled check says so twenty times faster.
+    """
+    try:
+        _compiled(name)(document)
+    except JsonSchemaException:
+        return False
+    return True
+
+
+@cache
+def _compiled(name: str) -> Callable[[object], object]:
+    check: Callable[[object], object] = fastjsonschema.compile(
+        schema_document(name), use_default=False
+    )
+    return check

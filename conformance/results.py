@@ -24,7 +24,7 @@ from conformance.discovery import Server
 from conformance.errors import ReportFileError, UsageError
 from conformance.mask import Mask
 from conformance.plan import Case
-from conformance.resources import schema
+from conformance.resources import fits, schema
 from conformance.runner import Exchange, Result
 from conformance.summary import Summary, from_report, summarise
 from conformance.target import Target
@@ -170,7 +170,7 @@ def load_report(path: Path) -> dict[str, Any]:
         report = _fold(path, text) if text.startswith('{"header":') else _whole(path, text)
     except (KeyError, TypeError, AttributeError) as error:
         raise ReportFileError(f"{path} is not the record of a run ({error!r})") from error
-    wrong = next(iter(schema("report").iter_errors(report)), None)
+    wrong = None if fits("report", report) else next(schema("report").iter_errors(report), None)
     if wrong is not None:
         where = ".".join(str(step) for step in wrong.absolute_path) or "the document"
         raise ReportFileError(f"{path} is not a report: {where}: {wrong.message[:160]}")

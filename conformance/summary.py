@@ -100,8 +100,9 @@ def summarise(
     left_out = total - len({outcome.id for outcome in outcomes})
     if left_out > 0:
         conformant.insert(0, f"{left_out} of {total} cases were left out")
-    if not any(outcome.outcome == PASS for outcome in outcomes):
-        conformant.insert(0, "no case passed")
+    passed = {outcome.level for outcome in outcomes if outcome.outcome == PASS}
+    if "MUST" not in passed:
+        conformant.insert(0, "no MUST case passed" if passed else "no case passed")
     return Summary(
         conformant=not conformant,
         robust=not conformant and not robust,

@@ -178,5 +178,8 @@ def _more(count: int, what: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Text without control characters: nothing that a server sent reaches the terminal raw."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
+    raw, and every character is one column wide."""
+    return "".join(
+        c if (c.isascii() and c.isprintable()) or c == "…" else ascii(c)[1:-1] for c in text
+    )

@@ -59,11 +59,10 @@ def _counting(datatype: str, count: int) -> bytes:
         return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(count))
     if kind == "int":
         size = DATATYPES[datatype].size or 1
-        with np.errstate(over="ignore"):
-            mixed = (np.arange(1, count + 1, dtype="<u8") * np.uint64(_STEP)) >> np.uint64(
-                64 - 8 * size
-            )
-        integers: bytes = mixed.astype(f"<u{size}").tobytes()
+        mixed = np.arange(1, count + 1, dtype="<u8")
+        mixed *= np.uint64(_STEP)
+        mixed >>= np.uint64(64 - 8 * size)
+        integers: bytes = mixed.astype(f"<u{size}", copy=False).tobytes()
         return integers
     # Dyadic fractions of few bits: exact in every float datatype, and in decimal.
     return from_values(datatype, [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(count)])

@@ -1,0 +1,61 @@
+"""Peak memory of one large binary round trip: `memory.py URL`; prints JSON.
+
+It has to be a process of its own: the peak is the whole process's, imports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+from dataclasses import replace
+
+from conformance.canary import Canary  # noqa: F401 (a run has it loaded, so it counts)
+from conformance.encode import prepare
+from conformance.http1 import Connection
+from conformance.judge import PASS, judge
+from conformance.plan import Case
+from conformance.target import make_target
+
+SIZE = 256 * 1024 * 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    target = make_target(parser.parse_args().url, timeout=120)
+    limits = replace(target.limits, response=SIZE + 1024 * 1024)
+    before = _peak()
+    request = {
+        "inputs": [{"shape": [SIZE // 8], "values": "counting"}],
+        "outputs": [{"tensor": 0, "binary_data": True}],
+    }
+    case = Case(
+        id="L1/benchmark",
+        requirement="L1",
+        why="",
+        level="SHOULD",
+        profile="binary",
+        model="identity/UINT64",
+        get="",
+        request=request,
+        expect={"outcome": "success", "outputs": {"0": "binary"}},
+        dangerous=False,
+        canary="",
+        together=1,
+    )
+    prepared = prepare(case, target.address, target.binding(case.model))
+    connection = Connection(target.endpoint(), limits)
+    verdict = judge(case, prepared, connection.exchange(prepared.pieces))
+    connection.close()
+    assert verdict.outcome == PASS, verdict
+    peak = _peak()
+    print(json.dumps({"size": SIZE, "before": before, "peak": peak, "ratio": peak / SIZE}))
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Cases per second, and the same requests on a bare socket: `throughput.py URL`; prints JSON.
+
+Two lots of cases run. `cases_per_s` is of all of them but the dangerous ones, which would kill a
+real server's models. The ratio is of those that a bare socket can repeat like for like: the server
+kept the connection open, and the request went out in one write, on one connection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from conformance.discovery import Server, discover
+from conformance.encode import prepare
+from conformance.plan import Case, load_cases
+from conformance.results import Record
+from conformance.runner import Engine, Result, run
+from conformance.target import Target, make_target
+
+ROUNDS = 5
+PROFILES = ("raw", "bf16")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    target = make_target(parser.parse_args().url, profiles=PROFILES, timeout=30)
+    server = discover(target)
+    engine = Engine(target, server)
+    cases = [case for case in load_cases() if not case.dangerous]
+    _timed_run(engine, target, server, cases)  # finds the canaries, warms both sides up
+    whole, results = _timed_run(engine, target, server, cases)
+    repeatable = [result for result in results if _repeatable(result, target, server)]
+    requests = [
+        bytes(exchange.transcript.request) for result in repeatable for exchange in result.exchanges
+    ]
+    suite, bare = [], []
+    for _ in range(ROUNDS):
+        suite.append(_timed_run(engine, target, server, [r.case for r in repeatable])[0])
+        bare.append(_timed_replay(target.url, requests))
+    print(
+        json.dumps(
+            {
+                "cases": len(results),
+                "exchanges": sum(len(result.exchanges) for result in results),
+                "cases_per_s": len(results) / whole,
+                "repeated_cases": len(repeatable),
+                "repeated_exchanges": len(requests),
+                "suite_s": statistics.median(suite),
+                "bare_s": statistics.median(bare),
+                "ratio": statistics.median(a / b for a, b in zip(suite, bare, strict=True)),
+            }
+        )
+    )
+
+
+def _timed_run(
+    engine: Engine, target: Target, server: Server, cases: Sequence[Case]
+) -> tuple[float, list[Result]]:
+    """Seconds for `cases`, with the record on disk as a real run writes it."""
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        record = Record(Path(folder), target, server, cases)
+        started = time.perf_counter()
+        for event in run(engine, cases):
+            record.add(event.result)
+            results.append(event.result)
+        duration = time.perf_counter() - started
+        record.finish()
+    return duration, results
+
+
+def _repeatable(result: Result, target: Target, server: Server) -> bool:
+    case = result.case
+    if not result.exchanges or case.together > 1:
+        return False
+    if len(prepare(case, target.address, server.present.get(case.model)).pieces) > 1:
+        return False
+    return all(exchange.transcript.open for exchange in result.exchanges)
+
+
+def _timed_replay(url: str, requests: Sequence[bytes]) -> float:
+    """Seconds to send `requests` and to read their responses, on one connection."""
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port or 80)) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        started = time.perf_counter()
+        for request in requests:
+            sock.sendall(request)
+            _read_response(sock)
+        return time.perf_counter() - started
+
+
+def _read_response(sock: socket.socket) -> None:
+    """As little as it takes to find a response's end."""
+    data = bytearray()
+    while (end := data.find(b"\r\n\r\n")) < 0:
+        data += _received(sock)
+    head = bytes(data[:end]).lower()
+    if b"\r\ntransfer-encoding:" in head:
+        while not data.endswith(b"\r\n0\r\n\r\n"):
+            data += _received(sock)
+        return
+    length = int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0])
+    missing = end + 4 + length - len(data)
+    while missing > 0:
+        missing -= len(_received(sock))
+
+
+def _received(sock: socket.socket) -> bytes:
+    data = sock.recv(256 * 1024)
+    if not data:
+        raise ConnectionError("the server closed the connection")
+    return data
+
+
+if __name__ == "__main__":
+    main()
