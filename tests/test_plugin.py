@@ -133,7 +133,8 @@ class TestReports:
     ) -> None:
         folder = pytester.mkdir("tmp")
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
-        common = ["--v2-url", bad, "--v2-profile", "bf16", "-q", "--tb=no", "-p", "no:warnings"]
+        common = ["--v2-url", bad, "--tb=no", "-m", "family_P or H6 or R3 or D9 or W1 or C6"]
+        ids = [case.id for case in load_cases() if re.match(r"P|(H6|R3|D9|W1|C6)/", case.id)]
         start(pytester, *common, "--junitxml=serial.xml", "--v2-report-dir=serial")
         start(pytester, *common, "--junitxml=two.xml", "--v2-report-dir=two", "-n", "2")
         serial, two = (junit(pytester.path / name) for name in ("serial.xml", "two.xml"))
@@ -142,8 +143,7 @@ class TestReports:
         reports = [load_report(pytester.path / name / "report.json") for name in ("serial", "two")]
         for report in reports:
             assert report["complete"]
-            assert [case["id"] for case in report["cases"]] == [case.id for case in load_cases()]
-            assert not report["verdict"]["conformant"] or not report["verdict"]["robust"]
+            assert [case["id"] for case in report["cases"]] == ids
         outcomes = [{c["id"]: c["outcome"] for c in report["cases"]} for report in reports]
         assert outcomes[0] == outcomes[1]
         counts = Counter(outcomes[0].values())
@@ -158,8 +158,9 @@ class TestReports:
         )
         assert result.ret == 0
         result.assert_outcomes(passed=len(load_cases()))
+        cases = load_report(pytester.path / "out" / "report.json")["cases"]
+        assert [case["id"] for case in cases] == [case.id for case in load_cases()]
         result.stdout.fnmatch_lines(["*V2 conformance*", "*CONFORMANT, ROBUST", "report: out/*"])
-        assert load_report(pytester.path / "out" / "report.json")["verdict"]["robust"]
         assert (pytester.path / "out" / "report.html").exists()
         assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
 
@@ -201,7 +202,11 @@ class TestFailures:
         with ReferenceServer(["rejection-stops-listening"]) as server:
             result = start(pytester, "--v2-url", server.url, "-m", "R3 or P12", "-rs", *workers)
         counts = result.parseoutcomes()
-        assert (counts["failed"], counts["skipped"]) == (1, 2)
+        total = sum(case.requirement in ("R3", "P12") for case in load_cases())
+        assert counts["failed"] == 1
+        # Workers take cases as they come, so with several a good one may come after the bad.
+        assert counts["skipped"] == 2 or (workers and counts["skipped"] > 2)
+        assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
         result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
