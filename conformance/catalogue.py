@@ -49,6 +49,7 @@ class Citation:
 class Requirement:
     """One requirement. `follows` says why a derived one holds; it is empty for every other basis.
 
+    `untested` says why it has no case; it is empty for a requirement that has one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     """
 
@@ -61,6 +62,7 @@ class Requirement:
     cite: tuple[Citation, ...]
     follows: str = ""
     note: str = ""
+    untested: str = ""
     level_in: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property

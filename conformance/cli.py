@@ -14,6 +14,7 @@ from types import FrameType
 from conformance import __version__
 from conformance.errors import ConformanceError, UnreachableError, UsageError
 
+LISTINGS = ["requirements", "cases", "faults", "models", "traceability"]
 EXIT_CODES = """\
 exit codes:
   0  conformant
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run the suite against a server"))
     _add_serve(commands.add_parser("serve", help="run the reference server alone"))
-    _add_list(commands.add_parser("list", help="list requirements, cases, faults or models"))
+    _add_list(commands.add_parser("list", help="list " + ", ".join(LISTINGS)))
     _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
@@ -121,7 +122,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["requirements", "cases", "faults", "models"])
+    parser.add_argument("what", choices=LISTINGS)
     parser.set_defaults(run=_list)
 
 

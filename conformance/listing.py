@@ -10,12 +10,13 @@ from conformance.plan import load_cases
 
 
 def listing(what: str) -> Iterator[str]:
-    """The lines for requirements, cases, faults or models."""
+    """The lines for requirements, cases, faults, models or traceability."""
     return {
         "requirements": _requirements,
         "cases": _cases,
         "faults": _faults,
         "models": _models,
+        "traceability": _traceability,
     }[what]()
 
 
@@ -43,6 +44,12 @@ def _models() -> Iterator[str]:
         yield f"{model.role}: {model.model}{note}"
         yield f"    {inputs}"
         yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
+
+
+def _traceability() -> Iterator[str]:
+    from conformance.traceability import render
+
+    yield from render().splitlines()
 
 
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:

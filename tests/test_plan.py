@@ -15,9 +15,8 @@ from conformance.errors import CaseFileError
 from conformance.plan import Case, load_cases
 from conformance.resources import folder
 
-OWN = [
-    p for p in folder("cases").glob("*.yaml") if p.name not in ("models.yaml", "requirements.yaml")
-]
+NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml")
+OWN = [p for p in folder("cases").glob("*.yaml") if p.name not in NOT_CASES]
 ID = re.compile(r"[A-Z][0-9]{1,2}/[a-z0-9]+(-[a-z0-9]+)*(\[[^\[\]]+\])?")
 
 
