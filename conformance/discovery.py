@@ -181,13 +181,16 @@ class _Session:
         # requests bounds each read but not their sum, so the whole is bounded from outside.
         threading.Thread(target=work, daemon=True).start()
         limit = self._target.limits.exchange_s
+        late = UnreachableError(
+            f"{url} gave no complete answer within {limit:g} s; is the server busy or the URL "
+            "wrong? (--timeout changes the limit)"
+        )
         try:
             answer = answers.get(timeout=limit)
         except queue.Empty:
-            raise UnreachableError(
-                f"{url} gave no complete answer within {limit:g} s; is the server busy or the URL "
-                "wrong? (--timeout changes the limit)"
-            ) from None
+            raise late from None
+        if "Read timed out" in str(answer):  # the same limit, noticed on the inside
+            raise late
         if isinstance(answer, (OSError, ValueError)):  # requests lets some of urllib3's through
             raise UnreachableError(f"{url} cannot be reached: {_cause(answer)}") from answer
         if isinstance(answer, Exception):
@@ -216,5 +219,5 @@ def _cause(error: BaseException) -> str:
     if isinstance(error, requests.exceptions.SSLError):
         return "TLS failed; " + ascii(text)[-120:]
     if isinstance(error, requests.Timeout):
-        return "no answer in time"
+        return "no connection in time"
     return ascii(text)[:160]

@@ -6,10 +6,12 @@ the order in which the file lists them; the id is REQUIREMENT/slug[labels of the
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,13 @@ class Case:
     def outcome(self) -> str:
         """What is expected: success, reject, either or disputed."""
         return str(self.expect["outcome"])
+
+    @property
+    def content(self) -> str:
+        """A digest of what is sent and expected: another one is another case under the same id."""
+        told = {k: v for k, v in asdict(self).items() if k not in ("id", "why")}
+        text = json.dumps(told, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def negative(self) -> bool:

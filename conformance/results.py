@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from conformance import __version__
-from conformance.catalogue import catalogue, digest
+from conformance.catalogue import Requirement, catalogue, digest, documents
 from conformance.discovery import Server
 from conformance.errors import ReportFileError, UsageError
 from conformance.mask import Mask
@@ -43,6 +43,8 @@ def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str
         "requirement": result.case.requirement,
         "level": requirement.level_for(profiles) if own else result.case.level,
         "basis": requirement.basis,
+        "why": result.case.why,
+        "content": result.case.content,
         "outcome": result.outcome,
         "message": mask.text(result.message),
         "duration_ms": round(result.duration_s * 1000, 3),
@@ -225,6 +227,7 @@ def _report(
         "started": header["started"],
         "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
         "complete": complete,
+        "planned": header["planned"],
         "verdict": {},
         "requirements": [],
         "cases": cases,
@@ -240,8 +243,29 @@ def _report(
         "reasons": reasons,
         "warnings": list(summary.warnings),
     }
-    report["requirements"] = [asdict(row) for row in summary.requirements]
+    report["requirements"] = [
+        {**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements
+    ]
     return report
+
+
+def _stated(requirement: Requirement) -> dict[str, Any]:
+    """What a reader of the report needs to know of a requirement."""
+    cited = [
+        {
+            "document": documents()[citation.document].title,
+            "url": documents()[citation.document].url,
+            "section": citation.section,
+            "paragraph": citation.paragraph,
+        }
+        for citation in requirement.cite
+    ]
+    return {
+        "title": requirement.title,
+        "statement": requirement.statement,
+        "follows": requirement.follows,
+        "cite": cited,
+    }
 
 
 def summary_of(report: Mapping[str, Any], planned: Mapping[str, int]) -> Summary:

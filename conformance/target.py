@@ -25,6 +25,7 @@ from conformance.resources import schema
 _SECRET_HEADERS = ("auth", "cookie", "token", "key", "secret", "password", "session", "credential")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
 _LONGEST_TIMEOUT = 86400.0
+_NEEDED = "INT32"  # without it, little but element encoding would be tested
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,10 @@ def load_target(path: Path) -> Target:
     if not 0 < timeout <= _LONGEST_TIMEOUT:  # not a number is neither
         raise TargetFileError(f"{path}: timeout: at most {_LONGEST_TIMEOUT:.0f} seconds")
     unsupported = frozenset(document.get("unsupported", ()))
+    if _NEEDED in unsupported:
+        raise TargetFileError(
+            f"{path}: unsupported: {_NEEDED} cannot be left out, most requirements need it"
+        )
     for name in sorted(unsupported - DATATYPES.keys()):
         check_profile(name)
     return Target(

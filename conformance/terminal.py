@@ -86,6 +86,9 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     for row in report["requirements"]:
         if row["outcome"] == "disputed":
             lines += _wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
+    left_out = [row["id"] for row in report["requirements"] if row["outcome"] == "unsupported"]
+    if left_out:
+        lines += _wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
     lines.append("")
     name = f"{_plain(server['name'])} {_plain(server['version'])}"

@@ -302,3 +302,10 @@ def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
     context = Target("https://h", verify=str(tmp_path / "ca.pem")).endpoint().tls
     assert context is not None
     assert context.cert_store_stats()["x509_ca"] >= 1
+
+
+def test_the_datatype_that_most_cases_need_cannot_be_declared_unsupported(tmp_path: Path) -> None:
+    path = tmp_path / "target.yaml"
+    path.write_text("unsupported: [INT32]\n")
+    with pytest.raises(TargetFileError, match="INT32 cannot be left out"):
+        load_target(path)
