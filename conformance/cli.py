@@ -107,6 +107,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="run only the cases whose id matches, such as 'H6/*' (repeatable)",
     )
+    parser.add_argument("--large", action="store_true", help="also send tensors of 64 MiB")
     parser.add_argument("--fault", action="append", default=[], help="of the embedded server")
     parser.add_argument("--restart-command", metavar="COMMAND", help="run when a case kills it")
     parser.add_argument(

@@ -23,7 +23,7 @@ def run_command(options: argparse.Namespace) -> int:
     """Run the suite as the options say, write the reports, print the summary; the exit code."""
     if options.workers < 1:
         raise UsageError("-n takes a number of workers from 1")
-    cases = load_cases()
+    cases = load_cases(large=options.large)
     for case in cases:
         check_case(case)
     chosen = select(cases, options.case)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from conformance import compression
 from conformance.contract import ModelContract, contract
 from conformance.datatypes import Buffer, element_count, from_json, from_values, to_json, to_values
 from conformance.errors import CaseFileError
@@ -60,13 +61,18 @@ class Expected:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request ready for the wire: `pieces`, one write each. `parts` are ranges of the body."""
+    """A request ready for the wire: `pieces`, one write each.
+
+    `parts` are ranges of the body, before any content coding. `codings` are those that the
+    response may have.
+    """
 
     pieces: tuple[Buffer, ...]
     pause_s: float = 0.0
     parts: tuple[Part, ...] = ()
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
+    codings: frozenset[str] = compression.acceptable(None)
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,12 @@ def _prepare(case: Case, address: Address, binding: Binding, variant: int) -> Pr
     )
     if length < 0:
         raise ValueError("more is dropped than there is")
-    fields.append(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", str(length)))
+    coded: bytes | None = None
+    if "encoding" in request:
+        plain, _ = compose(b"", document, [*blobs, ("", extra)])
+        coded = compression.stream(request["encoding"], plain[:length], request.get("encoded", {}))
+    size = str(length if coded is None else len(coded))
+    fields.append(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", size))
     path = request.get("path", f"/v2/models/{binding.model}/infer")
     head = _head("POST", address, path, fields)
     wire, parts = compose(head, document, [*blobs, ("", extra)] if extra else blobs)
@@ -117,7 +128,8 @@ def _prepare(case: Case, address: Address, binding: Binding, variant: int) -> Pr
     if change.get("drop"):
         wire = wire[: len(head) + length]
         parts = tuple(replace(p, end=min(p.end, length)) for p in parts if p.start < length)
-    pieces = _pieces(wire, len(head), parts, delivery)
+    sent = wire if coded is None else head + coded
+    pieces = _pieces(sent, len(head), parts, delivery)
     body = memoryview(wire)[len(head) :]
     return Prepared(
         pieces=pieces,
@@ -125,6 +137,7 @@ def _prepare(case: Case, address: Address, binding: Binding, variant: int) -> Pr
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),
+        codings=compression.acceptable(request.get("accept_encoding")),
     )
 
 
@@ -230,6 +243,9 @@ def _fields(
         name = change.get("name", HEADER_LENGTH)
         for value in change.get("values", [change.get("value", "${length}")]):
             fields.append((name, _lengths(value, length, blobs)))
+    for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
+        if member in request:
+            fields.append((name, request[member]))
     fields += request.get("headers", {}).items()
     return fields
 

@@ -41,7 +41,7 @@ class Limits:
     connect_s: float = 10.0
     exchange_s: float = 30.0
     head: int = 64 * 1024
-    response: int = 64 * 1024 * 1024
+    response: int = 80 * 1024 * 1024
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ from conformance.http1 import (
 )
 from conformance.message import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM, MessageError, parse_json
 from conformance.plan import Case
-from conformance.reading import Finding, ReadMessage, read_document, read_message, validate
+from conformance.reading import (
+    Finding,
+    ReadMessage,
+    Untested,
+    codings_of,
+    decode_body,
+    read_document,
+    read_message,
+    validate,
+)
 
 PASS = "pass"
 FAIL = "fail"
@@ -50,9 +59,10 @@ def judge(case: Case, prepared: Prepared, transcript: Transcript) -> Verdict:
     try:
         if response.excess:
             raise Finding(f"{response.excess} bytes came after the end of the response")
-        return _judge(case, prepared, response)
+        return _judge(case, prepared, decode_body(response, prepared.codings))
     except Finding as finding:
-        return Verdict(FAIL, f"{_sent(case, prepared)}: {finding}")
+        outcome = INCONCLUSIVE if isinstance(finding, Untested) else FAIL
+        return Verdict(outcome, f"{_sent(case, prepared)}: {finding}")
 
 
 def judge_success(
@@ -140,7 +150,7 @@ def _without_response(case: Case, prepared: Prepared, transcript: Transcript) ->
     if transcript.ending == REFUSED:
         return Verdict(INCONCLUSIVE, f"{sent}: no connection: {transcript.detail}")
     partial = transcript.partial
-    if transcript.ending in (TIMEOUT, CLOSED) and partial is not None and _whole(partial):
+    if transcript.ending in (TIMEOUT, CLOSED) and partial is not None and _whole(prepared, partial):
         return Verdict(
             FAIL,
             f"{sent}: the message is complete with {len(partial.body)} bytes of body, but "
@@ -161,12 +171,12 @@ def _without_response(case: Case, prepared: Prepared, transcript: Transcript) ->
     return Verdict(FAIL, f"{sent}: what came {what}: {ascii(transcript.detail)[1:-1]}")
 
 
-def _whole(partial: Response) -> bool:
+def _whole(prepared: Prepared, partial: Response) -> bool:
     """Whether the part of a response that came is a whole V2 message already."""
     if partial.framing != "content-length":
         return False
     try:
-        read_message(partial)
+        read_message(decode_body(partial, prepared.codings))
     except Finding:
         return False
     return True
@@ -180,6 +190,8 @@ def _sent(case: Case, prepared: Prepared) -> str:
         inputs = [*inputs[:2], f"{len(inputs) - 2} more"]
     blobs = sum(part.end - part.start for part in prepared.parts if part.kind == "blob")
     text = f"sent to {case.model} {', '.join(inputs)}, {blobs} blob bytes in all"
+    if "encoding" in case.request:
+        text += f", Content-Encoding {case.request['encoding']}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     return text
@@ -266,6 +278,17 @@ def _content_length(_: Case, __: Prepared, response: Response, ___: object) -> N
         raise Finding(f"no Content-Length: the response was framed by {response.framing}")
 
 
+def _encoded(_: Case, __: Prepared, response: Response, ___: object) -> None:
+    if not codings_of(response):
+        raise Untested("a server need not encode a response, and this one came without a coding")
+
+
+def _not_encoded(_: Case, __: Prepared, response: Response, ___: object) -> None:
+    came = codings_of(response)
+    if came:
+        raise Finding(f"Content-Encoding is {', '.join(came)!a} where none was asked for")
+
+
 def _lists_extension(_: Case, __: Prepared, response: Response, ___: object) -> None:
     try:
         document = parse_json(response.body)
@@ -285,6 +308,8 @@ CHECKS: dict[str, Check] = {
     "no_header_length": _no_header_length,
     "client_error": _client_error,
     "content_length_sent": _content_length,
+    "encoded": _encoded,
+    "not_encoded": _not_encoded,
     "lists_extension": _lists_extension,
 }
 
@@ -304,7 +329,8 @@ def canary_verdict(expected: tuple[Expected, ...], transcript: Transcript) -> st
     try:
         if response.excess:
             raise Finding(f"{response.excess} bytes came after the end of the response")
-        judge_success(tuple(replace(item, form="any") for item in expected), response)
+        exact = tuple(replace(item, form="any") for item in expected)
+        judge_success(exact, decode_body(response))
     except Finding as finding:
         return str(finding)
     return ""

@@ -38,7 +38,7 @@ class Case:
     `model` is a role of the contract, "" for a plain GET of `get`. `request` and `expect` are as in
     schemas/case.schema.json with every axis filled in. `canary` is the form of the known-good
     request to send afterwards, "" for none beyond what a negative case gets. `together` is on how
-    many connections it is sent at once.
+    many connections it is sent at once; `large` cases are planned only when asked for.
     """
 
     id: str
@@ -53,6 +53,7 @@ class Case:
     dangerous: bool
     canary: str
     together: int
+    large: bool = False
 
     @property
     def outcome(self) -> str:
@@ -84,8 +85,8 @@ class Case:
         return frozenset(spec.datatype for spec in contract()[self.model].inputs)
 
 
-def load_cases(directory: Path | None = None) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/).
+def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -99,7 +100,7 @@ def load_cases(directory: Path | None = None) -> list[Case]:
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    return list(cases.values())
+    return [case for case in cases.values() if large or not case.large]
 
 
 def _load(path: Path) -> Iterator[tuple[Case, int]]:
@@ -202,6 +203,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         dangerous=entry.get("dangerous", False),
         together=entry.get("together", 1),
         canary="binary" if entry.get("canary") is True else entry.get("canary", ""),
+        large=entry.get("large", False),
     )
 
 

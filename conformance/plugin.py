@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--v2-profile", action="append", default=[], metavar="NAME")
     group.addoption("--v2-header", action="append", default=[], metavar="'NAME: VALUE'")
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
+    group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
     group.addoption("--v2-report-dir", metavar="DIR", help="write report.json and report.html here")
 
 
@@ -123,7 +124,7 @@ class Suite:
         from conformance.results import Record
 
         try:
-            self._cases = load_cases()
+            self._cases = load_cases(large=self._config.getoption("--v2-large"))
             for case in self._cases:
                 check_case(case)
             if self._is_worker:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from conformance import compression
 from conformance.datatypes import Buffer, ElementError, check_blob, from_json
-from conformance.http1 import Response
+from conformance.http1 import Limits, Response
 from conformance.message import HEADER_LENGTH, MessageError, Part, Tensor, parse_json
 from conformance.resources import fits, schema
 
@@ -32,6 +33,10 @@ class Finding(Exception):
         super().__init__(words if len(words) <= _LONGEST else words[:_LONGEST] + "…")
 
 
+class Untested(Finding):
+    """A response that breaks nothing, but does not show what the case is about either."""
+
+
 @dataclass(frozen=True)
 class ReadOutput:
     """One output of a response: its value, its form ("binary" or "json"), where its blob starts."""
@@ -49,6 +54,34 @@ class ReadMessage:
     document: Mapping[str, Any]
     outputs: tuple[ReadOutput, ...]
     parts: tuple[Part, ...]
+
+
+def codings_of(response: Response) -> list[str]:
+    """The content codings that the response names, in lower case; "identity" is none."""
+    names = ",".join(response.values("content-encoding")).lower().split(",")
+    return [name.strip() for name in names if name.strip() not in ("", "identity")]
+
+
+def decode_body(response: Response, allowed: Collection[str] = compression.CODINGS) -> Response:
+    """The response with its body as it was before the content coding, which `allowed` names.
+
+    Raises Finding for a coding that was not asked for, is not named or is not the one done (Z4).
+    """
+    names = codings_of(response)
+    if not names:
+        seems = compression.looks_like(response.body)
+        if seems is None:
+            return response
+        raise Finding(f"the body seems to be in {seems}, but no Content-Encoding says so")
+    coding = compression.known(names[0]) if len(names) == 1 else None
+    if coding not in allowed:
+        asked = f"lets it be {' or '.join(sorted(allowed))}" if allowed else "asked for no coding"
+        raise Finding(f"Content-Encoding is {', '.join(names)!a}, but the request {asked}")
+    try:
+        body = compression.decode(str(coding), response.body, Limits.response)
+    except compression.CodingError as error:
+        raise Finding(f"Content-Encoding is {coding}, but the body is not: {error}") from error
+    return replace(response, body=body)
 
 
 def read_header_length(response: Response) -> int | None:

@@ -22,7 +22,7 @@ from conformance.reference.server import ReferenceServer
 from conformance.runner import Engine, run
 from conformance.target import make_target
 
-PROFILES = ("raw", "bf16")
+PROFILES = ("raw", "bf16", "compression")
 # Everything is on this machine; only a fault that makes a response incomplete waits for it.
 _TIMEOUT_S = 0.5
 

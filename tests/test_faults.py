@@ -16,7 +16,7 @@ from conformance.reference.server import ReferenceServer
 from conformance.runner import Engine, Result, run
 from conformance.target import make_target
 
-PROFILES = ("binary", "raw", "bf16")
+PROFILES = ("binary", "raw", "bf16", "compression")
 
 cases = cache(load_cases)
 

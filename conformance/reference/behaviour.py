@@ -14,17 +14,18 @@ from conformance.contract import ModelContract, TensorSpec, contract
 from conformance.datatypes import Buffer, ElementError, element_count
 from conformance.message import MessageError, Tensor
 from conformance.reference.answering import Answering
+from conformance.reference.coding import Coding
 from conformance.reference.exchange import Rejected, Request, Response
 from conformance.reference.reading import Call, Reading
 
 SERVER_NAME = "v2-conformance-reference"
 EXTENSION = "binary_tensor_data"
-PROFILES = ("binary", "raw", "bf16")
+PROFILES = ("binary", "raw", "bf16", "compression")
 
 _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
 
 
-class Behaviour(Reading, Answering):
+class Behaviour(Reading, Answering, Coding):
     """A server that follows every requirement. A fault is a subclass that replaces one decision.
 
     One instance serves all connections of a server, so a fault may keep state in it.
@@ -110,19 +111,14 @@ class Behaviour(Reading, Answering):
 
     def infer(self, model: ModelContract, request: Request) -> Response:
         """POST /v2/models/NAME/infer."""
-        self.check_encoding(request)
+        asked, request = request, self.decode_request(request)
         length = self.header_length(request)
         if length == 0:
             call = self.read_zero_length(model, request)
         else:
             call = self.read_call(model, request, length)
-        return self.answer(model, call, self.compute(model, call.inputs))
-
-    def check_encoding(self, request: Request) -> None:
-        """Compressed bodies are not understood."""
-        codings = {value.lower() for value in request.values("content-encoding")}
-        if codings - {"identity", ""}:
-            raise Rejected("this server takes no compressed bodies", 415)
+        response = self.answer(model, call, self.compute(model, call.inputs))
+        return self.encode_response(asked, response)
 
     def read_zero_length(self, model: ModelContract, request: Request) -> Call:
         """A header length of 0: a raw request (W1), or no request at all (W11)."""

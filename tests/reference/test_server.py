@@ -261,11 +261,23 @@ def test_large_body(connect: Callable[[], socket.socket]) -> None:
     sender.join()
 
 
-def test_compressed_body_is_415(connect: Callable[[], socket.socket]) -> None:
+@pytest.mark.parametrize(("name", "status"), [(b"gzip", 400), (b"br", 415)])
+def test_a_body_that_cannot_be_decoded_is_refused(
+    connect: Callable[[], socket.socket], name: bytes, status: int
+) -> None:
     sock = connect()
     wire = post("identity_int32", binary_int32(), INT32)
-    sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: gzip"))
-    assert answer(sock)[0] == 415
+    sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: " + name))
+    assert answer(sock)[0] == status
+
+
+def test_without_the_profile_compression_a_compressed_body_is_415() -> None:
+    with ReferenceServer(profiles=("binary",)) as server:
+        sock = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        wire = post("identity_int32", binary_int32(), INT32)
+        sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: gzip"))
+        assert answer(sock)[0] == 415
+        sock.close()
 
 
 def test_start_stop_start() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Importing a family registers its faults; the order is the order in which they are listed.
 from conformance.reference.faults import (  # noqa: F401
+    compression,
     elements,
     errors,
     framing,
