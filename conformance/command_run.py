@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from conformance.campaign import (
+    certify,
+    explore,
+    generated_case,
+    roles,
+    run_alone,
+    write_counterexample,
+)
 from conformance.discovery import discover
 from conformance.errors import NothingRanError, UsageError
-from conformance.judge import ERROR, UNSUPPORTED, check_case
+from conformance.judge import ERROR, FAIL, PASS, UNSUPPORTED, check_case
 from conformance.plan import Case, load_cases
 from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
-from conformance.runner import Engine, Recovery, run
+from conformance.runner import CaseFinished, Engine, Recovery, run
 from conformance.target import Target, make_target
 from conformance.terminal import Reporter, print_summary
 
@@ -23,19 +32,26 @@ def run_command(options: argparse.Namespace) -> int:
     """Run the suite as the options say, write the reports, print the summary; the exit code."""
     if options.workers < 1:
         raise UsageError("-n takes a number of workers from 1")
-    cases = load_cases()
+    if options.fuzz is not None:
+        return _fuzz(options)
+    if options.seed is not None:
+        raise UsageError("--seed is for --fuzz: what a run generates is always the same")
+    own = options.cases is None
+    cases = load_cases(options.cases)
     for case in cases:
         check_case(case)
+    if own:
+        cases.append(generated_case())
     chosen = select(cases, options.case)
     with ExitStack() as stack:
         target = _target(options, stack)
         server = discover(target)
         engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
-        record = Record(options.report_dir, target, server, cases)
+        record = Record(options.report_dir, target, server, cases, own=own)
         reporter = stack.enter_context(Reporter(len(chosen), target.public_url))
         complete = False
         try:
-            for event in run(engine, chosen, options.workers):
+            for event in _events(engine, chosen, options):
                 record.add(event.result)
                 reporter.show(event)
             complete = True
@@ -44,6 +60,78 @@ def run_command(options: argparse.Namespace) -> int:
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
     return exit_code(report, strict=options.strict)
+
+
+def _events(
+    engine: Engine, chosen: Sequence[Case], options: argparse.Namespace
+) -> Iterator[CaseFinished]:
+    """Run the cases; generated requests come before what may leave a server damaged."""
+    generated = generated_case().id
+    written = [case for case in chosen if case.id != generated]
+    harmful = [case for case in written if case.negative or case.dangerous]
+    total = len(chosen)
+    done = 0
+    for event in run(engine, [c for c in written if c not in harmful], options.workers):
+        done += 1
+        yield CaseFinished(event.result, done, total)
+    if len(written) < total:
+        done += 1
+        yield CaseFinished(certify(engine, options.report_dir), done, total)
+    for event in run(engine, harmful, options.workers):
+        done += 1
+        yield CaseFinished(event.result, done, total)
+
+
+_FUZZ_SHRINK_S = 60.0
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    """A campaign of generated requests; 1 where one of them failed, and its case is written."""
+    if options.fuzz < 1:
+        raise UsageError("--fuzz takes a number of requests from 1")
+    if options.case or options.cases:
+        raise UsageError("--fuzz generates its requests: leave --case and --cases out")
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    with ExitStack() as stack:
+        target = _target(options, stack)
+        server = discover(target)
+        engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
+        stack.callback(engine.close)
+        if not roles(engine):
+            raise NothingRanError("the server has no model that generated requests can go to")
+        print(
+            f"fuzzing {target.public_url} with {options.fuzz} requests, --seed {seed}", flush=True
+        )
+        extras = _takes_unknown_parameters(engine)
+        campaign = explore(engine, options.fuzz, seed, extras=extras, shrink_s=_FUZZ_SHRINK_S)
+        result = campaign.result
+        if result is None or not campaign.failed:
+            print(f"{campaign.sent} requests to {campaign.roles} models: all answered exactly")
+            return 0
+        path = write_counterexample(engine, campaign, options.report_dir, f"--seed {seed}")
+        print(
+            f"{result.outcome} after {campaign.sent} requests: {target.mask.text(result.message)}"
+        )
+        print(f"written: {path}")
+        # As another run would: without what this one knows of connections and of the dead.
+        fresh = Engine(target, server)
+        stack.callback(fresh.close)
+        again = run_alone(fresh, path)
+        if again.outcome == result.outcome:
+            print(f"run alone: {again.outcome} again: {target.mask.text(again.message)}")
+        else:
+            words = f" ({target.mask.text(again.message)})" if again.message else ""
+            print(f"run alone it does not reproduce: {again.outcome}{words}")
+        return 1 if result.outcome == FAIL else 3
+
+
+def _takes_unknown_parameters(engine: Engine) -> bool:
+    """Whether requests may have some: a server that refuses them (S14) would refuse them all."""
+    cases = [case for case in load_cases() if case.requirement == "S14"]
+    if all(engine.run(case).outcome == PASS for case in cases):
+        return True
+    print("the server takes no unknown parameters (S14): the requests have none")
+    return False
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.campaign import generated_case
 from conformance.catalogue import catalogue
 from conformance.contract import TensorSpec, contract
 from conformance.plan import load_cases
@@ -25,7 +26,7 @@ def _requirements() -> Iterator[str]:
 
 
 def _cases() -> Iterator[str]:
-    for case in load_cases():
+    for case in (*load_cases(), generated_case()):
         yield f"{case.id}  {case.level} {case.outcome}"
 
 

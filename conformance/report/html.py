@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from conformance.campaign import generated_case
 from conformance.catalogue import (
     LEVELS,
     Citation,
@@ -314,7 +315,7 @@ def _cards(cases: Sequence[Mapping[str, Any]], same_catalogue: bool) -> list[_Ca
 def _reasons() -> dict[str, str]:
     """Why each case is there, in the words of its file."""
     try:
-        return {case.id: case.why for case in load_cases()}
+        return {case.id: case.why for case in (*load_cases(), generated_case())}
     except ConformanceError:  # a page without these words is better than no page
         return {}
 
