@@ -108,6 +108,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="run only the cases whose id matches, such as 'H6/*' (repeatable)",
     )
     parser.add_argument("--large", action="store_true", help="also send tensors of 64 MiB")
+    parser.add_argument(
+        "--cases", type=Path, metavar="FILE|DIR", help="run these case files, not the suite's"
+    )
+    parser.add_argument(
+        "--fuzz",
+        type=int,
+        metavar="N",
+        help="send N generated requests instead, and shrink what fails to a case file",
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="repeat the --fuzz that printed it")
     parser.add_argument("--fault", action="append", default=[], help="of the embedded server")
     parser.add_argument("--restart-command", metavar="COMMAND", help="run when a case kills it")
     parser.add_argument(

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from conformance.campaign import (
+    CertifyingEngine,
+    explore,
+    roles,
+    run_alone,
+    suite_cases,
+    write_counterexample,
+)
 from conformance.discovery import discover
 from conformance.errors import NothingRanError, UsageError
-from conformance.judge import ERROR, UNSUPPORTED, check_case
+from conformance.judge import ERROR, FAIL, PASS, UNSUPPORTED, check_case
 from conformance.plan import Case, load_cases
 from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
 from conformance.runner import Engine, Recovery, run
@@ -23,16 +32,21 @@ def run_command(options: argparse.Namespace) -> int:
     """Run the suite as the options say, write the reports, print the summary; the exit code."""
     if options.workers < 1:
         raise UsageError("-n takes a number of workers from 1")
-    cases = load_cases(large=options.large)
-    for case in cases:
-        check_case(case)
+    if options.fuzz is not None:
+        return _fuzz(options)
+    if options.seed is not None:
+        raise UsageError("--seed is for --fuzz: what a run generates is always the same")
+    own = options.cases is None
+    cases = suite_cases(large=options.large) if own else _given_cases(options.cases)
     chosen = select(cases, options.case)
     with ExitStack() as stack:
         target = _target(options, stack)
-        check_claims(target, cases)
+        if own:
+            check_claims(target, cases)
         server = discover(target)
-        engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
-        record = Record(options.report_dir, target, server, cases)
+        recovery = Recovery(options.restart_command, options.wait)
+        engine = CertifyingEngine(target, server, recovery=recovery, directory=options.report_dir)
+        record = Record(options.report_dir, target, server, cases, own=own)
         reporter = stack.enter_context(Reporter(len(chosen), target.public_url))
         complete = False
         try:
@@ -47,12 +61,71 @@ def run_command(options: argparse.Namespace) -> int:
     return exit_code(report, strict=options.strict)
 
 
+def _given_cases(path: Path) -> list[Case]:
+    cases = load_cases(path, large=True)
+    for case in cases:
+        check_case(case)
+    return cases
+
+
 def check_claims(target: Target, cases: Sequence[Case]) -> None:
     """UsageError for a claimed profile that no case tests: no verdict could be about it."""
     tested = {"binary", *(case.profile for case in cases)}
     for profile in target.profiles:
         if profile not in tested:
             raise UsageError(f"this version has no cases for the profile {profile}")
+
+
+_FUZZ_SHRINK_S = 60.0
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    """A campaign of generated requests; 1 where one of them failed, and its case is written."""
+    if options.fuzz < 1:
+        raise UsageError("--fuzz takes a number of requests from 1")
+    if options.case or options.cases:
+        raise UsageError("--fuzz generates its requests: leave --case and --cases out")
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    with ExitStack() as stack:
+        target = _target(options, stack)
+        server = discover(target)
+        engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
+        stack.callback(engine.close)
+        if not roles(engine):
+            raise NothingRanError("the server has no model that generated requests can go to")
+        print(
+            f"fuzzing {target.public_url} with {options.fuzz} requests, --seed {seed}", flush=True
+        )
+        extras = _takes_unknown_parameters(engine)
+        campaign = explore(engine, options.fuzz, seed, extras=extras, shrink_s=_FUZZ_SHRINK_S)
+        result = campaign.result
+        if result is None or not campaign.failed:
+            print(f"{campaign.sent} requests: all answered exactly")
+            return 0
+        path = write_counterexample(engine, campaign, options.report_dir, f"--seed {seed}")
+        print(
+            f"{result.outcome} after {campaign.sent} requests: {target.mask.text(result.message)}"
+        )
+        print(f"written: {path}")
+        # As another run would: without what this one knows of connections and of the dead.
+        fresh = Engine(target, server)
+        stack.callback(fresh.close)
+        again = run_alone(fresh, path)
+        if again.outcome == result.outcome:
+            print(f"run alone: {again.outcome} again: {target.mask.text(again.message)}")
+        else:
+            words = f" ({target.mask.text(again.message)})" if again.message else ""
+            print(f"run alone it does not reproduce: {again.outcome}{words}")
+        return 1 if result.outcome == FAIL else 3
+
+
+def _takes_unknown_parameters(engine: Engine) -> bool:
+    """Whether requests may have some: a server that refuses them (S14) would refuse them all."""
+    cases = [case for case in load_cases() if case.requirement == "S14"]
+    if all(engine.run(case).outcome == PASS for case in cases):
+        return True
+    print("the server takes no unknown parameters (S14): the requests have none")
+    return False
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from conformance.campaign import suite_cases
 from conformance.catalogue import catalogue
 from conformance.contract import TensorSpec, contract
-from conformance.plan import load_cases
 
 
 def listing(what: str) -> Iterator[str]:
@@ -26,7 +26,7 @@ def _requirements() -> Iterator[str]:
 
 
 def _cases() -> Iterator[str]:
-    for case in load_cases():
+    for case in suite_cases(large=True):
         yield f"{case.id}  {case.level} {case.outcome}"
 
 

@@ -88,10 +88,15 @@ class Case:
 def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
     """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
 
+    `directory` can also be one file.
+
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
     directory = directory or folder("cases")
+    if not directory.exists():
+        raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
+    files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
     cases: dict[str, Case] = {}
@@ -101,6 +106,12 @@ def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Ca
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
     return [case for case in cases.values() if large or not case.large]
+
+
+def make_case(entry: Mapping[str, Any]) -> Case:
+    """The case of one entry without axes that is valid by its schema. Raises CaseFileError."""
+    (case,) = _expand(entry)
+    return case
 
 
 def _load(path: Path) -> Iterator[tuple[Case, int]]:

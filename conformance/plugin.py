@@ -81,8 +81,8 @@ class Suite:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises pytest.UsageError for a wrong target."""
         if self._engine is None:
+            from conformance.campaign import CertifyingEngine
             from conformance.discovery import discover, server_from
-            from conformance.runner import Engine
             from conformance.target import make_target
 
             option = self._config.getoption
@@ -96,7 +96,13 @@ class Suite:
             )
             known = getattr(self._config, "workerinput", {}).get(_SERVER)
             server = server_from(json.loads(known)) if known else discover(target)
-            self._engine = Engine(target, server, killed=KilledShared(self._shared))
+            folder = option("--v2-report-dir")
+            self._engine = CertifyingEngine(
+                target,
+                server,
+                killed=KilledShared(self._shared),
+                directory=Path(folder) if folder else None,
+            )
         return self._engine
 
     def run(self, case: Case) -> Result:
@@ -117,16 +123,13 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
+        from conformance.campaign import suite_cases
         from conformance.command_run import check_claims
         from conformance.errors import ConformanceError
-        from conformance.judge import check_case
-        from conformance.plan import load_cases
         from conformance.results import Record
 
         try:
-            self._cases = load_cases(large=self._config.getoption("--v2-large"))
-            for case in self._cases:
-                check_case(case)
+            self._cases = suite_cases(large=self._config.getoption("--v2-large"))
             if self._is_worker:
                 return
             engine = self.engine()

@@ -66,21 +66,31 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
         "open": transcript.open,
         "first_byte_ms": None if first is None else round(first * 1000, 3),
         "duration_ms": round(transcript.duration_s * 1000, 3),
+        **({} if exchange.entry is None else {"entry": exchange.entry}),
     }
 
 
 class Record:
-    """The append-only record of one run in `directory`, folded into report.json by `finish`."""
+    """The append-only record of one run in `directory`, folded into report.json by `finish`.
+
+    `own` says whether `cases` are the suite's own: a run of others certifies nothing.
+    """
 
     def __init__(
-        self, directory: Path, target: Target, server: Server, cases: Sequence[Case]
+        self,
+        directory: Path,
+        target: Target,
+        server: Server,
+        cases: Sequence[Case],
+        *,
+        own: bool = True,
     ) -> None:
         self.directory = directory
         self._mask = target.mask
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
         self._file = _create(directory)
-        header = _header(target, server, cases, self._started)
+        header = {**_header(target, server, cases, self._started), "own": own}
         self._write({"header": self._mask.document(header)})
 
     def add(self, result: Result) -> None:
@@ -219,6 +229,7 @@ def _report(
     header: dict[str, Any], cases: list[dict[str, Any]], footer: dict[str, Any]
 ) -> dict[str, Any]:
     complete = bool(footer.get("complete"))
+    own = header.get("own", True)
     place = {case_id: number for number, case_id in enumerate(header["order"])}
     cases = sorted(cases, key=lambda case: place.get(case["id"], len(place)))
     report: dict[str, Any] = {
@@ -237,9 +248,11 @@ def _report(
     if not complete:
         left = len(place) - len(cases)
         reasons.insert(0, f"the run is incomplete: it was stopped with {left} cases to go")
+    if not own:
+        reasons.insert(0, "this was not the suite: the cases were those given with --cases")
     report["verdict"] = {
-        "conformant": summary.conformant and complete,
-        "robust": summary.robust and complete,
+        "conformant": summary.conformant and complete and own,
+        "robust": summary.robust and complete and own,
         "reasons": reasons,
         "warnings": list(summary.warnings),
     }

@@ -10,12 +10,12 @@ import subprocess
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from conformance.canary import Canary
 from conformance.discovery import Server, server_alive
@@ -38,10 +38,11 @@ from conformance.target import Target
 
 @dataclass(frozen=True)
 class Exchange:
-    """A transcript and what it was for."""
+    """A transcript and what it was for; `entry` is the case file's entry of a generated request."""
 
     transcript: Transcript
     note: str
+    entry: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import pytest
 from helpers import Peer, Script, free_port, http, serving
 
 from conformance import command_run
+from conformance.campaign import suite_cases
 from conformance.cli import main
 from conformance.plan import Case, load_cases
 from conformance.reference.behaviour import Behaviour
@@ -30,7 +31,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """A suite of few cases, so that a whole run is short."""
     kept = ("P2/blob-follows-json[INT32]", "P4/", "R3/", "O5/")
     cases = [case for case in load_cases() if case.id.startswith(kept)]
-    monkeypatch.setattr(command_run, "load_cases", lambda: cases)
+    monkeypatch.setattr(command_run, "suite_cases", lambda *, large: cases)
     return cases
 
 
@@ -54,7 +55,7 @@ class TestRun:
         assert report["complete"]
         assert report["verdict"]["conformant"]
         assert report["verdict"]["robust"]
-        assert [case["id"] for case in report["cases"]] == [case.id for case in load_cases()]
+        assert [case["id"] for case in report["cases"]] == [case.id for case in suite_cases()]
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
         assert "CONFORMANT, ROBUST" in capsys.readouterr().out
 
@@ -196,14 +197,14 @@ class TestProblems:
         problem(capsys)
 
     def test_a_bad_case_file_is_named_with_its_line(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         text = (
             "family: P\ncases:\n  - id: P2/x\n    why: too short\n    expect: {outcome: reject}\n"
         )
         (tmp_path / "mine.yaml").write_text(text)
-        monkeypatch.setattr(command_run, "load_cases", lambda: load_cases(tmp_path))
-        assert main(["run", "--report-dir", str(tmp_path)]) == 2
+        arguments = ["run", "--cases", str(tmp_path), "--report-dir", str(tmp_path / "reports")]
+        assert main(arguments) == 2
         assert re.match(r"v2-conformance: mine\.yaml:[345]: ", problem(capsys))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from conformance.campaign import suite_cases
 from conformance.catalogue import (
     LEVELS,
     Citation,
@@ -38,7 +39,6 @@ from conformance.judge import (
     PASS,
     UNSUPPORTED,
 )
-from conformance.plan import load_cases
 from conformance.report.exchanges import (
     ShownExchange,
     clipped,
@@ -314,7 +314,7 @@ def _cards(cases: Sequence[Mapping[str, Any]], same_catalogue: bool) -> list[_Ca
 def _reasons() -> dict[str, str]:
     """Why each case is there, in the words of its file."""
     try:
-        return {case.id: case.why for case in load_cases()}
+        return {case.id: case.why for case in suite_cases(large=True)}
     except ConformanceError:  # a page without these words is better than no page
         return {}
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from conformance.campaign import generated_case
 from conformance.plan import load_cases
 
 FOLDER = Path(__file__).parent / "expectations"
@@ -84,7 +85,7 @@ def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
 
 @cache
 def _profile_of() -> dict[str, str]:
-    return {case.id: case.profile for case in load_cases()}
+    return {case.id: case.profile for case in (*load_cases(), generated_case())}
 
 
 def _of_the_run(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
