@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from conformance.catalogue import catalogue, families
+from conformance.expectations import UNWRITTEN, Judgement
 from conformance.judge import FAIL, OUTCOMES
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
@@ -20,6 +21,7 @@ from conformance.text import WIDTH, plain, wrapped
 
 _LINES_EVERY = 100  # cases between two lines in a log
 _SHOWN = 10
+_PROBLEMS = 30
 
 
 class Reporter:
@@ -101,6 +103,45 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     return lines
 
 
+def expectation_lines(name: str, judged: Judgement, *, conformant: bool) -> list[str]:
+    """What an expectation file says of a run: every problem in one line, then the conclusion."""
+    lines = ["", *problem_lines(name, judged)]
+    for case in judged.unexpected[:_PROBLEMS]:
+        lines.append(plain(f"unexpected: {case['outcome'].upper()} {case['level']} {case['id']}"))
+    lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
+    words = "conformant" if conformant else "not conformant"
+    return [*lines, f"{words}; {_as_expected(judged)}"]
+
+
+def problem_lines(name: str, judged: Judgement) -> list[str]:
+    """What has to be put right in an expectation file, each in one line."""
+    lines = []
+    for problem in judged.problems[:_PROBLEMS]:
+        where = f"{name}:{problem.entry.line}: {problem.entry.what}: {problem.text}"
+        lines.append(plain(" ".join(where.split())))
+    lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
+    unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
+    if unwritten:
+        lines.append(f"{plain(name)}: {unwritten} reasons still begin with {UNWRITTEN}")
+    if judged.untried:
+        lines.append(f"{plain(name)}: {len(judged.untried)} entries were not tried in this run")
+    return lines
+
+
+def _as_expected(judged: Judgement) -> str:
+    number = len(judged.expected)
+    if not judged.good:
+        return (
+            f"{number} failures were expected, {len(judged.unexpected)} were not; expectations "
+            f"that do not hold: {len(judged.problems)}"
+        )
+    if not number:
+        return "no failure was expected, and none that counts came"
+    warned = f" ({len(judged.tolerated)} that do not count were not)" if judged.tolerated else ""
+    all_of_them = "the failure was" if number == 1 else f"all {number} failures were"
+    return f"{all_of_them} expected{warned}"
+
+
 def verdict_words(verdict: Mapping[str, Any]) -> str:
     """The verdict as people say it."""
     if not verdict["conformant"]:
@@ -136,12 +177,15 @@ _SHORT = {
 
 def _failures(report: Mapping[str, Any]) -> list[str]:
     bad = [c for c in report["cases"] if c["outcome"] in (FAIL, "error", "inconclusive")]
+    bad.sort(key=lambda case: "expected" in case)  # what nobody knows yet comes first
     lines: list[str] = []
     seen: set[str] = set()
     first = [c for c in bad if not (c["requirement"] in seen or seen.add(c["requirement"]))]  # type: ignore[func-returns-value]
     for case in first[:_SHOWN]:
-        lines.append(f"{case['outcome'].upper()} {case['level']} {case['id']}"[:WIDTH])
-        lines += wrapped("  " + case["message"], "  ", limit=4)
+        known = case.get("expected")
+        mark = "expected " if known else ""
+        lines.append(f"{mark}{case['outcome'].upper()} {case['level']} {case['id']}"[:WIDTH])
+        lines += wrapped("  " + (known["reason"] if known else case["message"]), "  ", limit=4)
     if len(bad) > len(first[:_SHOWN]):
         lines.append(f"… and {len(bad) - len(first[:_SHOWN])} more, all in the report")
     return [*lines, ""] if lines else []

@@ -20,6 +20,12 @@ _VOLATILE = (
     (re.compile(r"\bthe whole body \(\d+ bytes\)"), "the whole body (N bytes)"),
 )
 
+# What was sent, which the messages of failures begin with.
+_SENT = re.compile(
+    r"^sent (?:GET \S+|to .*? blob bytes in all(?:, no Inference-Header-Content-Length|"
+    r"(?:(?:, | and )Inference-Header-Content-Length: .*?)+)?): "
+)
+
 
 def plain(text: str) -> str:
     """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
@@ -29,12 +35,18 @@ def plain(text: str) -> str:
     )
 
 
-def wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
-    """`text` made plain, in at most `limit` lines of 80 columns, all but the first indented."""
-    lines = textwrap.wrap(plain(text), WIDTH, subsequent_indent=indent, drop_whitespace=True)
+def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> list[str]:
+    """`text` made plain, in at most `limit` lines of 80 columns, each indented: the first by
+    `first`, the others by `indent`."""
+    lines = textwrap.wrap(plain(text), WIDTH, initial_indent=first, subsequent_indent=indent)
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
+
+
+def finding(message: str) -> str:
+    """A failure's message without what was sent, which the case says, too."""
+    return _SENT.sub("", " ".join(message.split()))
 
 
 def normalised(text: str) -> str:
