@@ -187,7 +187,7 @@ def _suites(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
         if not all(was and now for was, now in pairs):
             yield "a report does not have its cases' digests: whether they changed cannot be told"
     if changed:
-        yield f"{changed} cases send or expect something else than before under the same id"
+        yield f"the cases that send or expect something else under the same id now: {changed}"
 
 
 def _server(report: Mapping[str, Any]) -> str:

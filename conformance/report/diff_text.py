@@ -10,6 +10,7 @@ from conformance.text import finding, plain, wrapped
 
 _SHOWN = 50
 _MESSAGE = 160
+_COMMENT = 60_000  # GitHub refuses comments of 65,536 characters
 _TITLES = {
     "broken": "Broken",
     "fixed": "Fixed",
@@ -49,7 +50,18 @@ def as_text(difference: Difference) -> Iterator[str]:
 
 
 def as_markdown(difference: Difference) -> Iterator[str]:
-    """Markdown of GitHub's kind. Whatever a report brought along is inert in it."""
+    """Markdown of GitHub's kind, short enough for a comment there. Whatever a report brought along
+    is inert in it."""
+    length = 0
+    for line in _markdown(difference):
+        length += len(line) + 1
+        if length > _COMMENT:
+            yield from ("", "… and the rest, which is too long for a comment")
+            return
+        yield line
+
+
+def _markdown(difference: Difference) -> Iterator[str]:
     yield f"### V2 conformance: {_verdict(difference)}"
     yield ""
     yield _counts(difference)
