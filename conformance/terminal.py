@@ -117,14 +117,17 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
     """What has to be put right in an expectation file, each in one line."""
     lines = []
     for problem in judged.problems[:_PROBLEMS]:
-        where = f"{name}:{problem.entry.line}: {problem.entry.what}: {problem.text}"
-        lines.append(plain(" ".join(where.split())))
+        what = f"{problem.entry.what}: "
+        text = problem.text.removeprefix(what)
+        lines.append(plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split())))
     lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
-        lines.append(f"{plain(name)}: {unwritten} reasons still begin with {UNWRITTEN}")
+        lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
     if judged.untried:
-        lines.append(f"{plain(name)}: {len(judged.untried)} entries were not tried in this run")
+        lines.append(
+            f"{plain(name)}: entries that were not tried in this run: {len(judged.untried)}"
+        )
     return lines
 
 
@@ -132,8 +135,8 @@ def _as_expected(judged: Judgement) -> str:
     number = len(judged.expected)
     if not judged.good:
         return (
-            f"{number} failures were expected, {len(judged.unexpected)} were not; expectations "
-            f"that do not hold: {len(judged.problems)}"
+            f"{len(judged.problems)} expectations do not hold, {len(judged.unexpected)} failures "
+            f"are unexpected, {number} are expected"
         )
     if not number:
         return "no failure was expected, and none that counts came"

@@ -399,7 +399,7 @@ class TestCommands:
         assert again["verdict"] == load_report(report)["verdict"]
         assert "NOT CONFORMANT" in printed
         assert f"not conformant; all {len(bad)} failures were expected" in printed
-        assert "reasons still begin with TODO" in printed
+        assert "reasons that still begin with TODO: " in printed
         assert "expected FAIL MUST P2/blob-follows-json[INT32]" in printed
         # The report can be judged later, too.
         assert main(["expect", str(report), str(file)]) == 0
@@ -461,7 +461,7 @@ def test_hostile_messages_stay_one_plain_line() -> None:
     expected = [entry("H6/sign", message="no")]
     found = judged(expected, [case("H6/sign", message="a\nb\x1b[2J\u202e")])
     lines = expectation_lines("expect.yaml", found, conformant=False)
-    assert lines[1] == r"expect.yaml:1: H6/sign: H6/sign: fails differently: a b\x1b[2J\u202e"
+    assert lines[1] == r"expect.yaml:1: H6/sign: fails differently: a b\x1b[2J\u202e"
 
 
 @pytest.fixture(scope="module")
