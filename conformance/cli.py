@@ -67,6 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="list " + ", ".join(LISTINGS)))
     _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
+    _add_diff(commands.add_parser("diff", help="what changed between two reports"))
+    _add_expect(commands.add_parser("expect", help="known failures: judge a report, write a file"))
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -118,6 +120,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="send N generated requests instead, and shrink what fails to a case file",
     )
     parser.add_argument("--seed", type=int, metavar="S", help="repeat the --fuzz that printed it")
+    parser.add_argument(
+        "--expect", type=Path, metavar="FILE", help="known failures, see docs/ci.md"
+    )
     parser.add_argument("--fault", action="append", default=[], help="of the embedded server")
     parser.add_argument("--restart-command", metavar="COMMAND", help="run when a case kills it")
     parser.add_argument(
@@ -146,6 +151,34 @@ def _add_kit(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("record", type=Path, help="report.json, or the report.jsonl of a run")
     parser.set_defaults(run=_report)
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", type=Path, metavar="OLD", help="report.json, or report.jsonl")
+    parser.add_argument("new", type=Path, metavar="NEW")
+    parser.add_argument("--markdown", action="store_true", help="for a pull request")
+    parser.add_argument("--strict", action="store_true", help="broken SHOULDs count, too")
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever broke")
+    parser.set_defaults(run=_diff)
+
+
+def _add_expect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, metavar="REPORT", help="report.json, or report.jsonl")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        default=Path("v2-expect.yaml"),
+        metavar="FILE",
+        help="expectation file (v2-expect.yaml)",
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="make FILE of the report, or bring it up to date; '-' prints it",
+    )
+    parser.add_argument("--strict", action="store_true", help="warnings have to be expected, too")
+    parser.set_defaults(run=_expect)
 
 
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
@@ -207,6 +240,18 @@ def _report(options: argparse.Namespace) -> int:
     for path in write_reports(options.record):
         print(path)
     return 0
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from conformance.report.diff import diff_command
+
+    return diff_command(options)
+
+
+def _expect(options: argparse.Namespace) -> int:
+    from conformance.command_expect import expect_command
+
+    return expect_command(options)
 
 
 def _selftest(options: argparse.Namespace) -> int:

@@ -7,6 +7,8 @@ import fnmatch
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import date, datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,17 @@ from conformance.campaign import (
     write_counterexample,
 )
 from conformance.discovery import discover
-from conformance.errors import NothingRanError, UsageError
+from conformance.errors import NothingRanError, UnreachableError, UsageError
+from conformance.expectations import Expectations, judge_expectations, load_expectations
 from conformance.judge import ERROR, FAIL, PASS, UNSUPPORTED, check_case
 from conformance.plan import Case, load_cases
 from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
 from conformance.runner import Engine, Recovery, run
 from conformance.target import Target, make_target
-from conformance.terminal import Reporter, print_summary
+from conformance.terminal import Reporter, expectation_lines, print_summary
+
+# The exit codes of a run that tells nothing about the server.
+_NOT_JUDGED = (UnreachableError.exit_code, NothingRanError.exit_code)
 
 
 def run_command(options: argparse.Namespace) -> int:
@@ -39,6 +45,8 @@ def run_command(options: argparse.Namespace) -> int:
     own = options.cases is None
     cases = suite_cases(large=options.large) if own else _given_cases(options.cases)
     chosen = select(cases, options.case)
+    known = load_expectations(options.expect) if options.expect else Expectations("")
+    today = datetime.now(timezone.utc).date()
     with ExitStack() as stack:
         target = _target(options, stack)
         if own:
@@ -46,7 +54,8 @@ def run_command(options: argparse.Namespace) -> int:
         server = discover(target)
         recovery = Recovery(options.restart_command, options.wait)
         engine = CertifyingEngine(target, server, recovery=recovery, directory=options.report_dir)
-        record = Record(options.report_dir, target, server, cases, own=own)
+        noted = partial(known.noted, today=today)
+        record = Record(options.report_dir, target, server, cases, own=own, noted=noted)
         reporter = stack.enter_context(Reporter(len(chosen), target.public_url))
         complete = False
         try:
@@ -58,7 +67,27 @@ def run_command(options: argparse.Namespace) -> int:
             report = record.finish(complete=complete)
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
-    return exit_code(report, strict=options.strict)
+    if not options.expect:
+        return exit_code(report, strict=options.strict)
+    return beside_expectations(report, known, cases, today, strict=options.strict)
+
+
+def beside_expectations(
+    report: Mapping[str, Any],
+    known: Expectations,
+    cases: Sequence[Case],
+    today: date,
+    *,
+    strict: bool,
+) -> int:
+    """Print how a report compares with what is expected of it; the exit code that it means."""
+    ids = {case.id: case.requirement for case in cases}
+    judged = judge_expectations(known, report["cases"], ids, today, strict=strict)
+    conformant = report["verdict"]["conformant"]
+    for line in expectation_lines(known.name, judged, conformant=conformant):
+        print(line)
+    code = exit_code(report, strict=strict)
+    return code if code in _NOT_JUDGED else int(not judged.good)
 
 
 def _given_cases(path: Path) -> list[Case]:

@@ -21,6 +21,10 @@ class TargetFileError(UsageError):
     """A target file is not what its schema says; the message has the file and the line."""
 
 
+class ExpectFileError(UsageError):
+    """An expectation file is not what its schema says; the message has the file and the line."""
+
+
 class ReportFileError(UsageError):
     """A report is missing, cut off beyond use, or not a report."""
 

@@ -15,20 +15,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from conformance.catalogue import catalogue
 from conformance.contract import contract
 from conformance.errors import CaseFileError
-from conformance.resources import fits, folder, schema
+from conformance.resources import folder
+from conformance.yamlfile import as_text, check_yaml, read_yaml
 
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
 _NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml"}
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-Path_ = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
@@ -115,22 +111,11 @@ def make_case(entry: Mapping[str, Any]) -> Case:
 
 
 def _load(path: Path) -> Iterator[tuple[Case, int]]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            loader = _Loader(file)
-            try:
-                node = loader.get_single_node()
-                document: Any = _text_keys(loader.construct_document(node)) if node else None
-            finally:
-                loader.dispose()
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise CaseFileError(f"{path.name}:{line}: not YAML: {problem}") from error
-    _check(path, node, document)
+    file = read_yaml(path, CaseFileError, path.name)
+    check_yaml(file, "case", CaseFileError, unnamed=2)
+    document = file.document
     for index, entry in enumerate(document["cases"]):
-        line = _line(node, ("cases", index))
+        line = file.line(("cases", index))
         try:
             for case in _expand(entry):
                 yield case, line
@@ -138,43 +123,6 @@ def _load(path: Path) -> Iterator[tuple[Case, int]]:
             raise CaseFileError(f"{path.name}:{line}: {error}") from None
         if entry["id"][0] != document["family"]:
             raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
-
-
-def _text_keys(value: Any) -> Any:
-    """`value` with every mapping's keys as text: YAML reads 0 as a number, JSON Schema cannot."""
-    if isinstance(value, dict):
-        return {_label(key): _text_keys(item) for key, item in value.items()}
-    return [_text_keys(item) for item in value] if isinstance(value, list) else value
-
-
-def _check(path: Path, node: Any, document: Any) -> None:
-    if fits("case", document):
-        return
-    errors = sorted(schema("case").iter_errors(document), key=lambda e: len(e.absolute_path))
-    if not errors:
-        return
-    error = errors[0]
-    while error.context:  # the branch that came furthest says what is really wrong
-        error = max(error.context, key=lambda e: len(e.absolute_path))
-    where = tuple(error.absolute_path)
-    name = ".".join(str(step) for step in where[2:]) or "the file"
-    message = error.message if len(error.message) < 160 else error.message[:160] + "…"
-    raise CaseFileError(f"{path.name}:{_line(node, where)}: {name}: {message}")
-
-
-def _line(node: Any, where: Path_) -> int:
-    """The line of the YAML node at `where`, or of the deepest one on the way that exists."""
-    line = node.start_mark.line + 1 if node else 1
-    for step in where:
-        if isinstance(node, yaml.MappingNode):
-            pair = next(((k, v) for k, v in node.value if k.value == str(step)), None)
-            if pair is None:
-                return int(line)
-            line, node = pair[0].start_mark.line + 1, pair[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = node.value[step]
-            line = node.start_mark.line + 1
-    return int(line)
 
 
 def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
@@ -221,14 +169,10 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
 def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
     if isinstance(values, dict):
         return values
-    labelled = {_label(value): value for value in values}
+    labelled = {as_text(value): value for value in values}
     if len(labelled) != len(values):
         raise CaseFileError(f"two values of the axis {values} have the same label")
     return labelled
-
-
-def _label(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:

@@ -11,14 +11,16 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from conformance.expectations import Expectation, Expectations, Judgement
     from conformance.plan import Case
     from conformance.results import Record
     from conformance.runner import Engine, Result
@@ -39,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--v2-header", action="append", default=[], metavar="'NAME: VALUE'")
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
     group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
+    group.addoption("--v2-expect", metavar="FILE", help="known failures, which then are xfail")
     group.addoption("--v2-report-dir", metavar="DIR", help="write report.json and report.html here")
 
 
@@ -72,6 +75,8 @@ class Suite:
         self._record: Record | None = None
         self._shared = _shared_folder(config)
         self._cases: list[Case] = []
+        self._expectations: Expectations | None = None
+        self._finished: list[Mapping[str, Any]] = []
         self._interrupted = False
 
     @property
@@ -126,17 +131,22 @@ class Suite:
         from conformance.campaign import suite_cases
         from conformance.command_run import check_claims
         from conformance.errors import ConformanceError
+        from conformance.expectations import load_expectations
         from conformance.results import Record
 
         try:
             self._cases = suite_cases(large=self._config.getoption("--v2-large"))
+            expect = self._config.getoption("--v2-expect")
+            self._expectations = load_expectations(Path(expect)) if expect else None
             if self._is_worker:
                 return
             engine = self.engine()
             check_claims(engine.target, self._cases)
             folder = self._config.getoption("--v2-report-dir")
             if folder:
-                self._record = Record(Path(folder), engine.target, engine.server, self._cases)
+                self._record = Record(
+                    Path(folder), engine.target, engine.server, self._cases, noted=self._noted
+                )
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
@@ -176,8 +186,13 @@ class Suite:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Append a finished case to the record, in the process that writes it."""
         case = getattr(report, "v2_case", None)
-        if self._record is not None and case is not None and not self._is_worker:
-            self._record.add_record(json.loads(case))
+        if case is None or self._is_worker:
+            return
+        record = json.loads(case)
+        if self._record is not None:
+            self._record.add_record(record)
+        if self._expectations is not None:
+            self._finished.append({**record, "exchanges": ()})
 
     def pytest_keyboard_interrupt(self) -> None:
         """Remember it: the report is incomplete then."""
@@ -188,6 +203,9 @@ class Suite:
         """Write the reports."""
         if self._engine is not None:
             self._engine.close()
+        judged = self._judgement()
+        if judged is not None and judged.problems and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._record is None:
             return
         from conformance.command_run import write_page
@@ -198,6 +216,24 @@ class Suite:
         self._record = None
         self._verdict = report
 
+    def expected(self, case: Mapping[str, Any]) -> tuple[Expectation | None, str]:
+        """The entry that a case of report.json fails as expected by, and what is wrong with a case
+        that should fail so and does not."""
+        known = self._expectations
+        return (known.excuse(case, _today()), known.complaint(case)) if known else (None, "")
+
+    def _noted(self, case: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._expectations.noted(case, _today()) if self._expectations else case
+
+    def _judgement(self) -> Judgement | None:
+        """What came beside what was expected; None without expectations, or in a worker."""
+        if self._expectations is None or self._is_worker:
+            return None
+        from conformance.expectations import judge_expectations
+
+        ids = {case.id: case.requirement for case in self._cases}
+        return judge_expectations(self._expectations, self._finished, ids, _today(), strict=True)
+
     def pytest_unconfigure(self) -> None:
         """Remove what only this session's processes needed."""
         if not self._is_worker:
@@ -205,14 +241,17 @@ class Suite:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict."""
+        from conformance.terminal import problem_lines, summary_lines
+
         report = getattr(self, "_verdict", None)
         folder = self._config.getoption("--v2-report-dir")
-        if report is None or folder is None:
-            return
-        from conformance.terminal import summary_lines
-
-        terminalreporter.section("V2 conformance")
-        for line in summary_lines(report, Path(folder)):
+        judged = self._judgement()
+        lines = [] if report is None else summary_lines(report, Path(folder))
+        if judged is not None and self._expectations is not None:
+            lines += problem_lines(self._expectations.name, judged)
+        if lines:
+            terminalreporter.section("V2 conformance")
+        for line in lines:
             terminalreporter.write_line(line)
 
 
@@ -248,7 +287,11 @@ class CaseItem(pytest.Item):
         self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
 
     def runtest(self) -> None:
-        """Run the case; anything but a pass fails or skips the test with the case's message."""
+        """Run the case; anything but a pass fails or skips the test with the case's message.
+
+        What fails as expected is an xfail. What passes against expectation, or fails in another
+        way, is a failure.
+        """
         from conformance.results import case_record
 
         result = self.suite.run(self.case)
@@ -256,6 +299,11 @@ class CaseItem(pytest.Item):
         mask = target.mask
         self.record = case_record(result, target.profiles, mask)
         message = mask.text(result.message)
+        entry, complaint = self.suite.expected(self.record)
+        if complaint:
+            raise CaseFailed(result.outcome, self.case, f"{complaint}\n{message}")
+        if entry is not None and result.outcome != "not_run":
+            pytest.xfail(entry.reason)
         if result.outcome in ("pass", "disputed"):
             return
         if result.outcome in ("unsupported", "not_run"):
@@ -307,6 +355,10 @@ class KilledShared:
 
     def _path(self, role: str) -> Path:
         return self._folder / f"killed-{re.sub(r'[^A-Za-z0-9]', '_', role)}"
+
+
+def _today() -> date:
+    return datetime.now(timezone.utc).date()
 
 
 def _shared_folder(config: pytest.Config) -> Path:

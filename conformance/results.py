@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -32,6 +32,8 @@ from conformance.target import Target
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PAGE = "report.html"
+
+Note = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str, Any]:
@@ -70,6 +72,10 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
     }
 
 
+def _as_it_is(case: Mapping[str, Any]) -> Mapping[str, Any]:
+    return case
+
+
 class Record:
     """The append-only record of one run in `directory`, folded into report.json by `finish`.
 
@@ -84,8 +90,11 @@ class Record:
         cases: Sequence[Case],
         *,
         own: bool = True,
+        noted: Note = _as_it_is,
     ) -> None:
+        """`noted` adds to a case, in report.json's form, what is known of it beforehand."""
         self.directory = directory
+        self._noted = noted
         self._mask = target.mask
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
@@ -99,7 +108,7 @@ class Record:
 
     def add_record(self, record: Mapping[str, Any]) -> None:
         """Append one case that is in report.json's form already."""
-        self._write({"case": record})
+        self._write({"case": self._noted(record)})
 
     def finish(self, *, complete: bool = True) -> dict[str, Any]:
         """Close the record, write report.json and return its document."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,13 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from conformance.catalogue import catalogue, families
+from conformance.expectations import UNWRITTEN, Judgement
 from conformance.judge import FAIL, OUTCOMES
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
+from conformance.text import WIDTH, plain, wrapped
 
-_WIDTH = 80
 _LINES_EVERY = 100  # cases between two lines in a log
 _SHOWN = 10
+_PROBLEMS = 30
 
 
 class Reporter:
@@ -77,29 +78,71 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     lines = ["", *_table(report), ""]
     lines += _failures(report)
     for reason in verdict["reasons"][: _SHOWN * 2]:
-        lines += _wrapped(f"blocks: {reason}", "        ")
+        lines += wrapped(f"blocks: {reason}", "        ")
     lines += _more(len(verdict["reasons"]) - _SHOWN * 2, "reasons")
     warnings = [w for w in verdict.get("warnings", ()) if w not in verdict["reasons"]]
     if warnings:
-        lines += _wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
+        lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
         lines += _more(len(warnings) - _SHOWN, "warnings")
     for row in report["requirements"]:
         if row["outcome"] == "disputed":
-            lines += _wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
+            lines += wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
     left_out = [row["id"] for row in report["requirements"] if row["outcome"] == "unsupported"]
     if left_out:
-        lines += _wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
+        lines += wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
     lines.append("")
-    name = f"{_plain(server['name'])} {_plain(server['version'])}"
+    name = f"{plain(server['name'])} {plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])
     unsupported = report["target"].get("unsupported", [])
     if unsupported:
         profiles += f", without {', '.join(unsupported)}"
     words = verdict_words(verdict)
-    lines += _wrapped(f"{name}, profiles {profiles}: {words}", "  ")
+    lines += wrapped(f"{name}, profiles {profiles}: {words}", "  ")
     lines.append(f"report: {directory / PAGE}")
     return lines
+
+
+def expectation_lines(name: str, judged: Judgement, *, conformant: bool) -> list[str]:
+    """What an expectation file says of a run: every problem in one line, then the conclusion."""
+    lines = ["", *problem_lines(name, judged)]
+    for case in judged.unexpected[:_PROBLEMS]:
+        lines.append(plain(f"unexpected: {case['outcome'].upper()} {case['level']} {case['id']}"))
+    lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
+    words = "conformant" if conformant else "not conformant"
+    return [*lines, f"{words}; {_as_expected(judged)}"]
+
+
+def problem_lines(name: str, judged: Judgement) -> list[str]:
+    """What has to be put right in an expectation file, each in one line."""
+    lines = []
+    for problem in judged.problems[:_PROBLEMS]:
+        what = f"{problem.entry.what}: "
+        text = problem.text.removeprefix(what)
+        lines.append(plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split())))
+    lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
+    unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
+    if unwritten:
+        lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
+    if judged.untried:
+        lines.append(
+            f"{plain(name)}: entries that were not tried in this run: {len(judged.untried)}"
+        )
+    return lines
+
+
+def _as_expected(judged: Judgement) -> str:
+    number = len(judged.expected)
+    if not judged.good:
+        return (
+            f"{len(judged.problems)} expectations do not hold, {len(judged.unexpected)} failures "
+            f"are unexpected, {number} are expected"
+        )
+    if not number:
+        return "no failure was expected, and none that counts came"
+    warned = f" ({len(judged.tolerated)} that do not count were not)" if judged.tolerated else ""
+    all_of_them = "the failure was" if number == 1 else f"all {number} failures were"
+    return f"{all_of_them} expected{warned}"
 
 
 def verdict_words(verdict: Mapping[str, Any]) -> str:
@@ -137,12 +180,15 @@ _SHORT = {
 
 def _failures(report: Mapping[str, Any]) -> list[str]:
     bad = [c for c in report["cases"] if c["outcome"] in (FAIL, "error", "inconclusive")]
+    bad.sort(key=lambda case: "expected" in case)  # what nobody knows yet comes first
     lines: list[str] = []
     seen: set[str] = set()
     first = [c for c in bad if not (c["requirement"] in seen or seen.add(c["requirement"]))]  # type: ignore[func-returns-value]
     for case in first[:_SHOWN]:
-        lines.append(f"{case['outcome'].upper()} {case['level']} {case['id']}"[:_WIDTH])
-        lines += _wrapped("  " + case["message"], "  ", limit=4)
+        known = case.get("expected")
+        mark = "expected " if known else ""
+        lines.append(f"{mark}{case['outcome'].upper()} {case['level']} {case['id']}"[:WIDTH])
+        lines += wrapped("  " + (known["reason"] if known else case["message"]), "  ", limit=4)
     if len(bad) > len(first[:_SHOWN]):
         lines.append(f"… and {len(bad) - len(first[:_SHOWN])} more, all in the report")
     return [*lines, ""] if lines else []
@@ -160,7 +206,7 @@ def _uncovered(report: Mapping[str, Any]) -> list[str]:
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.id not in known]
     if not missing or not tested:
         return []
-    return _wrapped("not tested, for want of a case: " + " ".join(missing), "  ")
+    return wrapped("not tested, for want of a case: " + " ".join(missing), "  ")
 
 
 def _with_cases() -> set[str]:
@@ -169,20 +215,5 @@ def _with_cases() -> set[str]:
     return {case.requirement for case in load_cases()}
 
 
-def _wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
-    lines = textwrap.wrap(_plain(text), _WIDTH, subsequent_indent=indent, drop_whitespace=True)
-    if text.startswith("  ") and lines:
-        lines[0] = "  " + lines[0].strip()
-    return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
-
-
 def _more(count: int, what: str) -> list[str]:
     return [f"… and {count} more {what}"] if count > 0 else []
-
-
-def _plain(text: str) -> str:
-    """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
-    raw, and every character is one column wide."""
-    return "".join(
-        c if (c.isascii() and c.isprintable()) or c == "…" else ascii(c)[1:-1] for c in text
-    )
