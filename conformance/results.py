@@ -55,7 +55,7 @@ def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str
 def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
     transcript = exchange.transcript
     first = transcript.first_byte_s
-    return {
+    record = {
         "request": base64.b64encode(mask.data(transcript.request)).decode(),
         "response": base64.b64encode(mask.data(transcript.received)).decode(),
         "note": exchange.note,
@@ -67,6 +67,10 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
         "first_byte_ms": None if first is None else round(first * 1000, 3),
         "duration_ms": round(transcript.duration_s * 1000, 3),
     }
+    if len(transcript.pieces) > 1:
+        record["pieces"] = list(transcript.pieces)
+        record["pause_ms"] = round(transcript.pause_s * 1000, 3)
+    return record
 
 
 class Record:

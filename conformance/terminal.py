@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conformance.catalogue import catalogue, families
 from conformance.judge import FAIL, OUTCOMES
+from conformance.report.plain import plain
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
 
@@ -91,7 +92,7 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
         lines += _wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
     lines.append("")
-    name = f"{_plain(server['name'])} {_plain(server['version'])}"
+    name = f"{plain(server['name'])} {plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])
     unsupported = report["target"].get("unsupported", [])
     if unsupported:
@@ -170,7 +171,7 @@ def _with_cases() -> set[str]:
 
 
 def _wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
-    lines = textwrap.wrap(_plain(text), _WIDTH, subsequent_indent=indent, drop_whitespace=True)
+    lines = textwrap.wrap(plain(text), _WIDTH, subsequent_indent=indent, drop_whitespace=True)
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
@@ -178,11 +179,3 @@ def _wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
 
 def _more(count: int, what: str) -> list[str]:
     return [f"… and {count} more {what}"] if count > 0 else []
-
-
-def _plain(text: str) -> str:
-    """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
-    raw, and every character is one column wide."""
-    return "".join(
-        c if (c.isascii() and c.isprintable()) or c == "…" else ascii(c)[1:-1] for c in text
-    )
