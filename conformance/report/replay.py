@@ -41,7 +41,7 @@ _CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"tra
               b"upgrade"}  # fmt: skip
 _ADDED = ("User-Agent", "Accept")
 _ADDED_TO_A_BODY = ("Content-Type", "Expect")
-_SHOW_BYTES = "od -A d -t x1 -t c"
+_SHOW_BYTES = "od -v -A d -t x1 -t c"
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,11 @@ def _files(report: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, byte
         raise ReportFileError("the report has no URL to replay to")
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
     files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
-    title = f"{plain(case['id'])}, from a report of v2-conformance. Another URL can be given."
-    comments = [title, *_comments(case, steps, origin)]
+    comments = [
+        f"Replays {plain(case['id'])} from a report of v2-conformance.",
+        "Another URL (scheme, host, port) can be given as the argument.",
+        *_comments(case, steps, origin),
+    ]
     top = "".join(f"# {line}\n" for line in comments)
     bodies = [f"beside({name!r})" if name else 'b""' for name in names]
     files[PYTHON_SCRIPT] = f"{top}{_program(steps, bodies, origin)}".encode("ascii")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 TIMEOUT_S = 30
 MOST = 64 * 1024 * 1024
-SHOWN = 8192
+SHOWN = 4096
 
 
 class Request:
@@ -87,6 +87,8 @@ def answer(sock: socket.socket) -> bytes:
         response.begin()
         while response.read(65536) and len(keeping.kept) < MOST:
             pass
+        if response.length:
+            print("no whole answer:", response.length, "bytes of it are missing")
     except (OSError, ValueError, http.client.HTTPException) as error:
         print("no whole answer:", ascii(error)[:200])
     return bytes(keeping.kept)

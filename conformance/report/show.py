@@ -133,7 +133,7 @@ def _difference(case: Mapping[str, Any]) -> Iterator[Text]:
         f"{found['offset']} of its blob",
     )
     for side in ("wanted", "got"):
-        value = f"{side:<6}  {found[side]}  ({found[f'{side}_value']})"
+        value = f"{side}: {found[side]} ({found[f'{side}_value']})"
         yield from _wrapped(value, "red" if side == "got" else "green")
 
 
@@ -188,7 +188,7 @@ def _section(heading: str, text: str) -> Iterator[Text]:
 
 
 def _wrapped(text: str, style: str = "") -> Iterator[Text]:
-    words = " ".join(text.split())
+    words = text.strip().replace("\n", " ")
     for line in textwrap.wrap(
         plain(words), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     ):
