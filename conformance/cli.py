@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
     _add_diff(commands.add_parser("diff", help="what changed between two reports"))
     _add_expect(commands.add_parser("expect", help="known failures: judge a report, write a file"))
+    _add_show(commands.add_parser("show", help="show one case of a report, or replay it"))
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -181,6 +182,16 @@ def _add_expect(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_expect)
 
 
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.add_argument("case", help="its id, or a pattern or requirement that only it matches")
+    parser.add_argument("--full", action="store_true", help="fold no body, however long")
+    parser.add_argument(
+        "--replay", type=Path, metavar="DIR", help="write the request, and what sends it, into DIR"
+    )
+    parser.set_defaults(run=_show)
+
+
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
     parser.add_argument("--full", action="store_true", help="every case against every fault")
@@ -252,6 +263,13 @@ def _expect(options: argparse.Namespace) -> int:
     from conformance.command_expect import expect_command
 
     return expect_command(options)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from conformance.report.show import show
+
+    show(options.report, options.case, full=options.full, replay=options.replay)
+    return 0
 
 
 def _selftest(options: argparse.Namespace) -> int:

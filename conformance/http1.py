@@ -75,7 +75,10 @@ class Response:
 
 @dataclass(frozen=True)
 class Transcript:
-    """Every byte of one exchange. `sent` bytes of the request left; times are seconds."""
+    """Every byte of one exchange. `sent` bytes of the request left; times are seconds.
+
+    `pieces` are the lengths of the request's writes, `pause_s` what was waited between them.
+    """
 
     request: Buffer
     sent: int
@@ -86,6 +89,8 @@ class Transcript:
     open: bool = False
     first_byte_s: float | None = None
     duration_s: float = 0.0
+    pieces: tuple[int, ...] = ()
+    pause_s: float = 0.0
     _response: Response | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -258,6 +263,8 @@ class Connection:
             keep,
             None if talk.first_byte is None else talk.first_byte - started,
             time.perf_counter() - started,
+            tuple(len(piece) for piece in pieces),
+            pause_s,
             reader.response() if ending == COMPLETE else None,
         )
 

@@ -57,7 +57,7 @@ def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str
 def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
     transcript = exchange.transcript
     first = transcript.first_byte_s
-    return {
+    record: dict[str, Any] = {
         "request": base64.b64encode(mask.data(transcript.request)).decode(),
         "response": base64.b64encode(mask.data(transcript.received)).decode(),
         "note": exchange.note,
@@ -70,6 +70,10 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
         "duration_ms": round(transcript.duration_s * 1000, 3),
         **({} if exchange.entry is None else {"entry": exchange.entry}),
     }
+    if len(transcript.pieces) > 1:
+        record["pieces"] = list(transcript.pieces)
+        record["pause_ms"] = round(transcript.pause_s * 1000, 3)
+    return record
 
 
 def _as_it_is(case: Mapping[str, Any]) -> Mapping[str, Any]:

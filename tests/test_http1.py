@@ -200,6 +200,7 @@ def test_slices_go_out_exactly_and_in_order(pause_s: float) -> None:
         assert server.requests == [REQUEST]
     assert bytes(came.request) == REQUEST
     assert came.sent == len(REQUEST)
+    assert (sum(came.pieces), set(came.pieces[:-1]), came.pause_s) == (came.sent, {7}, pause_s)
 
 
 def test_chunks_go_out_exactly() -> None:

@@ -83,6 +83,14 @@ def test_bytes_of_exchanges_come_back_exactly(tmp_path: Path) -> None:
     assert (exchange["sent"], exchange["reused"], exchange["open"]) == (7, True, True)
     assert (exchange["first_byte_ms"], exchange["duration_ms"]) == (250.0, 500.0)
     assert (exchange["ending"], exchange["detail"], exchange["note"]) == (COMPLETE, "d", "note")
+    assert "pieces" not in exchange
+
+
+def test_how_a_request_was_cut_into_writes_is_kept(tmp_path: Path) -> None:
+    came = Transcript(b"abcde", 5, b"", COMPLETE, pieces=(2, 3), pause_s=0.005)
+    report = finished(tmp_path, result(CASES[0], PASS, came), *PASSED[1:])
+    (exchange,) = report["cases"][0]["exchanges"]
+    assert (exchange["pieces"], exchange["pause_ms"]) == ([2, 3], 5.0)
 
 
 def test_cases_stand_in_the_order_of_the_plan_whatever_ran_first(tmp_path: Path) -> None:

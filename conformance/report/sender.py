@@ -1,0 +1,119 @@
+"""Sends recorded requests byte for byte and prints what comes back. Needs nothing but Python."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import socket
+import ssl
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+TIMEOUT_S = 30
+MOST = 64 * 1024 * 1024
+SHOWN = 4096
+
+
+class Request:
+    """`cuts` are where one write ends and the next begins, counted from the body's start."""
+
+    def __init__(
+        self,
+        head: bytes,
+        body: bytes,
+        cuts: tuple[int, ...] = (),
+        pause_s: float = 0.0,
+        reuse: bool = False,
+    ) -> None:
+        data = head + body
+        ends = [0, *(len(head) + cut for cut in cuts), len(data)]
+        self.writes = [data[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
+        self.pause_s = pause_s
+        self.reuse = reuse
+
+
+class Keeping(io.RawIOBase):
+    """Reads from a socket and keeps every byte."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.kept = bytearray()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        count = self.sock.recv_into(buffer)
+        self.kept += buffer[:count]
+        return count
+
+
+def decoded(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+def beside(name: str) -> bytes:
+    return Path(__file__).with_name(name).read_bytes()
+
+
+def connect(url: str) -> socket.socket:
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    host = parts.hostname or ""
+    sock = socket.create_connection((host, parts.port or (443 if secure else 80)), TIMEOUT_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=host) if secure else sock
+
+
+def send(sock: socket.socket, request: Request) -> None:
+    try:
+        for number, write in enumerate(request.writes):
+            if number:
+                time.sleep(request.pause_s)
+            sock.sendall(write)
+    except OSError as error:
+        print("not all of it could be sent:", error)
+
+
+def answer(sock: socket.socket) -> bytes:
+    keeping = Keeping(sock)
+    response = http.client.HTTPResponse(sock, method="POST")
+    response.fp.close()
+    response.fp = io.BufferedReader(keeping, 1)  # reads no byte of a next answer
+    try:
+        response.begin()
+        while response.read(65536) and len(keeping.kept) < MOST:
+            pass
+        if response.length:
+            print("no whole answer:", response.length, "bytes of it are missing")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        print("no whole answer:", ascii(error)[:200])
+    return bytes(keeping.kept)
+
+
+def dump(data: bytes) -> None:
+    for at in range(0, min(len(data), SHOWN), 16):
+        row = data[at : at + 16]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        print(f"{at:06x}  {row.hex(' '):<47}  {text}")
+    if len(data) > SHOWN:
+        print(f"and {len(data) - SHOWN} bytes more")
+
+
+def replay(url: str, requests: list[Request]) -> None:
+    url = sys.argv[1] if len(sys.argv) > 1 else url
+    sock = None
+    for number, request in enumerate(requests, 1):
+        if sock is None or not request.reuse:
+            if sock is not None:
+                sock.close()
+            sock = connect(url)
+        send(sock, request)
+        size = sum(map(len, request.writes))
+        print(f"request {number}: {size} bytes in {len(request.writes)} writes; the answer:")
+        dump(answer(sock))
+    if sock is not None:
+        sock.close()
