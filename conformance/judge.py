@@ -20,7 +20,14 @@ from conformance.http1 import (
 )
 from conformance.message import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM, MessageError, parse_json
 from conformance.plan import Case
-from conformance.reading import Finding, ReadMessage, read_document, read_message, validate
+from conformance.reading import (
+    Difference,
+    Finding,
+    ReadMessage,
+    read_document,
+    read_message,
+    validate,
+)
 
 PASS = "pass"
 FAIL = "fail"
@@ -36,10 +43,14 @@ EXTENSION = "binary_tensor_data"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A case's outcome, and in words what was sent, what was wanted and what came."""
+    """A case's outcome, and in words what was sent, what was wanted and what came.
+
+    `difference` is the first differing element where values were compared and are not the same.
+    """
 
     outcome: str
     message: str = ""
+    difference: Difference | None = None
 
 
 def judge(case: Case, prepared: Prepared, transcript: Transcript) -> Verdict:
@@ -52,7 +63,7 @@ def judge(case: Case, prepared: Prepared, transcript: Transcript) -> Verdict:
             raise Finding(f"{response.excess} bytes came after the end of the response")
         return _judge(case, prepared, response)
     except Finding as finding:
-        return Verdict(FAIL, f"{_sent(case, prepared)}: {finding}")
+        return Verdict(FAIL, f"{_sent(case, prepared)}: {finding}", finding.difference)
 
 
 def judge_success(
