@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,8 @@ _LEAST = 20_000  # with less room than this the page is full
 _MAX_MESSAGE = 4_000
 _MAX_MESSAGE_OF_MANY = 400
 _MANY = 250
-_MAX_REPLAY = 4_000
+_MAX_REPLAY = 6_000
+_REPLAY_BYTES = 1_500_000
 _MAX_WHY = 1_000
 
 # The report and a case of it → the command that sends the case again, "" where there is none.
@@ -72,7 +73,8 @@ def cards(report: Mapping[str, Any], replay: Replay | None = None) -> list[Card]
     )
     few = sum(case["outcome"] != PASS for case in chosen) <= _MANY
     limit = _MAX_MESSAGE if few else _MAX_MESSAGE_OF_MANY
-    bare = [_bare(report, case, limit, replay) for case in chosen]
+    commands = _commands(report, chosen, replay)
+    bare = [_bare(case, limit, text) for case, text in zip(chosen, commands, strict=True)]
     left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report["cases"])
     left -= sum(_text_size(card) for card in bare)
     shown = []
@@ -83,16 +85,26 @@ def cards(report: Mapping[str, Any], replay: Replay | None = None) -> list[Card]
     return shown
 
 
-def _bare(
-    report: Mapping[str, Any], case: Mapping[str, Any], limit: int, replay: Replay | None
-) -> Card:
-    command = replay(report, case) if replay else ""
+def _commands(
+    report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], replay: Replay | None
+) -> Iterator[str]:
+    """Each case's replay; what no longer fits into the room for all of them is left out."""
+    left = _REPLAY_BYTES
+    for case in cases:
+        command = replay(report, case) if replay else ""
+        if len(command) > min(left, _MAX_REPLAY):
+            command = ""
+        left -= len(command)
+        yield command
+
+
+def _bare(case: Mapping[str, Any], limit: int, command: str) -> Card:
     return Card(
         case=case,
         message=clipped(case["message"], limit),
         why=clipped(case.get("why", ""), _MAX_WHY),
         survival=survival(case),
-        replay=command if len(command) <= _MAX_REPLAY else "",
+        replay=command,
         difference=_shown_difference(case),
         exchanges=None,
         brief=False,
