@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -27,26 +27,14 @@ _HEX_AT, _TEXT_AT = 2, 51
 
 @dataclass(frozen=True)
 class Mark:
-    """A byte to point at: `offset` in the blob of `output`, or `body_offset` where it is known."""
+    """A byte to point at, by its offset in the body, and what to say of it."""
 
-    output: str
     offset: int
-    body_offset: int | None
     words: str
 
-    def place(self, sections: Sequence[Section]) -> tuple[int, int] | None:
-        """Index of the section, and offset in the body, of the byte; None if it is not shown."""
-        for index, section in enumerate(sections):
-            if section.kind != "blob":
-                continue
-            if self.body_offset is None:
-                ours = section.label.split(" ")[0].rstrip(",") == self.output
-                at = section.base + self.offset
-            else:
-                ours, at = True, self.body_offset
-            if ours and section.base <= at < section.base + len(section.data):
-                return index, at
-        return None
+    def inside(self, section: Section) -> bool:
+        """Whether the byte is one of the section's blob."""
+        return section.kind == "blob" and 0 <= self.offset - section.base < len(section.data)
 
 
 def message_lines(
@@ -63,15 +51,13 @@ def message_lines(
         for line in _cut(f"({in_ascii(note)})"):
             yield Text(line)
     sections = annotate(_decoded(encoded)).sections
-    place = mark.place(sections) if mark else None
     blobs = 0
-    for index, section in enumerate(sections):
+    for section in sections:
         style = _STYLES.get(section.kind, _BLOBS[blobs % len(_BLOBS)])
         blobs += section.kind == "blob"
         for line in _cut(_title(section)):
             yield Text(line, style=f"{style} bold")
-        wrong = place[1] if place and place[0] == index else None
-        yield from _content(section, style, wrong, mark.words if mark else "", full=full)
+        yield from _content(section, style, mark if mark and mark.inside(section) else None, full)
 
 
 def _title(section: Section) -> str:
@@ -82,14 +68,12 @@ def _title(section: Section) -> str:
     return plain(title)
 
 
-def _content(
-    section: Section, style: str, wrong: int | None, words: str, *, full: bool
-) -> Iterator[Text]:
+def _content(section: Section, style: str, mark: Mark | None, full: bool) -> Iterator[Text]:
     first, last = (len(section.data), 0) if full else (_FIRST, _LAST)
     if section.kind == "head":
         first *= _HEAD_FACTOR
-    if wrong is not None:  # what is pointed at is not folded away
-        first = max(first, wrong - section.base + 64)
+    if mark is not None:  # what is pointed at is not folded away
+        first = max(first, mark.offset - section.base + _LAST)
     if section.kind in ("head", "json"):
         top, left_out, bottom = section.fold(first, last)
         yield from _text_lines(top, style)
@@ -99,11 +83,11 @@ def _content(
         return
     rows, left_out, tail = section.folded_rows(first, last)
     for row in rows:
-        yield from _row(row, style, wrong, words)
+        yield from _row(row, style, mark)
     if left_out:
         yield from _left_out(section, left_out)
     for row in tail:
-        yield from _row(row, style, wrong, words)
+        yield from _row(row, style, mark)
 
 
 def _left_out(section: Section, count: int) -> Iterator[Text]:
@@ -118,21 +102,22 @@ def _text_lines(data: bytes, style: str) -> Iterator[Text]:
             yield Text(piece, style=style)
 
 
-def _row(row: Row, style: str, wrong: int | None, words: str) -> Iterator[Text]:
+def _row(row: Row, style: str, mark: Mark | None) -> Iterator[Text]:
     offset = f"{_INDENT}{row.offset:06x}"
-    line = Text(f"{offset}  ", style="dim")
+    line = Text()
+    line.append(f"{offset}  ", style="dim")
     line.append(f"{row.hex:<47}  {row.ascii}", style=style)
-    if wrong is None or not row.offset <= wrong < row.offset + (len(row.hex) + 1) // 3:
+    if mark is None or not 0 <= mark.offset - row.offset < len(row.ascii):
         yield line
         return
-    at = wrong - row.offset
+    at = mark.offset - row.offset
     start = len(offset) + _HEX_AT + 3 * at
     line.stylize(_WRONG, start, start + 2)
     start_of_text = len(offset) + _TEXT_AT + at
     line.stylize(_WRONG, start_of_text, start_of_text + 1)
     yield line
     yield Text(f"{' ' * start}^^", style="bold red")
-    for piece in _cut(f"^^ the first wrong byte: {plain(words)}"):
+    for piece in _cut(f"^^ the first wrong byte: {plain(mark.words)}"):
         yield Text(piece, style="bold red")
 
 

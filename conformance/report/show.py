@@ -88,7 +88,7 @@ def lines(
 ) -> Iterator[Text]:
     """The case in lines of at most 80 columns of printable ASCII; long bodies are folded.
 
-    Only the report's own name `path`, in the last line, can make that line longer.
+    Only URLs and the last line, which has the report's name `path`, can be longer.
     """
     outcome = case["outcome"].replace("_", " ").upper()
     title = f"{outcome}  {case['level']}  {plain(case['id'])}"
@@ -118,7 +118,7 @@ def _requirement(report: Mapping[str, Any], case: Mapping[str, Any]) -> Iterator
         if cited.get("paragraph") is not None:
             place += f", paragraph {cited['paragraph']}"
         yield from _wrapped(place, "dim")
-        yield from _wrapped(cited["url"], "dim")
+        yield Text(f"  {plain(cited['url'])}", style="dim")
     if known.get("follows"):
         yield from _wrapped(f"It follows: {known['follows']}")
 
@@ -167,10 +167,9 @@ def _exchanges(case: Mapping[str, Any], *, full: bool) -> Iterator[Text]:
 
 def _mark(case: Mapping[str, Any]) -> Mark | None:
     found = case.get("difference")
-    if not found:
+    if not found or found["body_offset"] is None:
         return None
-    words = f"wanted {found['wanted']} ({found['wanted_value']})"
-    return Mark(found["output"], found["offset"], found.get("body_offset"), words)
+    return Mark(found["body_offset"], f"wanted {found['wanted']} ({found['wanted_value']})")
 
 
 def _replay(case: Mapping[str, Any], path: str) -> Iterator[Text]:
