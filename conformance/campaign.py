@@ -237,7 +237,9 @@ class CertifyingEngine(Engine):
                 message += f"; {path.name} has it as a case"
             message += ")"
         took = time.perf_counter() - started
-        return Result(case, result.outcome, message, took, campaign.exchanges)
+        return Result(
+            case, result.outcome, message, took, campaign.exchanges, difference=result.difference
+        )
 
 
 def write_counterexample(engine: Engine, campaign: Campaign, directory: Path, how: str) -> Path:

@@ -208,9 +208,10 @@ def exit_code(report: Mapping[str, Any], *, strict: bool) -> int:
 def write_page(directory: Path, report: Mapping[str, Any]) -> Path:
     """Write report.html into `directory`."""
     from conformance.report.html import render
+    from conformance.report.replay import replay_command
 
     path = directory / PAGE
-    write_atomically(path, render(report))
+    write_atomically(path, render(report, replay_command))
     return path
 
 

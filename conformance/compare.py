@@ -15,7 +15,7 @@ from conformance.datatypes import (
     to_values,
 )
 from conformance.message import Tensor
-from conformance.reading import Finding, ReadOutput
+from conformance.reading import Difference, Finding, ReadOutput
 
 _BLOCK = 1 << 20
 _SHOWN = 16
@@ -38,7 +38,9 @@ def compare(wanted: Tensor, came: ReadOutput, *, truth: bool = False) -> None:
     at = first_difference(left, right)
     if at is not None:
         differ = _count(left, right, DATATYPES[wanted.datatype].size or 1)
-        raise Finding(f"{_describe(label, wanted, came, at)}; {differ} elements differ")
+        found = _difference(label, wanted, came, at)
+        words = _describe(found, element_count(wanted.shape))
+        raise Finding(f"{words}; {differ} elements differ", found)
 
 
 def first_difference(left: Buffer, right: Buffer) -> int | None:
@@ -58,18 +60,29 @@ def _truth(blob: Buffer) -> bytes:
     return truth
 
 
-def _describe(label: str, wanted: Tensor, came: ReadOutput, at: int) -> str:
+def _difference(label: str, wanted: Tensor, came: ReadOutput, at: int) -> Difference:
     size = DATATYPES[wanted.datatype].size or 1
     element = at // size
     low, high = element * size, element * size + size
     want, have = bytes(wanted.blob[low:high]), bytes(came.tensor.blob[low:high])
-    values = tuple(to_values(wanted.datatype, item)[0] for item in (have, want))
-    place = f"element {element} of {element_count(wanted.shape)}"
-    if came.form == "binary":
-        place += f" (byte {at} of its blob, byte {came.start + at} of the body)"
+    values = [repr(to_values(wanted.datatype, item)[0]) for item in (want, have)]
+    place = _in_body(came, at)
+    return Difference(
+        label, wanted.datatype, element, at, place, want.hex(), have.hex(), values[0], values[1]
+    )
+
+
+def _in_body(came: ReadOutput, at: int) -> int | None:
+    return came.start + at if came.form == "binary" else None
+
+
+def _describe(found: Difference, elements: int) -> str:
+    place = f"element {found.element} of {elements}"
+    if found.body_offset is not None:
+        place += f" (byte {found.offset} of its blob, byte {found.body_offset} of the body)"
     return (
-        f"{label} {wanted.datatype}: {place} is {have.hex()} ({values[0]!r}), wanted {want.hex()} "
-        f"({values[1]!r}), bytes in wire order"
+        f"{found.output} {found.datatype}: {place} is {found.got} ({found.got_value}), wanted "
+        f"{found.wanted} ({found.wanted_value}), bytes in wire order"
     )
 
 
@@ -93,12 +106,24 @@ def _compare_elements(label: str, blob: Buffer, came: ReadOutput) -> None:
             place = (
                 f" (from byte {came.start + offset} of the body)" if came.form == "binary" else ""
             )
-            raise Finding(
+            words = (
                 f"{label} BYTES: element {index} of {len(want)}{place} has {len(b)} bytes, wanted "
                 f"{len(a)}; from its byte {at}: {_hex(b, at)}, wanted {_hex(a, at)}"
             )
+            first = first_difference(blob, came.tensor.blob) or 0
+            found = Difference(
+                label, "BYTES", index, first, _in_body(came, first),
+                a[at:][:_SHOWN].hex(), b[at:][:_SHOWN].hex(), _value(a), _value(b),
+            )  # fmt: skip
+            raise Finding(words, found)
         offset += 4 + len(b)
     raise Finding(f"{label} BYTES: {len(have)} elements came, wanted {len(want)}")
+
+
+def _value(data: bytes) -> str:
+    """A BYTES element as people write it: its length, and its start as a bytes literal."""
+    shown = repr(data[:_SHOWN]) + ("…" if len(data) > _SHOWN else "")
+    return f"{len(data)} bytes, {shown}"
 
 
 def _hex(data: bytes, at: Any) -> str:

@@ -21,6 +21,7 @@ from conformance.http1 import (
 from conformance.message import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM, MessageError, parse_json
 from conformance.plan import Case
 from conformance.reading import (
+    Difference,
     Finding,
     ReadMessage,
     Untested,
@@ -45,10 +46,14 @@ EXTENSION = "binary_tensor_data"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A case's outcome, and in words what was sent, what was wanted and what came."""
+    """A case's outcome, and in words what was sent, what was wanted and what came.
+
+    `difference` is the first differing element where values were compared and are not the same.
+    """
 
     outcome: str
     message: str = ""
+    difference: Difference | None = None
 
 
 def judge(case: Case, prepared: Prepared, transcript: Transcript) -> Verdict:
@@ -62,7 +67,7 @@ def judge(case: Case, prepared: Prepared, transcript: Transcript) -> Verdict:
         return _judge(case, prepared, decode_body(response, prepared.codings))
     except Finding as finding:
         outcome = INCONCLUSIVE if isinstance(finding, Untested) else FAIL
-        return Verdict(outcome, f"{_sent(case, prepared)}: {finding}")
+        return Verdict(outcome, f"{_sent(case, prepared)}: {finding}", finding.difference)
 
 
 def judge_success(

@@ -23,14 +23,38 @@ _LONGEST = 1000
 _MAX_DIMENSIONS = 256
 
 
+@dataclass(frozen=True)
+class Difference:
+    """The first element in which an output is not what was wanted.
+
+    `element` counts from 0 in row-major order. `offset` is that of the first differing byte in the
+    output's blob, `body_offset` in the response's body; None for an output that came as JSON, whose
+    value has no byte there. `wanted` and `got` are the element's bytes in wire order, as hex: all
+    of a number's, of a BYTES element at most 16 from its first differing byte on. The values are
+    those of the whole element as people write them, printable ASCII of bounded length.
+    """
+
+    output: str
+    datatype: str
+    element: int
+    offset: int
+    body_offset: int | None
+    wanted: str
+    got: str
+    wanted_value: str
+    got_value: str
+
+
 class Finding(Exception):
     """Something in a response that breaks a requirement, in words a vendor can act on.
 
     The words may quote the response: what they quote cannot make a report of any size.
+    `difference` is there where values were compared and are not the same.
     """
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, difference: Difference | None = None) -> None:
         super().__init__(words if len(words) <= _LONGEST else words[:_LONGEST] + "…")
+        self.difference = difference
 
 
 class Untested(Finding):

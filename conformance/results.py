@@ -24,6 +24,7 @@ from conformance.discovery import Server
 from conformance.errors import ReportFileError, UsageError
 from conformance.mask import Mask
 from conformance.plan import Case
+from conformance.reading import Difference
 from conformance.resources import fits, schema
 from conformance.runner import Exchange, Result
 from conformance.summary import Summary, from_report, summarise
@@ -40,9 +41,10 @@ def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str
     """One case as report.json has it."""
     requirement = catalogue()[result.case.requirement]
     own = result.case.level == requirement.level
-    return {
+    record = {
         "id": result.case.id,
         "requirement": result.case.requirement,
+        "profile": result.case.profile,
         "level": requirement.level_for(profiles) if own else result.case.level,
         "basis": requirement.basis,
         "why": result.case.why,
@@ -52,6 +54,16 @@ def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str
         "duration_ms": round(result.duration_s * 1000, 3),
         "exchanges": [_exchange(exchange, mask) for exchange in result.exchanges],
     }
+    if result.difference is not None:
+        record["difference"] = _difference(result.difference, mask)
+    return record
+
+
+def _difference(difference: Difference, mask: Mask) -> dict[str, Any]:
+    shown: dict[str, Any] = mask.document(asdict(difference))
+    for side in ("wanted", "got"):
+        shown[side] = mask.data(bytes.fromhex(shown[side])).hex()
+    return shown
 
 
 def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
@@ -290,6 +302,7 @@ def _stated(requirement: Requirement) -> dict[str, Any]:
         "title": requirement.title,
         "statement": requirement.statement,
         "follows": requirement.follows,
+        "note": requirement.note,
         "cite": cited,
     }
 

@@ -33,6 +33,7 @@ from conformance.judge import (
     judge,
 )
 from conformance.plan import Case
+from conformance.reading import Difference
 from conformance.target import Target
 
 
@@ -54,6 +55,7 @@ class Result:
     message: str = ""
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
+    difference: Difference | None = None
 
 
 @dataclass(frozen=True)
@@ -192,11 +194,11 @@ class Engine:
             transcript, exchanges = self._exchange(prepared, connection)
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
-                return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
+                return _result(case, verdict, exchanges)
         if case.negative or case.canary or verdict.outcome in (FAIL, INCONCLUSIVE):
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
-        return Result(case, verdict.outcome, verdict.message, exchanges=tuple(exchanges))
+        return _result(case, verdict, exchanges)
 
     def _exchange(
         self, prepared: Prepared, connection: Connection
@@ -269,7 +271,7 @@ class Engine:
             words = f"{verdict.message}; {words}"
         elif verdict.message:
             words = f"{words} (the case itself was {verdict.message})"
-        return Verdict(FAIL, words), exchanges
+        return Verdict(FAIL, words, verdict.difference), exchanges
 
     def _bury(self, case: Case, connection: Connection) -> None:
         """Find out what is dead, note who killed it, and get it back if the user said how."""
@@ -341,6 +343,16 @@ def _events(engine: Engine, ordered: list[Case], workers: int) -> Iterator[CaseF
     for case in ordered:
         count += 1
         yield CaseFinished(engine.run(case), count, total)
+
+
+def _result(case: Case, verdict: Verdict, exchanges: Sequence[Exchange]) -> Result:
+    return Result(
+        case,
+        verdict.outcome,
+        verdict.message,
+        exchanges=tuple(exchanges),
+        difference=verdict.difference,
+    )
 
 
 def _stale(transcript: Transcript) -> bool:

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 import trustme
 from helpers import Peer, Script, http, prepared, serving
+from markupsafe import escape
 from running import CASES, results, target_of
 
+from conformance.command_run import write_page
 from conformance.encode import Address
 from conformance.errors import ReportFileError, UsageError
 from conformance.http1 import COMPLETE, Transcript
@@ -368,3 +370,28 @@ def test_the_script_needs_nothing_but_python() -> None:
     imported = re.findall(r"(?m)^(?:import|from) (\w+)", script)
     assert set(imported) <= set(sys.stdlib_module_names)
     assert "conformance" not in imported
+
+
+def test_the_page_of_a_case_has_its_command_and_stays_small_however_many(
+    tmp_path: Path,
+) -> None:
+    odd = of_suite("H6/not-a-number[empty]")
+    command = replay_command(report("http://h"), odd)
+    whole = {
+        "suite": {"name": "v2-conformance", "version": "1", "catalogue": ""},
+        "target": {
+            "url": "http://h",
+            "server": {"name": "S", "version": "1", "extensions": []},
+            "profiles": ["binary"],
+        },
+        "started": "2026-01-01T00:00:00+00:00",
+        "duration_s": 1,
+        "complete": True,
+        "verdict": {"conformant": False, "robust": False, "reasons": []},
+        "requirements": [],
+        "cases": [{**odd, "id": f"{odd['id']}{number}"} for number in range(2500)],
+    }
+    page = write_page(tmp_path, whole).read_text()
+    assert str(escape(command)).partition("\n")[0] in page
+    assert page.count("python3 - ") > 100
+    assert len(page.encode()) < 8_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,21 @@ from conformance.report.hexdump import (
     visible,
 )
 
-# A head is text, and its fields are what one looks for.
-_HEAD_FACTOR = 4
+# How much of each part of a message is shown, at its first and its last bytes.
+FULL = (512, 64)
+BRIEF = (96, 32)
+CANARY = "canary "
+# Heads and JSON are text, which takes less room, and their fields are what one looks for.
+_TEXTS = ("head", "json")
+_TEXT_FACTOR = 4
+# Around the first differing byte so much is shown, in bytes before it and from it on.
+_AROUND = (32, 48)
+_WIDTH = 16
+# The colours of blobs; their labels tell them apart as well.
+_COLOURS = 5
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+# The words of runner.Engine for a canary that was not answered exactly.
+_DIED = "did not survive: a known-good request got a wrong answer"
 _ENDINGS = {
     "complete": "complete response",
     "closed": "connection closed before a complete response",
@@ -32,14 +46,12 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class ShownPart:
-    """A section of a message, folded: its first bytes, what was left out, its last bytes."""
+    """A section of a message, folded: `shown` says in its place what was left out."""
 
     title: str
     kind: str
     is_text: bool
-    first: Markup
-    left_out: int
-    last: Markup
+    shown: Markup
     sha256: str
 
 
@@ -66,12 +78,43 @@ class ShownExchange:
         """About how many bytes of a page it takes."""
         parts = [part for message in self.messages for part in message.parts]
         notes = sum(size(note) for message in self.messages for note in message.notes)
-        return 700 + notes + sum(200 + size(part.first) + size(part.last) for part in parts)
+        return 400 + notes + sum(220 + size(part.shown) for part in parts)
 
 
 def shown_exchanges(case: Mapping[str, Any], limits: tuple[int, int]) -> tuple[ShownExchange, ...]:
-    """A case's exchanges; of every part of a message only its first and last bytes (`limits`)."""
-    return tuple(_exchange(entry, limits) for entry in case["exchanges"])
+    """A case's exchanges; of every part of a message only its first and last bytes (`limits`).
+
+    The first differing byte, where the case knows of one, is shown and marked all the same. It is
+    in the first exchange, which is the case's own.
+    """
+    difference = case.get("difference")
+    # Of a known-good request that was answered nobody needs more than a glance.
+    of_canaries = limits if _DIED in case["message"] else BRIEF
+    return tuple(
+        _exchange(
+            entry,
+            of_canaries if entry["note"].startswith(CANARY) else limits,
+            None if number else difference,
+        )
+        for number, entry in enumerate(case["exchanges"])
+    )
+
+
+def survival(case: Mapping[str, Any]) -> str:
+    """What the known-good requests after a case showed, in words; "" where none was sent."""
+    notes = [clipped(entry["note"]) for entry in case["exchanges"]]
+    where = [note.removeprefix(CANARY) for note in notes if note.startswith(CANARY)]
+    if not where:
+        return ""
+    if _DIED in case["message"]:
+        return (
+            "The server did not survive this case: a known-good request after it was not answered "
+            f"exactly (sent {' and '.join(where)})."
+        )
+    return (
+        "The server survived: a known-good request after this case was answered exactly, "
+        f"{' and '.join(where)}."
+    )
 
 
 def clipped(text: str, limit: int = 400) -> str:
@@ -98,7 +141,9 @@ def in_milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
-def _exchange(entry: Mapping[str, Any], limits: tuple[int, int]) -> ShownExchange:
+def _exchange(
+    entry: Mapping[str, Any], limits: tuple[int, int], difference: Mapping[str, Any] | None
+) -> ShownExchange:
     ending = entry.get("ending", "")
     request, response = _decoded(entry["request"]), _decoded(entry["response"])
     dump = annotate_request(request)
@@ -106,9 +151,9 @@ def _exchange(entry: Mapping[str, Any], limits: tuple[int, int]) -> ShownExchang
     if (sent := entry.get("sent", len(request))) < len(request):
         share = f"only the first {in_bytes(sent)} were" if sent else "none of it was"
         notes.append(f"{share} sent")
-    sides = [_message("Request", len(request), notes, dump.sections, limits)]
+    sides = [_message("Request", len(request), notes, dump.sections, limits, None)]
     dump = annotate_response(response)  # how it ended stands above both
-    sides.append(_message("Response", len(response), dump.notes, dump.sections, limits))
+    sides.append(_message("Response", len(response), dump.notes, dump.sections, limits, difference))
     facts = " · ".join(_facts(entry, ending))
     return ShownExchange(clipped(entry["note"]), facts, ending in ("", "complete"), sides)
 
@@ -133,35 +178,87 @@ def _message(
     name: str,
     length: int,
     notes: Sequence[str],
-    sections: Iterable[Section],
+    sections: Sequence[Section],
     limits: tuple[int, int],
+    difference: Mapping[str, Any] | None,
 ) -> ShownMessage:
     title = f"{name} · {in_bytes(length) if length else 'nothing'}"
-    return ShownMessage(title, notes, [_part(section, limits) for section in sections])
+    holder = _holder(sections, difference)
+    parts = []
+    blobs = 0
+    for section in sections:
+        kind = section.kind
+        if kind == "blob":
+            kind = f"blob{blobs % _COLOURS}"
+            blobs += 1
+        parts.append(_part(section, kind, limits, difference if section is holder else None))
+    return ShownMessage(title, notes, parts)
 
 
-def _part(section: Section, limits: tuple[int, int]) -> ShownPart:
+def _holder(sections: Iterable[Section], difference: Mapping[str, Any] | None) -> Section | None:
+    """The blob that has the first differing byte."""
+    at = difference["body_offset"] if difference else None
+    if at is None:
+        return None
+    blobs = (section for section in sections if section.kind == "blob")
+    return next((b for b in blobs if b.base <= at < b.base + len(b.data)), None)
+
+
+def _part(
+    section: Section, kind: str, limits: tuple[int, int], difference: Mapping[str, Any] | None
+) -> ShownPart:
     first, last = limits
-    if section.kind == "head":
-        first *= _HEAD_FACTOR
-    top, left_out, bottom = section.fold(first, last)
-    is_text = _is_text(section)
-    if is_text:
-        before, after = _shown(_text(top)), _shown(_text(bottom))
-    else:
-        rows, _, last_rows = section.folded_rows(first, last)
-        before, after = _hexdump(rows), _hexdump(last_rows)
+    if section.kind in _TEXTS:
+        first *= _TEXT_FACTOR
     length = len(section.data)
+    at = difference["body_offset"] - section.base if difference else None
+    is_text = at is None and _is_text(section)
+    windows = _windows(length, first, last, at)
+    shown = Markup("")
+    end = 0
+    for start, stop in windows:
+        if start > end:
+            shown += Markup('\n<span class="fold">… {} left out</span>\n').format(
+                in_bytes(start - end)
+            )
+        data = section.data[start:stop]
+        shown += (
+            _shown(_text(data, head=section.kind == "head"))
+            if is_text
+            else _hexdump(section.rows_between(start, stop), difference)
+        )
+        end = stop
     title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
     if length and section.kind in ("json", "blob"):
-        title += f", {section.base}–{section.base + length - 1} of the body"
-    digest = section.sha256 if left_out else ""
-    return ShownPart(title, section.kind, is_text, before, left_out, after, digest)
+        title += f", {_range(section.base, length)} of the body"
+    digest = section.sha256 if len(windows) > 1 else ""
+    return ShownPart(title, kind, is_text, shown, digest)
+
+
+def _range(start: int, length: int) -> str:
+    return f"byte {start}" if length == 1 else f"bytes {start}–{start + length - 1}"
+
+
+def _windows(length: int, first: int, last: int, at: int | None) -> list[tuple[int, int]]:
+    """The ranges of a content that are shown: its first and last bytes, and what is around `at`."""
+    if length <= first + last:
+        return [(0, length)]
+    ranges = [(0, first), (length - last, length)]
+    if at is not None:
+        row = at - at % _WIDTH
+        ranges.append((max(0, row - _AROUND[0]), min(length, row + _AROUND[1])))
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return merged
 
 
 def _is_text(section: Section) -> bool:
     """Whether text shows it better than hex: heads, JSON, and error pages."""
-    if section.kind in ("head", "json"):
+    if section.kind in _TEXTS:
         return True
     if section.kind != "raw" or not section.data.strip():
         return False
@@ -172,7 +269,9 @@ def _is_text(section: Section) -> bool:
     return visible(text) == text
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytes, *, head: bool) -> str:
+    if head:  # a line that ends in LF alone must not look like one that ends in CRLF
+        data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
     return data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
 
 
@@ -181,8 +280,29 @@ def _shown(text: str) -> Markup:
     return Markup(escape(visible(text)).replace("&#34;", '"').replace("&#39;", "'"))
 
 
-def _hexdump(rows: Iterable[Row]) -> Markup:
-    return _shown("\n".join(f"{row.offset:06x}  {row.hex:<47}  {row.ascii}" for row in rows))
+def _hexdump(rows: Iterable[Row], difference: Mapping[str, Any] | None) -> Markup:
+    return Markup("\n").join(_line(row, difference) for row in rows)
+
+
+def _line(row: Row, difference: Mapping[str, Any] | None) -> Markup:
+    plain = _shown(f"{row.offset:06x}  {row.hex:<47}  {row.ascii}")
+    column = difference["body_offset"] - row.offset if difference else -1
+    if difference is None or not 0 <= column < len(row.ascii):
+        return plain
+    marked = Markup('{}<mark class="diff">{}</mark>{}')
+    hexes = marked.format(
+        row.hex[: 3 * column],
+        row.hex[3 * column : 3 * column + 2],
+        f"{row.hex[3 * column + 2 :]:<{45 - 3 * column}}",
+    )
+    signs = marked.format(row.ascii[:column], row.ascii[column], row.ascii[column + 1 :])
+    words = f"first differing byte: element {difference['element']} of {difference['output']}"
+    indent = 8 + 3 * column
+    pointer = f"{'':{indent}}▲ {words}"
+    if column > 7:
+        pointer = f"{words[: indent - 1] + ' ▲':>{indent + 1}}"
+    line = Markup('{:06x}  {}  {}\n<span class="diff">{}</span>')
+    return line.format(row.offset, hexes, signs, visible(pointer))
 
 
 def _decoded(text: str) -> bytes:

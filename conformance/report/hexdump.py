@@ -77,6 +77,10 @@ class Section:
         """The digest of the whole content."""
         return hashlib.sha256(self.data).hexdigest()
 
+    def rows_between(self, start: int, end: int) -> tuple[Row, ...]:
+        """The rows of the content's bytes `start` to `end`, counted from the content's start."""
+        return tuple(_rows(self.data[start:end], self.base + start))
+
     def fold(self, first: int = 512, last: int = 64) -> tuple[bytes, int, bytes]:
         """The first bytes, the number of bytes left out, the last bytes."""
         left_out = len(self.data) - first - last

@@ -1,11 +1,14 @@
 """report.html: one self-contained page, made from the report.json document alone.
 
 Everything in a report may come from a hostile server. The template escapes it all, characters that
-hide or reorder text are spelled out, and the page's policy forbids it to load anything.
+hide or reorder text are spelled out, and the page's policy forbids it to load anything and to run
+any script but its own.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,19 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from conformance.campaign import suite_cases
-from conformance.catalogue import (
-    LEVELS,
-    Citation,
-    Requirement,
-    catalogue,
-    digest,
-    documents,
-    families,
-)
-from conformance.errors import ConformanceError
+from conformance.catalogue import LEVELS, families
 from conformance.judge import (
     DISPUTED,
     ERROR,
@@ -39,35 +32,17 @@ from conformance.judge import (
     PASS,
     UNSUPPORTED,
 )
-from conformance.report.exchanges import (
-    ShownExchange,
-    clipped,
-    in_bytes,
-    in_milliseconds,
-    shown_exchanges,
-    size,
-)
+from conformance.report.cards import TROUBLES, Replay, cards
+from conformance.report.claims import claims
+from conformance.report.exchanges import clipped, in_bytes, in_milliseconds
 from conformance.report.hexdump import visible
 from conformance.summary import Summary
 
-# The page stays under 8 MB: the bytes of exchanges get what everything else leaves of this.
-_PAGE_BYTES = 7_500_000
-_FRAME_BYTES = 400_000
-_ROW_BYTES = 350
-_CARD_BYTES = 900
-# How much of each part of a message is shown, at its first and its last bytes.
-_FULL = (512, 64)
-_BRIEF = (96, 32)
-# A message is shown whole, unless it is absurd, or one of very many.
-_MAX_MESSAGE = 4_000
-_MAX_MESSAGE_OF_MANY = 400
-_MANY = 250
 # So few failures are opened from the start.
 _OPEN = 3
 # So many of a requirement's failures are named beside it.
 _TROUBLES = 5
-# With less room than this the page is full.
-_LEAST = 20_000
+_MAX_WHY = 300
 
 # Shape and word say it too, so that no reader depends on the colour.
 _SYMBOLS = {
@@ -80,7 +55,12 @@ _SYMBOLS = {
     UNSUPPORTED: "–",
 }
 _LABELS = {NOT_RUN: "not run", ERROR: "suite error"}
-_DETAILED = (FAIL, ERROR, INCONCLUSIVE, DISPUTED)
+_BASES = {
+    "text": "said by the extension's documents",
+    "oip": "said by the base protocol",
+    "http": "said by HTTP",
+    "derived": "derived: said by no document, see why it follows",
+}
 _EXPLAINED = {
     "conformant, robust": "Every mandatory requirement holds: those that the documents state, and "
     "those that keep a server from computing on bytes that nobody declared.",
@@ -98,11 +78,15 @@ _TONES = {
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
 _KEPT_BRACKETS = {"[": "(", "]": ")"}
+_RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 
 
-def render(report: Mapping[str, Any]) -> str:
-    """The page for a report.json document that its schema accepts."""
-    return _template().render(_page(report))
+def render(report: Mapping[str, Any], replay: Replay | None = None) -> str:
+    """The page for a report.json document that its schema accepts.
+
+    `replay` takes the report and a case of it, and returns the command that sends the case again.
+    """
+    return _template().render(_page(report, replay))
 
 
 def verdict_words(report: Mapping[str, Any]) -> str:
@@ -123,8 +107,9 @@ def requirement_anchor(requirement_id: str) -> str:
 
 @cache
 def _template() -> Template:
+    folder = Path(__file__).parent
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         finalize=_finalize,
         trim_blocks=True,
@@ -134,6 +119,7 @@ def _template() -> Template:
     environment.filters.update(
         symbol=lambda outcome: _SYMBOLS[outcome],
         label=lambda outcome: _LABELS.get(outcome, outcome),
+        basis=lambda basis: _BASES[basis],
         case_anchor=case_anchor,
         requirement_anchor=requirement_anchor,
         milliseconds=in_milliseconds,
@@ -141,7 +127,16 @@ def _template() -> Template:
         clipped=clipped,
         bytes=in_bytes,
     )
+    for name in ("style", "script"):
+        text = (folder / f"report.{'css' if name == 'style' else 'js'}").read_text("utf-8")
+        environment.globals[name] = Markup(text)
+        environment.globals[f"{name}_hash"] = _policy_hash(text)
     return environment.get_template("report.html.j2")
+
+
+def _policy_hash(text: str) -> str:
+    """What a content security policy calls this very text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _finalize(value: Any) -> Any:
@@ -160,7 +155,7 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Source:
-    """One citation, ready to print."""
+    """One citation, ready to print; `url` is "" where it is none that a reader should follow."""
 
     title: str
     url: str
@@ -169,44 +164,35 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Row:
-    """A requirement with what the run found; `known` is None if this catalogue lacks it."""
+    """A requirement as the report has it, with what the run found."""
 
-    id: str
-    level: str
-    basis: str
-    outcome: str
+    entry: Mapping[str, Any]
     counts: Mapping[str, int]
-    known: Requirement | None
     sources: Sequence[_Source]
     cases: Sequence[Mapping[str, Any]]
 
     @property
+    def id(self) -> str:
+        """The requirement's id."""
+        return str(self.entry["id"])
+
+    @property
     def troubles(self) -> list[Mapping[str, Any]]:
-        """The cases that have a card further down."""
-        return [case for case in self.cases if case["outcome"] in _DETAILED]
+        """The cases that need a look."""
+        return [case for case in self.cases if case["outcome"] in TROUBLES]
 
 
-@dataclass(frozen=True)
-class _Card:
-    """A case that did not pass; `exchanges` is None where the page has no room for its bytes."""
-
-    case: Mapping[str, Any]
-    message: str
-    why: str
-    exchanges: Sequence[ShownExchange] | None
-    brief: bool
-
-
-def _page(report: Mapping[str, Any]) -> dict[str, Any]:
+def _page(report: Mapping[str, Any], replay: Replay | None) -> dict[str, Any]:
     cases: Sequence[Mapping[str, Any]] = report["cases"]
-    same_catalogue = report["suite"]["catalogue"] == digest()
     counts = Counter(case["outcome"] for case in cases)
     by_requirement: dict[str, list[Mapping[str, Any]]] = {}
     for case in cases:
         by_requirement.setdefault(case["requirement"], []).append(case)
-    rows = [_row(entry, by_requirement.pop(entry["id"], [])) for entry in report["requirements"]]
+    rows = [_row(entry, by_requirement.get(entry["id"], [])) for entry in report["requirements"]]
     words = verdict_words(report)
-    row_outcomes = {row.outcome for row in rows}
+    row_outcomes = {row.entry["outcome"] for row in rows}
+    sent = cards(report, replay)
+    letters = {row.id[:1] for row in rows} | {case["requirement"][:1] for case in cases}
     return {
         "report": report,
         "server": report["target"]["server"],
@@ -219,45 +205,54 @@ def _page(report: Mapping[str, Any]) -> dict[str, Any]:
         else "What blocks it",
         "started": _moment(report["started"]),
         "duration": _duration(report["duration_s"]),
-        "same_catalogue": same_catalogue,
+        "claims": claims(report),
         "outcomes": [outcome for outcome in OUTCOMES if counts[outcome]],
-        "all_outcomes": OUTCOMES,
+        "shares": _shares(counts),
         "counts": counts,
+        "all_levels": LEVELS,
         "levels": _levels(rows),
         "level_outcomes": [outcome for outcome in OUTCOMES if outcome in row_outcomes],
         "families": _families(rows),
-        "anchors": {row.id for row in rows},
-        "cards": _cards(cases, same_catalogue),
+        "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
+        "titles": {row.id: row.entry.get("title", "") for row in rows},
+        "troubled": [card for card in sent if not card.passed],
+        "passed": [card for card in sent if card.passed],
         "open_cards": _OPEN,
         "most_troubles": _TROUBLES,
-        "not_run": _grouped(case for case in cases if case["outcome"] == NOT_RUN),
-        "unclaimed": [case for rest in by_requirement.values() for case in rest],
-        "detailed": _DETAILED,
+        "most_why": _MAX_WHY,
+        "left_out": {
+            outcome: _grouped(case for case in cases if case["outcome"] == outcome)
+            for outcome in (NOT_RUN, UNSUPPORTED)
+        },
     }
 
 
 def _row(entry: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> _Row:
-    known = catalogue().get(entry["id"])
-    return _Row(
-        entry["id"],
-        entry["level"],
-        entry["basis"],
-        entry["outcome"],
-        {outcome: entry["cases"][outcome] for outcome in OUTCOMES if outcome in entry["cases"]},
-        known,
-        [_source(cited) for cited in known.cite] if known else [],
-        cases,
-    )
+    counts = {outcome: entry["cases"][outcome] for outcome in OUTCOMES if outcome in entry["cases"]}
+    return _Row(entry, counts, [_source(cited) for cited in entry.get("cite", ())], cases)
 
 
-def _source(cited: Citation) -> _Source:
-    document = documents()[cited.document]
-    url, place = document.url, cited.section
-    if cited.document.startswith("rfc"):
-        url, place = f"{url}#section-{cited.section}", f"section {cited.section}"
-    if cited.paragraph is not None:
-        place += f", paragraph {cited.paragraph}"
-    return _Source(document.title, url, place)
+def _source(cited: Mapping[str, Any]) -> _Source:
+    url, place = cited["url"], cited["section"]
+    if _RFC.fullmatch(url):
+        url, place = f"{url}#section-{place}", f"section {place}"
+    if cited.get("paragraph") is not None:
+        place += f", paragraph {cited['paragraph']}"
+    safe = url.startswith(("https://", "http://"))
+    return _Source(cited["document"], url if safe else "", place)
+
+
+def _shares(counts: Counter[str]) -> list[tuple[str, float, float]]:
+    """The outcomes as parts of a bar: where each begins and its width, in percent."""
+    total = counts.total() or 1
+    parts = []
+    start = 0.0
+    for outcome in OUTCOMES:
+        if counts[outcome]:
+            width = 100 * counts[outcome] / total
+            parts.append((outcome, round(start, 3), round(width, 3)))
+            start += width
+    return parts
 
 
 def _levels(rows: Iterable[_Row]) -> list[tuple[str, Counter[str], int]]:
@@ -265,7 +260,7 @@ def _levels(rows: Iterable[_Row]) -> list[tuple[str, Counter[str], int]]:
     rows = list(rows)
     table = []
     for level in LEVELS:
-        counts = Counter(row.outcome for row in rows if row.level == level)
+        counts = Counter(row.entry["outcome"] for row in rows if row.entry["level"] == level)
         if counts:
             table.append((level, counts, counts.total()))
     return table
@@ -276,50 +271,25 @@ def _families(rows: Iterable[_Row]) -> list[tuple[str, str, list[_Row]]]:
     groups: dict[str, list[_Row]] = {letter: [] for letter in families()}
     for row in rows:
         groups.setdefault(row.id[:1], []).append(row)
-    titles = families()
-    return [(key, titles.get(key, "Other"), rows) for key, rows in groups.items() if rows]
+    titles = _titles(groups)
+    return [(key, titles[key], rows) for key, rows in groups.items() if rows]
+
+
+def _titles(letters: Iterable[str]) -> dict[str, str]:
+    """Every family's title; an unknown one is among the others."""
+    known = families()
+    return {**known, **{letter: "Other" for letter in sorted(letters) if letter not in known}}
 
 
 def _grouped(cases: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Cases by message: many of them do not run for one reason."""
+    """Cases by message: many of them were not sent for one reason."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for case in cases:
         groups.setdefault(clipped(case["message"]), []).append(case)
     return groups
 
 
-def _cards(cases: Sequence[Mapping[str, Any]], same_catalogue: bool) -> list[_Card]:
-    """What did not pass, the worst first, with as many recorded bytes as the page can hold."""
-    chosen = [case for case in cases if case["outcome"] in _DETAILED]
-    chosen.sort(key=lambda c: (_DETAILED.index(c["outcome"]), LEVELS.index(c["level"])))
-    reasons = _reasons() if chosen and same_catalogue else {}
-    limit = _MAX_MESSAGE if len(chosen) <= _MANY else _MAX_MESSAGE_OF_MANY
-    texts = [(clipped(case["message"], limit), reasons.get(case["id"], "")) for case in chosen]
-    left = _PAGE_BYTES - _FRAME_BYTES - _ROW_BYTES * len(cases) - _CARD_BYTES * len(chosen)
-    left -= sum(size(escape(text)) for pair in texts for text in pair)
-    cards = []
-    for case, (message, why) in zip(chosen, texts, strict=True):
-        card = _Card(case, message, why, None, False)
-        for limits in (_FULL, _BRIEF) if left > _LEAST else ():
-            exchanges = shown_exchanges(case, limits)
-            cost = sum(exchange.cost for exchange in exchanges)
-            if cost <= left:
-                left -= cost
-                card = _Card(case, message, why, exchanges, limits is _BRIEF)
-                break
-        cards.append(card)
-    return cards
-
-
-def _reasons() -> dict[str, str]:
-    """Why each case is there, in the words of its file."""
-    try:
-        return {case.id: case.why for case in suite_cases(large=True)}
-    except ConformanceError:  # a page without these words is better than no page
-        return {}
-
-
-def _linked(text: str, known: set[str]) -> list[tuple[str, str]]:
+def _linked(text: str, known: Mapping[str, str]) -> list[tuple[str, str]]:
     """`text` in pieces, each with the requirement that it names, or ""."""
     pieces: list[tuple[str, str]] = []
     at = 0

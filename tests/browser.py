@@ -1,0 +1,153 @@
+"""A headless Chromium, driven over the DevTools protocol through a pipe; nothing to install."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 60.0  # a browser on a busy machine; only a test that fails waits so long
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS = (
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--no-sandbox",  # it opens our own pages only, and containers forbid the sandbox
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--no-first-run",
+)
+
+
+def chromium() -> str | None:
+    """The path of a Chromium, None where PATH has none."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One tab. Everything that a page writes on its console, or throws, is in `complaints`."""
+
+    def __init__(self, to_browser: int, from_browser: int) -> None:
+        self._out, self._in = to_browser, from_browser
+        self._left = b""
+        self._number = 0
+        self._session = ""
+        self.complaints: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Do one thing and return its result; an error of the protocol fails the test."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data) :]
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                result: dict[str, Any] = answer["result"]
+                return result
+
+    def open(self, url: str, width: int = 1200, height: int = 900, **media: str) -> None:
+        """Open a page of a width and height in CSS pixels; `media` are features such as
+        prefers_color_scheme. Returns when it has loaded."""
+        features = [{"name": k.replace("_", "-"), "value": v} for k, v in media.items()]
+        self.call("Emulation.setEmulatedMedia", features=features)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        self.complaints.clear()
+        self.call("Page.navigate", url="about:blank")  # else a new fragment alone loads nothing
+        self.call("Page.navigate", url=url)
+        self.wait(lambda: self.evaluate("document.readyState + location.href") == "complete" + url)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression; what it throws fails the test."""
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        """Go on as soon as `condition` holds; fail when it never does."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < deadline, "the page does not get there"
+            self.evaluate("new Promise(done => requestAnimationFrame(() => done(0)))")
+
+    def type(self, text: str) -> None:
+        """Type into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press a key, such as "Tab" (9) or "Enter" (13, with its text)."""
+        common = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._left:
+            ready, _, _ = select.select([self._in], [], [], PATIENCE_S)
+            assert ready, "Chromium says nothing"
+            data = os.read(self._in, 1 << 20)
+            assert data, "Chromium has ended"
+            self._left += data
+        line, _, self._left = self._left.partition(b"\0")
+        message: dict[str, Any] = json.loads(line)
+        method = message.get("method")
+        if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
+            self.complaints.append(json.dumps(message["params"])[:500])
+        return message
+
+
+@contextlib.contextmanager
+def browsing(program: str, folder: Path) -> Iterator[Browser]:
+    """A browser that keeps its files in `folder`, gone with the block."""
+    to_browser, to_us = os.pipe(), os.pipe()
+    # Chromium reads from file descriptor 3 and writes to 4; ours must not be among them.
+    theirs = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser[0], to_us[1])]
+    ours = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_browser[1], to_us[0])]
+    for end in (*to_browser, *to_us):
+        os.close(end)
+
+    def place() -> None:
+        os.dup2(theirs[0], 3)
+        os.dup2(theirs[1], 4)
+
+    process = subprocess.Popen(
+        [program, *_FLAGS, f"--user-data-dir={folder}"],
+        preexec_fn=place,
+        close_fds=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    for end in theirs:
+        os.close(end)
+    try:
+        browser = Browser(*ours)
+        yield browser
+    finally:
+        for end in ours:  # at the end of its pipe Chromium ends by itself
+            os.close(end)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
