@@ -16,7 +16,9 @@ from conformance.catalogue import catalogue
 from conformance.report.html import case_anchor, render
 
 PROGRAM = chromium()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on PATH")
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason="no chromium, chromium-browser or google-chrome on PATH"
+)
 
 HOSTILE = (
     "</script></style><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
