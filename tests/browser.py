@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 60.0  # a browser on a busy machine; only a test that fails waits so long
+PATIENCE_S = 30.0  # a browser on a busy machine; only a test that fails waits so long
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
     "--headless=new",

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -16,12 +12,10 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reporting import case, exchange, message_with, passes, replaced, report_of
 
 from conformance.catalogue import catalogue, digest
-from conformance.report import html as module
 from conformance.report.html import case_anchor, render, requirement_anchor, verdict_words
-from conformance.resources import schema
-from conformance.summary import from_report, summarise
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"
 VOID = {"meta", "link", "input", "br", "img", "hr"}
@@ -70,81 +64,6 @@ class Page(HTMLParser):
     @property
     def words(self) -> str:
         return " ".join(self.text.split())
-
-
-def exchange(request: bytes, response: bytes, note: str = "", **more: Any) -> dict[str, Any]:
-    known = {"ending": "complete", "detail": "", "sent": len(request), "duration_ms": 2.0}
-    return {
-        "request": base64.b64encode(request).decode(),
-        "response": base64.b64encode(response).decode(),
-        "note": note,
-        **known,
-        **more,
-    }
-
-
-def case(case_id: str, outcome: str = "pass", message: str = "", *exchanges: Any) -> dict[str, Any]:
-    requirement = catalogue()[case_id.split("/")[0]]
-    return {
-        "id": case_id,
-        "requirement": requirement.id,
-        "level": requirement.level,
-        "basis": requirement.basis,
-        "outcome": outcome,
-        "message": message,
-        "duration_ms": 1.5,
-        "exchanges": list(exchanges),
-    }
-
-
-def passes() -> list[dict[str, Any]]:
-    return [case(f"{r.id}/plain[FP32]") for r in catalogue().values() if r.profile == "binary"]
-
-
-def report_of(
-    cases: Sequence[Mapping[str, Any]], *, complete: bool = True, name: str = "Server"
-) -> dict[str, Any]:
-    report: dict[str, Any] = {
-        "suite": {"name": "v2-conformance", "version": "1.2.3", "catalogue": digest()},
-        "target": {
-            "url": "http://server.example:8000",
-            "server": {"name": name, "version": "9.8.7", "extensions": ["binary_tensor_data"]},
-            "profiles": ["binary"],
-        },
-        "started": "2025-01-02T03:04:05+01:00",
-        "duration_s": 75.2,
-        "complete": complete,
-        "verdict": {},
-        "requirements": [],
-        "cases": list(cases),
-    }
-    planned = Counter(case["requirement"] for case in cases)
-    summary = summarise(from_report(report), ["binary"], planned=planned)
-    report["verdict"] = {
-        "conformant": summary.conformant and complete,
-        "robust": summary.robust and complete,
-        "reasons": list(summary.reasons),
-        "warnings": list(summary.warnings),
-    }
-    report["requirements"] = [json.loads(json.dumps(asdict(row))) for row in summary.requirements]
-    schema("report").validate(report)
-    return report
-
-
-def message_with(blob: bytes, name: str = "INPUT0") -> bytes:
-    entry = {"name": name, "parameters": {"binary_data_size": len(blob)}}
-    head = json.dumps({"inputs": [entry]}).encode()
-    lines = (
-        "POST /v2/models/m/infer HTTP/1.1",
-        f"Inference-Header-Content-Length: {len(head)}",
-        f"Content-Length: {len(head) + len(blob)}",
-    )
-    return "\r\n".join([*lines, "", ""]).encode() + head + blob
-
-
-def replaced(cases: list[dict[str, Any]], *others: dict[str, Any]) -> list[dict[str, Any]]:
-    gone = {other["requirement"] for other in others}
-    return [*(c for c in cases if c["requirement"] not in gone), *others]
 
 
 def test_a_good_report_says_what_it_is_about() -> None:
@@ -288,7 +207,7 @@ def test_long_parts_are_folded() -> None:
     page = Page(render(report_of(replaced(passes(), failing))))
     words = page.words
     assert f"{len(blob) - 576:,} bytes left out".replace(",", "\u202f") in page.text
-    assert f"SHA-256 {hashlib.sha256(blob).hexdigest()}" in words
+    assert f"SHA-256 of the whole: {hashlib.sha256(blob).hexdigest()}" in words
     assert blob[:16].hex(" ") in words
     assert blob[496:512].hex(" ") in words
     assert blob[512:528].hex(" ") not in words
@@ -301,13 +220,29 @@ def test_base64_that_is_none_is_shown_as_nothing() -> None:
     assert "Request · nothing" in words
 
 
-def test_why_comes_from_the_same_catalogue_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_reasons", lambda: {"P5/x": "Because clients split there."})
-    report = report_of(replaced(passes(), case("P5/x", "fail", "m")))
-    assert "Because clients split there." in render(report)
-    report["suite"]["catalogue"] = "0" * 16
-    assert "Because clients split there." not in render(report)
-    assert "made with another" in render(report)
+def test_every_case_says_why_it_is_there_in_the_words_of_its_report() -> None:
+    cases = [case("P5/x", "fail", "m"), case("S2/y", "not_run", "n"), case("W1/z", "unsupported")]
+    report = report_of(replaced(passes(), *cases))
+    words = Page(render(report)).words
+    for entry in report["cases"]:
+        assert entry["why"] in words
+
+
+def test_requirements_are_shown_as_their_report_states_them() -> None:
+    report = report_of(passes())
+    row = report["requirements"][0]
+    row |= {"title": "A title of then", "statement": "What it stated.", "note": "A note.",
+            "follows": "As it follows.", "cite": [
+        {"document": "RFC 9112: HTTP/1.1", "url": "https://www.rfc-editor.org/rfc/rfc9112.html",
+         "section": "6.1", "paragraph": 3},
+        {"document": "Elsewhere", "url": "javascript:alert(1)", "section": "Here"},
+    ]}  # fmt: skip
+    page = Page(render(report))
+    for words in ("A title of then", "What it stated.", "Note: A note.", "As it follows.",
+                  "RFC 9112: HTTP/1.1, section 6.1, paragraph 3", "Elsewhere, Here"):  # fmt: skip
+        assert words in page.words
+    assert "https://www.rfc-editor.org/rfc/rfc9112.html#section-6.1" in page.links
+    assert not [link for link in page.links if link.startswith("javascript")]
 
 
 def test_requirements_that_this_catalogue_lacks_are_shown() -> None:
@@ -350,4 +285,4 @@ def test_a_huge_report_stays_below_eight_megabytes() -> None:
 
 def test_few_failures_are_open_from_the_start() -> None:
     failing = case("P5/x", "fail", "m", exchange(message_with(b"1"), b""))
-    assert "<details open><summary>Recorded bytes" in render(report_of(replaced(passes(), failing)))
+    assert '<details class="bytes" open>' in render(report_of(replaced(passes(), failing)))

@@ -24,8 +24,8 @@ TROUBLES = (FAIL, ERROR, INCONCLUSIVE, DISPUTED)
 
 # The page stays under 8 MB: the bytes of exchanges get what everything else leaves of this.
 _PAGE_BYTES = 7_500_000
-_FRAME_BYTES = 500_000
-_CARD_BYTES = 1_500
+_FRAME_BYTES = 400_000
+_CARD_BYTES = 1_000
 _LEAST = 20_000  # with less room than this the page is full
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000
@@ -53,7 +53,7 @@ class Card:
     replay: str
     difference: Mapping[str, Any] | None
     exchanges: Sequence[ShownExchange] | None
-    brief: bool
+    brief: bool = False
 
     @property
     def passed(self) -> bool:
@@ -77,12 +77,10 @@ def cards(report: Mapping[str, Any], replay: Replay | None = None) -> list[Card]
     bare = [_bare(case, limit, text) for case, text in zip(chosen, commands, strict=True)]
     left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report["cases"])
     left -= sum(_text_size(card) for card in bare)
-    shown = []
-    for card in bare:
-        card, cost = _with_bytes(card, left)
-        left -= cost
-        shown.append(card)
-    return shown
+    troubled = [card for card in bare if not card.passed]
+    first, left = _filled(troubled, left)
+    rest, _ = _filled(bare[len(troubled) :], left)
+    return [*first, *rest]
 
 
 def _commands(
@@ -107,7 +105,6 @@ def _bare(case: Mapping[str, Any], limit: int, command: str) -> Card:
         replay=command,
         difference=_shown_difference(case),
         exchanges=None,
-        brief=False,
     )
 
 
@@ -128,11 +125,28 @@ def _text_size(card: Card) -> int:
     return total
 
 
-def _with_bytes(card: Card, left: int) -> tuple[Card, int]:
-    """The card with its exchanges if they fit into `left` bytes, and what they take."""
-    for limits in (FULL, BRIEF) if left > _LEAST else ():
-        exchanges = shown_exchanges(card.case, limits)
-        cost = sum(exchange.cost for exchange in exchanges)
-        if cost <= left:
-            return replace(card, exchanges=exchanges, brief=limits is BRIEF), cost
-    return card, 0
+def _filled(bare: Sequence[Card], left: int) -> tuple[list[Card], int]:
+    """The cards with their bytes, in full if all fit into `left`, else in brief as far as they fit.
+
+    Returns what is left, too.
+    """
+    shown: list[Card] = []
+    spent = 0
+    for card in bare:
+        exchanges = shown_exchanges(card.case, FULL)
+        spent += sum(exchange.cost for exchange in exchanges)
+        if spent > left:
+            break
+        shown.append(replace(card, exchanges=exchanges))
+    else:
+        return shown, left - spent
+    shown = []
+    for card in bare:
+        if left > _LEAST:
+            exchanges = shown_exchanges(card.case, BRIEF)
+            cost = sum(exchange.cost for exchange in exchanges)
+            if cost <= left:
+                left -= cost
+                card = replace(card, exchanges=exchanges, brief=True)
+        shown.append(card)
+    return shown, left

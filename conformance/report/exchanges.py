@@ -78,26 +78,32 @@ class ShownExchange:
         """About how many bytes of a page it takes."""
         parts = [part for message in self.messages for part in message.parts]
         notes = sum(size(note) for message in self.messages for note in message.notes)
-        return 400 + notes + sum(220 + size(part.shown) for part in parts)
+        return 300 + notes + sum(_part_cost(part) for part in parts)
+
+
+def _part_cost(part: ShownPart) -> int:
+    return 110 + size(part.title) + size(part.shown) + (125 if part.sha256 else 0)
 
 
 def shown_exchanges(case: Mapping[str, Any], limits: tuple[int, int]) -> tuple[ShownExchange, ...]:
     """A case's exchanges; of every part of a message only its first and last bytes (`limits`).
 
+    Of known-good requests that were answered less is shown, and nothing where the rest is brief.
     The first differing byte, where the case knows of one, is shown and marked all the same. It is
     in the first exchange, which is the case's own.
     """
     difference = case.get("difference")
-    # Of a known-good request that was answered nobody needs more than a glance.
-    of_canaries = limits if _DIED in case["message"] else BRIEF
-    return tuple(
-        _exchange(
-            entry,
-            of_canaries if entry["note"].startswith(CANARY) else limits,
-            None if number else difference,
-        )
-        for number, entry in enumerate(case["exchanges"])
-    )
+    died = _DIED in case["message"]
+    shown = []
+    for number, entry in enumerate(case["exchanges"]):
+        of_this = limits
+        if entry["note"].startswith(CANARY) and not died:
+            # A known-good request that was answered needs no more than a glance.
+            if limits == BRIEF:
+                continue
+            of_this = BRIEF
+        shown.append(_exchange(entry, of_this, None if number else difference))
+    return tuple(shown)
 
 
 def survival(case: Mapping[str, Any]) -> str:
@@ -280,15 +286,20 @@ def _shown(text: str) -> Markup:
     return Markup(escape(visible(text)).replace("&#34;", '"').replace("&#39;", "'"))
 
 
-def _hexdump(rows: Iterable[Row], difference: Mapping[str, Any] | None) -> Markup:
+def _hexdump(rows: Sequence[Row], difference: Mapping[str, Any] | None) -> Markup:
+    if difference is None:
+        return _shown("\n".join(map(_plain, rows)))
     return Markup("\n").join(_line(row, difference) for row in rows)
 
 
-def _line(row: Row, difference: Mapping[str, Any] | None) -> Markup:
-    plain = _shown(f"{row.offset:06x}  {row.hex:<47}  {row.ascii}")
-    column = difference["body_offset"] - row.offset if difference else -1
-    if difference is None or not 0 <= column < len(row.ascii):
-        return plain
+def _plain(row: Row) -> str:
+    return f"{row.offset:06x}  {row.hex:<47}  {row.ascii}"
+
+
+def _line(row: Row, difference: Mapping[str, Any]) -> Markup:
+    column = difference["body_offset"] - row.offset
+    if not 0 <= column < len(row.ascii):
+        return _shown(_plain(row))
     marked = Markup('{}<mark class="diff">{}</mark>{}')
     hexes = marked.format(
         row.hex[: 3 * column],

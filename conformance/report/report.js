@@ -4,7 +4,7 @@
   function byId(name) { return document.getElementById(name); }
   var find = byId("find"), found = byId("found");
   var choices = ["outcome", "level", "family"].map(byId);
-  var items = null;
+  var items = null, keeping = null;
 
   function filter() {
     items = items || all("[data-outcome]").map(function (element) {
@@ -50,12 +50,22 @@
     if (bytes) bytes.open = true;
     target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
-    // What is out of sight has only an estimated height: once more when it is laid out.
-    var left = 3;
+    keep(target);
+  }
+
+  // What is out of sight has only an estimated height, and moves the target when it is laid out:
+  // hold the target in its place until it rests, or the reader moves on.
+  function keep(target) {
+    var still = 0, frames = 0, last = null;
+    keeping = target;
     (function scroll() {
+      if (keeping !== target) return;
       target.scrollIntoView();
-      left -= 1;
-      if (left > 0) requestAnimationFrame(scroll);
+      var top = target.getBoundingClientRect().top;
+      still = top === last ? still + 1 : 0;
+      last = top;
+      frames += 1;
+      if (still < 10 && frames < 300) requestAnimationFrame(scroll);
     })();
   }
 
@@ -77,6 +87,10 @@
   document.addEventListener("click", function (event) {
     if (event.target.matches("button.copy")) copy(event.target);
   });
+  ["wheel", "keydown", "pointerdown", "touchstart"].forEach(function (kind) {
+    addEventListener(kind, function () { keeping = null; }, { passive: true });
+  });
   addEventListener("hashchange", show);
+  addEventListener("load", show);
   show();
 })();
