@@ -13,6 +13,7 @@ from types import FrameType
 
 from conformance import __version__
 from conformance.errors import ConformanceError, UnreachableError, UsageError
+from conformance.plain import defused
 
 LISTINGS = ["requirements", "cases", "faults", "models", "traceability"]
 EXIT_CODES = """\
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # what cannot be written is better known here than at the exit
         return code
     except ConformanceError as error:
-        print(f"v2-conformance: {error}", file=sys.stderr)
+        print(f"v2-conformance: {defused(str(error))}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output went away; nothing more can be said to it.
@@ -67,6 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="list " + ", ".join(LISTINGS)))
     _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
+    _add_matrix(commands.add_parser("matrix", help="one page: requirements x servers"))
+    _add_badge(commands.add_parser("badge", help="write badge.svg and badge.json of a report"))
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -137,6 +140,26 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
 
 
+def _add_matrix(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="report.json, …")
+    parser.add_argument(
+        "--output", type=Path, default=Path("matrix.html"), metavar="FILE", help="(matrix.html)"
+    )
+    parser.add_argument(
+        "--link-base",
+        default="",
+        metavar="URL",
+        help="where FILE's folder is published, if the page itself is shown elsewhere",
+    )
+    parser.set_defaults(run=_matrix)
+
+
+def _add_badge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.set_defaults(run=_badge)
+
+
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
     parser.add_argument("--full", action="store_true", help="every case against every fault")
@@ -194,6 +217,23 @@ def _report(options: argparse.Namespace) -> int:
     from conformance.command_run import write_reports
 
     for path in write_reports(options.record):
+        print(path)
+    return 0
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    from conformance.report.matrix import write_matrix
+
+    for line in write_matrix(options.reports, options.output, options.link_base):
+        print(line)
+    return 0
+
+
+def _badge(options: argparse.Namespace) -> int:
+    from conformance.report.badge import write_badges
+    from conformance.results import load_report
+
+    for path in write_badges(options.directory, load_report(options.report)):
         print(path)
     return 0
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from conformance.ci_summary import publish
 from conformance.discovery import discover
 from conformance.errors import NothingRanError, UsageError
 from conformance.judge import ERROR, UNSUPPORTED, check_case
@@ -44,6 +45,7 @@ def run_command(options: argparse.Namespace) -> int:
             report = record.finish(complete=complete)
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
+    publish(report, options.report_dir, print)
     return exit_code(report, strict=options.strict)
 
 
@@ -104,11 +106,13 @@ def exit_code(report: Mapping[str, Any], *, strict: bool) -> int:
 
 
 def write_page(directory: Path, report: Mapping[str, Any]) -> Path:
-    """Write report.html into `directory`."""
+    """Write report.html into `directory`, and the badges beside it."""
+    from conformance.report.badge import write_badges
     from conformance.report.html import render
 
     path = directory / PAGE
     write_atomically(path, render(report))
+    write_badges(directory, report)
     return path
 
 

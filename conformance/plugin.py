@@ -59,7 +59,12 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
     for profile in ("binary", "raw", "bf16", "compression"):
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
-    config.pluginmanager.register(Suite(config), "v2-conformance-suite")
+    suite = Suite(config)
+    config.pluginmanager.register(suite, "v2-conformance-suite")
+    if config.pluginmanager.hasplugin("html") and config.getoption("htmlpath", None):
+        from conformance.pytest_html import Page
+
+        config.pluginmanager.register(Page(lambda: suite.report), "v2-conformance-html")
 
 
 class Suite:
@@ -69,6 +74,7 @@ class Suite:
         self._config = config
         self._engine: Engine | None = None
         self._record: Record | None = None
+        self.report: dict[str, Any] | None = None  # once the run has ended
         self._shared = _shared_folder(config)
         self._cases: list[Case] = []
         self._interrupted = False
@@ -130,9 +136,9 @@ class Suite:
                 return
             engine = self.engine()
             check_claims(engine.target, self._cases)
-            folder = self._config.getoption("--v2-report-dir")
-            if folder:
-                self._record = Record(Path(folder), engine.target, engine.server, self._cases)
+            # Without a folder for it the verdict is still for pytest's own reports.
+            folder = Path(self._config.getoption("--v2-report-dir") or self._shared)
+            self._record = Record(folder, engine.target, engine.server, self._cases)
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
@@ -179,20 +185,22 @@ class Suite:
         """Remember it: the report is incomplete then."""
         self._interrupted = True
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports."""
+        """Write the reports, before pytest's own reports ask for the verdict."""
         if self._engine is not None:
             self._engine.close()
         if self._record is None:
             return
         from conformance.command_run import write_page
+        from conformance.junit import add_suite_properties
 
         stopped = self._interrupted or session.shouldstop or session.shouldfail
-        report = self._record.finish(complete=not stopped)
-        write_page(self._record.directory, report)
+        self.report = self._record.finish(complete=not stopped)
+        if self._config.getoption("--v2-report-dir"):
+            write_page(self._record.directory, self.report)
         self._record = None
-        self._verdict = report
+        add_suite_properties(self._config, self.report)
 
     def pytest_unconfigure(self) -> None:
         """Remove what only this session's processes needed."""
@@ -200,16 +208,19 @@ class Suite:
             shutil.rmtree(self._shared, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the verdict."""
-        report = getattr(self, "_verdict", None)
+        """Print the verdict, and tell a CI service of it."""
         folder = self._config.getoption("--v2-report-dir")
-        if report is None or folder is None:
+        if self.report is None:
             return
+        from conformance.ci_summary import publish
         from conformance.terminal import summary_lines
 
-        terminalreporter.section("V2 conformance")
-        for line in summary_lines(report, Path(folder)):
-            terminalreporter.write_line(line)
+        if folder:
+            terminalreporter.section("V2 conformance")
+            for line in summary_lines(self.report, Path(folder)):
+                terminalreporter.write_line(line)
+        if self.report["cases"]:
+            publish(self.report, Path(folder) if folder else None, terminalreporter.write_line)
 
 
 class Cases(pytest.Collector):
@@ -228,6 +239,8 @@ class CaseItem(pytest.Item):
     """One case as a test."""
 
     def __init__(self, *, case: Case, suite: Suite, **kwargs: Any) -> None:
+        from conformance.junit import set_properties
+
         super().__init__(**kwargs)
         self.case = case
         self.suite = suite
@@ -242,16 +255,20 @@ class CaseItem(pytest.Item):
         for name in (case.requirement, case.level, f"family_{case.requirement[0]}"):
             self.add_marker(getattr(pytest.mark, name))
         self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
+        set_properties(self, case)
 
     def runtest(self) -> None:
         """Run the case; anything but a pass fails or skips the test with the case's message."""
+        from conformance.junit import set_properties
+        from conformance.plain import plain
         from conformance.results import case_record
 
         result = self.suite.run(self.case)
         target = self.suite.engine().target
         mask = target.mask
         self.record = case_record(result, target.profiles, mask)
-        message = mask.text(result.message)
+        set_properties(self, self.case, self.record)
+        message = plain(mask.text(result.message))
         if result.outcome in ("pass", "disputed"):
             return
         if result.outcome in ("unsupported", "not_run"):

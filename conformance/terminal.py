@@ -15,12 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conformance.catalogue import catalogue, families
 from conformance.judge import FAIL, OUTCOMES
+from conformance.plain import plain
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
 
 _WIDTH = 80
 _LINES_EVERY = 100  # cases between two lines in a log
 _SHOWN = 10
+_plain = plain
 
 
 class Reporter:
@@ -178,11 +180,3 @@ def _wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
 
 def _more(count: int, what: str) -> list[str]:
     return [f"… and {count} more {what}"] if count > 0 else []
-
-
-def _plain(text: str) -> str:
-    """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
-    raw, and every character is one column wide."""
-    return "".join(
-        c if (c.isascii() and c.isprintable()) or c == "…" else ascii(c)[1:-1] for c in text
-    )
