@@ -65,10 +65,10 @@ class Page:
         if not report.longreprtext and not report.sections:
             # In place of a line that no log was captured; a failure has said all this already.
             data[:] = [escape(visible(line)) for line in (case["why"], case["message"]) if line]
-        text = wire_log(case, _BRIEF if case["outcome"] == "pass" else _FULL)
+        text = escape(wire_log(case, _BRIEF if case["outcome"] == "pass" else _FULL))
         text = text if len(text) <= self._room else _NO_ROOM
         self._room -= len(text)
-        data += ["", escape(text)]
+        data += ["", text]
 
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """The verdict, above pytest's own counts."""
