@@ -246,6 +246,8 @@ class TestForgedCommands:
     ) -> None:
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
-        result = pytester.runpytest("--v2-url", hostile, "--collect-only", "-q", "-m", "P1")
+        result = pytester.runpytest(
+            *("-p", "no:hypothesispytest", "--v2-url", hostile, "--collect-only", "-m", "P1")
+        )
         assert commands(result.stdout.str()) == []
         assert not (pytester.path / "summary.md").exists()
