@@ -13,6 +13,7 @@ from types import FrameType
 
 from conformance import __version__
 from conformance.errors import ConformanceError, UnreachableError, UsageError
+from conformance.text import defused
 
 LISTINGS = ["requirements", "cases", "faults", "models", "traceability"]
 EXIT_CODES = """\
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # what cannot be written is better known here than at the exit
         return code
     except ConformanceError as error:
-        print(f"v2-conformance: {error}", file=sys.stderr)
+        print(f"v2-conformance: {defused(str(error))}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output went away; nothing more can be said to it.
@@ -70,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_diff(commands.add_parser("diff", help="what changed between two reports"))
     _add_expect(commands.add_parser("expect", help="known failures: judge a report, write a file"))
     _add_show(commands.add_parser("show", help="show one case of a report, or replay it"))
+    _add_matrix(commands.add_parser("matrix", help="one page: requirements x servers"))
+    _add_badge(commands.add_parser("badge", help="write badge.svg and badge.json of a report"))
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -192,6 +195,26 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_show)
 
 
+def _add_matrix(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT", help="report.json, …")
+    parser.add_argument(
+        "--output", type=Path, default=Path("matrix.html"), metavar="FILE", help="(matrix.html)"
+    )
+    parser.add_argument(
+        "--link-base",
+        default="",
+        metavar="URL",
+        help="where FILE's folder is published, if the page itself is shown elsewhere",
+    )
+    parser.set_defaults(run=_matrix)
+
+
+def _add_badge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    parser.set_defaults(run=_badge)
+
+
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
     parser.add_argument("--full", action="store_true", help="every case against every fault")
@@ -269,6 +292,23 @@ def _show(options: argparse.Namespace) -> int:
     from conformance.report.show import show
 
     show(options.report, options.case, full=options.full, replay=options.replay)
+    return 0
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    from conformance.report.matrix import write_matrix
+
+    for line in write_matrix(options.reports, options.output, options.link_base):
+        print(line)
+    return 0
+
+
+def _badge(options: argparse.Namespace) -> int:
+    from conformance.report.badge import write_badges
+    from conformance.results import load_report
+
+    for path in write_badges(options.directory, load_report(options.report)):
+        print(path)
     return 0
 
 

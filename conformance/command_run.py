@@ -20,6 +20,7 @@ from conformance.campaign import (
     suite_cases,
     write_counterexample,
 )
+from conformance.ci_summary import publish
 from conformance.discovery import discover
 from conformance.errors import NothingRanError, UnreachableError, UsageError
 from conformance.expectations import Expectations, judge_expectations, load_expectations
@@ -67,6 +68,7 @@ def run_command(options: argparse.Namespace) -> int:
             report = record.finish(complete=complete)
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
+    publish(report, options.report_dir, print)
     if not options.expect:
         return exit_code(report, strict=options.strict)
     return beside_expectations(report, known, cases, today, strict=options.strict)
@@ -206,12 +208,14 @@ def exit_code(report: Mapping[str, Any], *, strict: bool) -> int:
 
 
 def write_page(directory: Path, report: Mapping[str, Any]) -> Path:
-    """Write report.html into `directory`."""
+    """Write report.html into `directory`, and the badges beside it."""
+    from conformance.report.badge import write_badges
     from conformance.report.html import render
     from conformance.report.replay import replay_command
 
     path = directory / PAGE
     write_atomically(path, render(report, replay_command))
+    write_badges(directory, report)
     return path
 
 

@@ -63,7 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
     for profile in ("binary", "raw", "bf16", "compression"):
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
-    config.pluginmanager.register(Suite(config), "v2-conformance-suite")
+    suite = Suite(config)
+    config.pluginmanager.register(suite, "v2-conformance-suite")
+    if config.pluginmanager.hasplugin("html") and config.getoption("htmlpath", None):
+        from conformance.pytest_html import Page
+
+        config.pluginmanager.register(Page(lambda: suite.report), "v2-conformance-html")
 
 
 class Suite:
@@ -73,6 +78,7 @@ class Suite:
         self._config = config
         self._engine: Engine | None = None
         self._record: Record | None = None
+        self.report: dict[str, Any] | None = None  # once the run has ended
         self._shared = _shared_folder(config)
         self._cases: list[Case] = []
         self._expectations: Expectations | None = None
@@ -142,11 +148,11 @@ class Suite:
                 return
             engine = self.engine()
             check_claims(engine.target, self._cases)
-            folder = self._config.getoption("--v2-report-dir")
-            if folder:
-                self._record = Record(
-                    Path(folder), engine.target, engine.server, self._cases, noted=self._noted
-                )
+            # Without a folder for it the verdict is still for pytest's own reports.
+            folder = Path(self._config.getoption("--v2-report-dir") or self._shared)
+            self._record = Record(
+                folder, engine.target, engine.server, self._cases, noted=self._noted
+            )
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
@@ -198,9 +204,9 @@ class Suite:
         """Remember it: the report is incomplete then."""
         self._interrupted = True
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports."""
+        """Write the reports, before pytest's own reports ask for the verdict."""
         if self._engine is not None:
             self._engine.close()
         judged = self._judgement()
@@ -209,12 +215,14 @@ class Suite:
         if self._record is None:
             return
         from conformance.command_run import write_page
+        from conformance.junit import add_suite_properties
 
         stopped = self._interrupted or session.shouldstop or session.shouldfail
-        report = self._record.finish(complete=not stopped)
-        write_page(self._record.directory, report)
+        self.report = self._record.finish(complete=not stopped)
+        if self._config.getoption("--v2-report-dir"):
+            write_page(self._record.directory, self.report)
         self._record = None
-        self._verdict = report
+        add_suite_properties(self._config, self.report)
 
     def expected(self, case: Mapping[str, Any]) -> tuple[Expectation | None, str]:
         """The entry that a case of report.json fails as expected by, and what is wrong with a case
@@ -240,19 +248,21 @@ class Suite:
             shutil.rmtree(self._shared, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the verdict."""
+        """Print the verdict, and tell a CI service of it."""
+        from conformance.ci_summary import publish
         from conformance.terminal import problem_lines, summary_lines
 
-        report = getattr(self, "_verdict", None)
         folder = self._config.getoption("--v2-report-dir")
         judged = self._judgement()
-        lines = [] if report is None else summary_lines(report, Path(folder))
+        lines = summary_lines(self.report, Path(folder)) if self.report and folder else []
         if judged is not None and self._expectations is not None:
             lines += problem_lines(self._expectations.name, judged)
         if lines:
             terminalreporter.section("V2 conformance")
         for line in lines:
             terminalreporter.write_line(line)
+        if self.report and self.report["cases"]:
+            publish(self.report, Path(folder) if folder else None, terminalreporter.write_line)
 
 
 class Cases(pytest.Collector):
@@ -271,6 +281,8 @@ class CaseItem(pytest.Item):
     """One case as a test."""
 
     def __init__(self, *, case: Case, suite: Suite, **kwargs: Any) -> None:
+        from conformance.junit import set_properties
+
         super().__init__(**kwargs)
         self.case = case
         self.suite = suite
@@ -285,6 +297,7 @@ class CaseItem(pytest.Item):
         for name in (case.requirement, case.level, f"family_{case.requirement[0]}"):
             self.add_marker(getattr(pytest.mark, name))
         self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
+        set_properties(self, case)
 
     def runtest(self) -> None:
         """Run the case; anything but a pass fails or skips the test with the case's message.
@@ -292,13 +305,16 @@ class CaseItem(pytest.Item):
         What fails as expected is an xfail. What passes against expectation, or fails in another
         way, is a failure.
         """
+        from conformance.junit import set_properties
         from conformance.results import case_record
+        from conformance.text import plain
 
         result = self.suite.run(self.case)
         target = self.suite.engine().target
         mask = target.mask
         self.record = case_record(result, target.profiles, mask)
-        message = mask.text(result.message)
+        set_properties(self, self.case, self.record)
+        message = plain(mask.text(result.message))
         entry, complaint = self.suite.expected(self.record)
         if complaint:
             raise CaseFailed(result.outcome, self.case, f"{complaint}\n{message}")

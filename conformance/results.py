@@ -33,6 +33,8 @@ from conformance.target import Target
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PAGE = "report.html"
+BADGE_SVG = "badge.svg"
+BADGE_JSON = "badge.json"
 
 Note = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
@@ -145,7 +147,7 @@ def _create(directory: Path) -> TextIO:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         file = (directory / RECORD).open("w", encoding="utf-8")
-        for name in (REPORT, PAGE):
+        for name in (REPORT, PAGE, BADGE_SVG, BADGE_JSON):
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
     except OSError as error:

@@ -21,6 +21,13 @@ settings.load_profile("suite")
 
 
 @pytest.fixture(autouse=True)
+def _outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs inside tests have nothing to tell the CI service that runs the tests."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _keep_signals() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     yield
