@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from conformance import __version__
 from conformance.errors import ConformanceError, UnreachableError, UsageError
@@ -22,6 +23,13 @@ exit codes:
   2  wrong usage or configuration
   3  target unreachable, or the suite failed
   4  nothing ran
+"""
+_VERIFY_EXIT_CODES = """\
+exit codes:
+  0  the verdict holds: judged again from the recorded bytes, everything comes out as reported
+  1  it does not hold: the report was edited, or a case or the verdict comes out differently
+  2  it cannot be confirmed here: no whole report, or cases that this installation does not have
+     as the report has them, since another version or catalogue made it
 """
 
 
@@ -67,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands.add_parser("list", help="list " + ", ".join(LISTINGS)))
     _add_kit(commands.add_parser("kit", help="write the models for a real server into a folder"))
     _add_report(commands.add_parser("report", help="make report.json and report.html of a record"))
+    _add_verify(commands)
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -137,6 +146,19 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
 
 
+def _add_verify(commands: Any) -> None:
+    words = "judge a report again from its recorded bytes, without a server"
+    parser = commands.add_parser(
+        "verify",
+        help=words,
+        description=words[0].upper() + words[1:] + ".",
+        epilog=_VERIFY_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("report", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.set_defaults(run=_verify)
+
+
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
     parser.add_argument("--full", action="store_true", help="every case against every fault")
@@ -196,6 +218,12 @@ def _report(options: argparse.Namespace) -> int:
     for path in write_reports(options.record):
         print(path)
     return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from conformance.verify import verify_command
+
+    return verify_command(options)
 
 
 def _selftest(options: argparse.Namespace) -> int:

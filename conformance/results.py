@@ -26,25 +26,20 @@ from conformance.mask import Mask
 from conformance.plan import Case
 from conformance.resources import fits, schema
 from conformance.runner import Exchange, Result
-from conformance.summary import Summary, from_report, summarise
+from conformance.seal import sealed
+from conformance.summary import from_report, summarise
 from conformance.target import Target
 
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PAGE = "report.html"
+_HEADER = '{"header":'  # how a record begins
 
 
 def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str, Any]:
     """One case as report.json has it."""
-    requirement = catalogue()[result.case.requirement]
-    own = result.case.level == requirement.level
     return {
-        "id": result.case.id,
-        "requirement": result.case.requirement,
-        "level": requirement.level_for(profiles) if own else result.case.level,
-        "basis": requirement.basis,
-        "why": result.case.why,
-        "content": result.case.content,
+        **result.case.facts(profiles),
         "outcome": result.outcome,
         "message": mask.text(result.message),
         "duration_ms": round(result.duration_s * 1000, 3),
@@ -59,6 +54,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
         "request": base64.b64encode(mask.data(transcript.request)).decode(),
         "response": base64.b64encode(mask.data(transcript.received)).decode(),
         "note": exchange.note,
+        **({"wanted": exchange.wanted} if exchange.wanted else {}),
         "ending": transcript.ending,
         "detail": mask.text(transcript.detail),
         "sent": transcript.sent,
@@ -138,6 +134,8 @@ def _header(
         "suite": {"name": "v2-conformance", "version": __version__, "catalogue": digest()},
         "target": {
             "url": target.public_url,
+            "host": target.address.host,
+            "headers": [list(target.mask.field(*item)) for item in target.address.headers],
             "server": {
                 "name": server.name,
                 "version": server.version,
@@ -169,7 +167,7 @@ def load_report(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ReportFileError(f"{path} is not a report: it is not UTF-8 text") from error
     try:
-        report = _fold(path, text) if text.startswith('{"header":') else _whole(path, text)
+        report = _fold(path, text) if text.startswith(_HEADER) else _whole(path, text)
     except (KeyError, TypeError, AttributeError) as error:
         raise ReportFileError(f"{path} is not the record of a run ({error!r})") from error
     wrong = None if fits("report", report) else next(schema("report").iter_errors(report), None)
@@ -177,6 +175,12 @@ def load_report(path: Path) -> dict[str, Any]:
         where = ".".join(str(step) for step in wrong.absolute_path) or "the document"
         raise ReportFileError(f"{path} is not a report: {where}: {wrong.message[:160]}")
     return report
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file that `load_report` reads is the record of a run, not its report."""
+    with path.open("rb") as file:
+        return file.read(len(_HEADER)) == _HEADER.encode()
 
 
 def _whole(path: Path, text: str) -> dict[str, Any]:
@@ -221,32 +225,37 @@ def _report(
     complete = bool(footer.get("complete"))
     place = {case_id: number for number, case_id in enumerate(header["order"])}
     cases = sorted(cases, key=lambda case: place.get(case["id"], len(place)))
-    report: dict[str, Any] = {
-        "suite": header["suite"],
-        "target": header["target"],
-        "started": header["started"],
-        "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
-        "complete": complete,
-        "planned": header["planned"],
-        "verdict": {},
-        "requirements": [],
-        "cases": cases,
-    }
-    summary = summary_of(report, header["planned"])
+    return concluded(
+        {
+            "suite": header["suite"],
+            "target": header["target"],
+            "started": header["started"],
+            "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
+            "complete": complete,
+            "planned": header["planned"],
+            "verdict": {},
+            "requirements": [],
+            "cases": cases,
+        }
+    )
+
+
+def concluded(report: Mapping[str, Any]) -> dict[str, Any]:
+    """`report` with the verdict and the requirements that its cases amount to, and its digest."""
+    complete, planned = report["complete"], report["planned"]
+    summary = summarise(from_report(report), report["target"]["profiles"], planned=planned)
     reasons = list(summary.reasons)
     if not complete:
-        left = len(place) - len(cases)
+        left = sum(planned.values()) - len(report["cases"])
         reasons.insert(0, f"the run is incomplete: it was stopped with {left} cases to go")
-    report["verdict"] = {
+    verdict = {
         "conformant": summary.conformant and complete,
         "robust": summary.robust and complete,
         "reasons": reasons,
         "warnings": list(summary.warnings),
     }
-    report["requirements"] = [
-        {**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements
-    ]
-    return report
+    rows = [{**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements]
+    return sealed({**report, "verdict": verdict, "requirements": rows})
 
 
 def _stated(requirement: Requirement) -> dict[str, Any]:
@@ -266,8 +275,3 @@ def _stated(requirement: Requirement) -> dict[str, Any]:
         "follows": requirement.follows,
         "cite": cited,
     }
-
-
-def summary_of(report: Mapping[str, Any], planned: Mapping[str, int]) -> Summary:
-    """The verdict that the cases of a report amount to."""
-    return summarise(from_report(report), report["target"]["profiles"], planned=planned)

@@ -77,27 +77,27 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     lines = ["", *_table(report), ""]
     lines += _failures(report)
     for reason in verdict["reasons"][: _SHOWN * 2]:
-        lines += _wrapped(f"blocks: {reason}", "        ")
+        lines += wrapped(f"blocks: {reason}", "        ")
     lines += _more(len(verdict["reasons"]) - _SHOWN * 2, "reasons")
     warnings = [w for w in verdict.get("warnings", ()) if w not in verdict["reasons"]]
     if warnings:
-        lines += _wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
+        lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
         lines += _more(len(warnings) - _SHOWN, "warnings")
     for row in report["requirements"]:
         if row["outcome"] == "disputed":
-            lines += _wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
+            lines += wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
     left_out = [row["id"] for row in report["requirements"] if row["outcome"] == "unsupported"]
     if left_out:
-        lines += _wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
+        lines += wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
     lines.append("")
-    name = f"{_plain(server['name'])} {_plain(server['version'])}"
+    name = f"{plain(server['name'])} {plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])
     unsupported = report["target"].get("unsupported", [])
     if unsupported:
         profiles += f", without {', '.join(unsupported)}"
     words = verdict_words(verdict)
-    lines += _wrapped(f"{name}, profiles {profiles}: {words}", "  ")
+    lines += wrapped(f"{name}, profiles {profiles}: {words}", "  ")
     lines.append(f"report: {directory / PAGE}")
     return lines
 
@@ -142,7 +142,7 @@ def _failures(report: Mapping[str, Any]) -> list[str]:
     first = [c for c in bad if not (c["requirement"] in seen or seen.add(c["requirement"]))]  # type: ignore[func-returns-value]
     for case in first[:_SHOWN]:
         lines.append(f"{case['outcome'].upper()} {case['level']} {case['id']}"[:_WIDTH])
-        lines += _wrapped("  " + case["message"], "  ", limit=4)
+        lines += wrapped("  " + case["message"], "  ", limit=4)
     if len(bad) > len(first[:_SHOWN]):
         lines.append(f"… and {len(bad) - len(first[:_SHOWN])} more, all in the report")
     return [*lines, ""] if lines else []
@@ -160,7 +160,7 @@ def _uncovered(report: Mapping[str, Any]) -> list[str]:
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.id not in known]
     if not missing or not tested:
         return []
-    return _wrapped("this version has no cases yet for: " + " ".join(missing), "  ")
+    return wrapped("this version has no cases yet for: " + " ".join(missing), "  ")
 
 
 def _with_cases() -> set[str]:
@@ -169,8 +169,9 @@ def _with_cases() -> set[str]:
     return {case.requirement for case in load_cases()}
 
 
-def _wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
-    lines = textwrap.wrap(_plain(text), _WIDTH, subsequent_indent=indent, drop_whitespace=True)
+def wrapped(text: str, indent: str, limit: int = 100) -> list[str]:
+    """`text` in lines of 80 columns, all but the first behind `indent`; see `plain`."""
+    lines = textwrap.wrap(plain(text), _WIDTH, subsequent_indent=indent, drop_whitespace=True)
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
@@ -180,7 +181,7 @@ def _more(count: int, what: str) -> list[str]:
     return [f"… and {count} more {what}"] if count > 0 else []
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text in printable ASCII, and our own "…": nothing that a server sent reaches the terminal
     raw, and every character is one column wide."""
     return "".join(
