@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from conformance.contract import contract
@@ -127,6 +128,7 @@ def survived(verdict: Verdict, same: str, fresh: str) -> Verdict:
     return Verdict(FAIL, words)
 
 
+@lru_cache(maxsize=128)
 def known_good(
     role: str, address: Address, binding: Binding, *, json: bool = False
 ) -> Sequence[Prepared]:

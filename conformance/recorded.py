@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,8 +56,8 @@ def recorded(entry: Mapping[str, Any]) -> Recorded:
         )
     except KeyError as error:
         raise RecordedError(f"the record of an exchange lacks {error}") from error
-    except binascii.Error as error:
-        raise RecordedError(f"the record of an exchange is not base64: {error}") from error
+    except (ValueError, OverflowError) as error:
+        raise RecordedError(f"the record of an exchange is not one: {error}") from error
     problem = _contradiction(transcript)
     if problem:
         raise RecordedError(problem)

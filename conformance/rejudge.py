@@ -31,7 +31,7 @@ from conformance.contract import contract
 from conformance.encode import Address, Binding, Prepared, prepare
 from conformance.errors import CaseFileError, ReportFileError
 from conformance.http1 import CLOSED, REFUSED, TIMEOUT
-from conformance.judge import ERROR, NOT_RUN, PASS, Verdict, judge
+from conformance.judge import ERROR, FAIL, NOT_RUN, PASS, Verdict, judge
 from conformance.mask import Mask
 from conformance.plan import Case
 from conformance.recorded import Recorded, RecordedError, first_difference, hides, recorded
@@ -47,7 +47,8 @@ CUT_OFF = "that the server ended the connection, not somebody else"
 OTHERS = "the answers of which only one in a number is recorded"
 KEPT = "that the server had closed the kept connection, so that no canary could use it"
 AS_AT_FIRST = "that the server answered known-good requests no better at first"
-MASKED = "their outcome, since masked secrets may be in what was judged"
+
+_MASKED = "what the report masks may be what was judged"
 
 Record = Mapping[str, Any]
 
@@ -154,7 +155,7 @@ def _compared(
     hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
     if verdict.outcome != outcome:
         if hidden:
-            return Rejudged(name, outcome, outcome, believed=(*beliefs, MASKED))
+            return Rejudged(name, outcome, outcome, unjudged=_MASKED)
         words = f"the recorded bytes say {verdict.outcome}"
         if verdict.message:
             words += f": {verdict.message}"
@@ -209,7 +210,12 @@ def _verdict(
         if len(exchanges) > 1:
             raise _Broken("canaries are recorded where none are sent")
         return verdict, believed
-    same, fresh, more = _canaries(case, own, exchanges[1:], known)
+    try:
+        same, fresh, more = _canaries(case, own, exchanges[1:], known)
+    except _Broken:
+        if verdict.outcome == FAIL != as_recorded.outcome:
+            return verdict, believed  # no canary could make it better
+        raise
     return survived(verdict, same, fresh), believed + more
 
 

@@ -225,23 +225,25 @@ def _report(
     complete = bool(footer.get("complete"))
     place = {case_id: number for number, case_id in enumerate(header["order"])}
     cases = sorted(cases, key=lambda case: place.get(case["id"], len(place)))
-    return concluded(
-        {
-            "suite": header["suite"],
-            "target": header["target"],
-            "started": header["started"],
-            "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
-            "complete": complete,
-            "planned": header["planned"],
-            "verdict": {},
-            "requirements": [],
-            "cases": cases,
-        }
+    return sealed(
+        concluded(
+            {
+                "suite": header["suite"],
+                "target": header["target"],
+                "started": header["started"],
+                "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
+                "complete": complete,
+                "planned": header["planned"],
+                "verdict": {},
+                "requirements": [],
+                "cases": cases,
+            }
+        )
     )
 
 
 def concluded(report: Mapping[str, Any]) -> dict[str, Any]:
-    """`report` with the verdict and the requirements that its cases amount to, and its digest."""
+    """`report` with the verdict and the requirements that its cases amount to; not sealed."""
     complete, planned = report["complete"], report["planned"]
     summary = summarise(from_report(report), report["target"]["profiles"], planned=planned)
     reasons = list(summary.reasons)
@@ -255,7 +257,7 @@ def concluded(report: Mapping[str, Any]) -> dict[str, Any]:
         "warnings": list(summary.warnings),
     }
     rows = [{**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements]
-    return sealed({**report, "verdict": verdict, "requirements": rows})
+    return {**report, "verdict": verdict, "requirements": rows}
 
 
 def _stated(requirement: Requirement) -> dict[str, Any]:

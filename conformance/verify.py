@@ -28,8 +28,9 @@ class Verification:
     """What became of judging a report again.
 
     `edits` are what cannot be true of an untouched report whatever its cases show. `verdict` is the
-    one that the cases amount to now. `foreign` says whether another suite made the report, and
-    `derived` whether its verdict could be derived with this one's requirements.
+    one that the cases amount to now. `foreign` says whether another suite made the report,
+    `derived` whether its verdict could be derived with this one's requirements, and `unsealed`
+    whether it is the record of a run, which has no digest.
     """
 
     report: Mapping[str, Any]
@@ -38,6 +39,7 @@ class Verification:
     verdict: Mapping[str, Any]
     foreign: bool
     derived: bool
+    unsealed: bool
 
     @property
     def exit_code(self) -> int:
@@ -52,16 +54,19 @@ def verify_command(options: argparse.Namespace) -> int:
     path: Path = options.report
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name the report.json in it")
-    found = verify(path)
+    found = verify(path, load_cases())
     for line in lines(path, found):
         print(line)
     return found.exit_code
 
 
-def verify(path: Path) -> Verification:
-    """Judge a report.json, or the record of a run, again. Raises ReportFileError."""
+def verify(path: Path, cases: Sequence[Case]) -> Verification:
+    """Judge a report.json, or the record of a run, again; `cases` are all of this installation.
+
+    Raises ReportFileError for whatever is neither.
+    """
     report = load_report(path)
-    suite, cases = report["suite"], load_cases()
+    suite = report["suite"]
     foreign = (suite["version"], suite["catalogue"]) != (__version__, digest())
     known = setting(report, cases, same_suite=not foreign)
     judged = tuple(rejudge(record, known) for record in report["cases"])
@@ -71,14 +76,15 @@ def verify(path: Path) -> Verification:
     ]
     again = concluded({**report, "planned": report.get("planned", {}), "cases": outcomes})
     edits = []
-    if not is_record(path) and not is_intact(report):
+    unsealed = is_record(path)
+    if not unsealed and not is_intact(report):
         edits.append("the report was edited: its digest is not that of its content")
     derived = True
     if foreign:
         derived = _core(report) == _core(again)
     else:
         edits += _edits(report, again, cases)
-    return Verification(report, judged, tuple(edits), again["verdict"], foreign, derived)
+    return Verification(report, judged, tuple(edits), again["verdict"], foreign, derived, unsealed)
 
 
 def _edits(
@@ -122,6 +128,8 @@ def lines(path: Path, found: Verification) -> list[str]:
         )
     if not report["complete"]:
         said.append("the run is incomplete: it was stopped before its last case")
+    if found.unsealed:
+        said.append("a record has no digest: a change that no judgement touches is not seen")
     said += _counts(found)
     said += _beliefs(found.cases)
     said += _named("not judged again", [(c.id, c.unjudged) for c in found.cases if c.unjudged])
@@ -173,8 +181,9 @@ def _conclusion(found: Verification) -> str:
         if stated != now:
             return f"the verdict does NOT hold: {stated} was reported, the cases amount to {now}"
         return f"the report does NOT hold; its cases still amount to {now}, as reported"
-    version = found.report["suite"]["version"]
+    if not found.foreign:
+        return f"{stated} cannot be confirmed: the cases above could not be judged again"
     return (
-        f"{stated} cannot be confirmed here: not every case could be judged again with this "
-        f"catalogue; verify it with v2-conformance {version}"
+        f"{stated} cannot be confirmed here: not everything could be judged again with this "
+        f"catalogue; verify it with v2-conformance {found.report['suite']['version']}"
     )
