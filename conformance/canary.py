@@ -5,31 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from conformance.contract import contract
+from conformance.blame import answer, canary_problem, known_good
 from conformance.discovery import Server
-from conformance.encode import Prepared, prepare
+from conformance.encode import Prepared
 from conformance.http1 import COMPLETE, REFUSED, TIMEOUT, Connection, Transcript
-from conformance.judge import canary_verdict
-from conformance.plan import Case
 from conformance.target import Target
-
-# What a server may know: the extension both ways, binary inputs only, plain JSON.
-_FORMS = (("binary", True), ("binary", False), ("json", False))
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A canary and what came of it at first: the `exact` answer, or else this `answer`.
+    """A canary and what is `wanted` of it: "" for the exact answer, or else the answer at first.
 
     `silence` says why there was none, which is no answer that a case could be judged by.
     """
 
     prepared: Prepared
-    exact: bool
+    wanted: str
     ending: str
-    answer: str
     silence: str
 
 
@@ -53,7 +46,8 @@ class Canary:
         with self._lock:
             known = self._known.get((role, json))
             if known is None:
-                known = self._find(role, _FORMS[-1:] if json else _FORMS)
+                binding = self._server.present[role]
+                known = self._find(known_good(role, self._target.address, binding, json=json))
                 if known.ending != REFUSED:  # that says nothing about the model
                     self._known[role, json] = known
         return known.silence
@@ -64,51 +58,31 @@ class Canary:
         """Send the canary. What is wrong with its answer, "" where it is as calibrated."""
         known = self._known[role, json]
         transcript = connection.exchange(known.prepared.pieces)
-        if known.exact:
+        if not known.wanted:
             right = self._right.get((role, json))
             if transcript.ending == COMPLETE and transcript.received == right:
                 return transcript, ""  # byte for byte an answer that was found right before
-            problem = canary_verdict(known.prepared.expected, transcript)
-            if not problem:
-                self._right[role, json] = bytes(transcript.received)
-            return transcript, problem
-        # No form is answered exactly by this server: then the same answer again is survival.
-        now = _answer(transcript)
-        same = now == known.answer
-        return transcript, "" if same else f"{known.answer} as before wanted, {now} came"
+        problem = canary_problem(known.prepared, known.wanted, transcript)
+        if not problem and not known.wanted:
+            self._right[role, json] = bytes(transcript.received)
+        return transcript, problem
 
-    def _find(self, role: str, forms: Sequence[tuple[str, bool]]) -> _Known:
+    def wanted(self, role: str, *, json: bool = False) -> str:
+        """The answer that the canary has to get again, "" for the exact one."""
+        return self._known[role, json].wanted
+
+    def _find(self, forms: Sequence[Prepared]) -> _Known:
         connection = Connection(self._target.endpoint(), self._target.limits)
         found: list[_Known] = []
         try:
-            for form, binary in forms:
-                prepared = self._prepare(role, form, binary)
+            for prepared in forms:
                 transcript = connection.exchange(prepared.pieces)
-                exact = not canary_verdict(prepared.expected, transcript)
+                exact = not canary_problem(prepared, "", transcript)
                 ending = transcript.ending
                 silence = transcript.detail if ending in (TIMEOUT, REFUSED) else ""
-                found.append(_Known(prepared, exact, ending, _answer(transcript), silence))
+                found.append(_Known(prepared, "" if exact else answer(transcript), ending, silence))
                 if exact:
                     return found[-1]
         finally:
             connection.close()
         return min(found, key=lambda known: (known.ending != COMPLETE, known.silence))
-
-    def _prepare(self, role: str, form: str, binary: bool) -> Prepared:
-        model = contract()[role]
-        inputs: list[dict[str, Any]] = [
-            {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
-            for spec in model.inputs
-        ]
-        outputs = range(len(model.outputs))
-        request: dict[str, Any] = {"inputs": inputs}
-        if binary:
-            request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
-        expect = {"outcome": "success", "outputs": {str(i): "any" for i in outputs}}
-        case = Case(f"canary {role}", "", "", "", "", role, "", request, expect, False, "", 1)
-        return prepare(case, self._target.address, self._server.present[role])
-
-
-def _answer(transcript: Transcript) -> str:
-    response = transcript.response
-    return transcript.ending if response is None else f"status {response.status}"

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from conformance import __version__
 from conformance.errors import ConformanceError, UnreachableError, UsageError
@@ -23,6 +24,13 @@ exit codes:
   2  wrong usage or configuration
   3  target unreachable, or the suite failed
   4  nothing ran
+"""
+_VERIFY_EXIT_CODES = """\
+exit codes:
+  0  the verdict holds: judged again from the recorded bytes, everything comes out as reported
+  1  it does not hold: the report was edited, or a case or the verdict comes out differently
+  2  it cannot be confirmed here: no whole report, or cases that this installation does not have
+     as the report has them, since another version or catalogue made it
 """
 
 
@@ -73,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_show(commands.add_parser("show", help="show one case of a report, or replay it"))
     _add_matrix(commands.add_parser("matrix", help="one page: requirements x servers"))
     _add_badge(commands.add_parser("badge", help="write badge.svg and badge.json of a report"))
+    _add_verify(commands)
     _add_selftest(commands.add_parser("selftest", help="show that each fault is noticed"))
     return parser
 
@@ -215,6 +224,19 @@ def _add_badge(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_badge)
 
 
+def _add_verify(commands: Any) -> None:
+    words = "judge a report again from its recorded bytes, without a server"
+    parser = commands.add_parser(
+        "verify",
+        help=words,
+        description=words[0].upper() + words[1:] + ".",
+        epilog=_VERIFY_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("report", type=Path, help="report.json, or the report.jsonl of a run")
+    parser.set_defaults(run=_verify)
+
+
 def _add_selftest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--workers", type=int, metavar="N", help="processes (one a core)")
     parser.add_argument("--full", action="store_true", help="every case against every fault")
@@ -310,6 +332,12 @@ def _badge(options: argparse.Namespace) -> int:
     for path in write_badges(options.directory, load_report(options.report)):
         print(path)
     return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from conformance.verify import verify_command
+
+    return verify_command(options)
 
 
 def _selftest(options: argparse.Namespace) -> int:

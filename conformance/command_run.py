@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import date, datetime, timezone
@@ -28,6 +29,7 @@ from conformance.judge import ERROR, FAIL, PASS, UNSUPPORTED, check_case
 from conformance.plan import Case, load_cases
 from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
 from conformance.runner import Engine, Recovery, run
+from conformance.seal import is_intact
 from conformance.target import Target, make_target
 from conformance.terminal import Reporter, expectation_lines, print_summary
 
@@ -226,6 +228,8 @@ def write_reports(record: Path) -> list[Path]:
     if record.is_dir():
         raise UsageError(f"{record} is a folder; name the report.json or report.jsonl in it")
     report = load_report(record)
+    if not is_intact(report):
+        print(f"v2-conformance: {record} was edited: its digest does not match", file=sys.stderr)
     directory = record.parent
     written = []
     if record.suffix == ".jsonl":

@@ -37,6 +37,11 @@ class Mask:
         head = self._field.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end])
         return head + masked[end:]
 
+    def field(self, name: str, value: str) -> tuple[str, str]:
+        """A header field that is sent, without the secrets."""
+        head = self.data(f"{name}: {value}".encode())
+        return name, head.decode()[len(name) + 2 :]
+
     def text(self, text: str) -> str:
         """A message without the secrets."""
         for secret in self._long():

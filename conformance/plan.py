@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,20 @@ class Case:
         told = {k: v for k, v in asdict(self).items() if k not in ("id", "why")}
         text = json.dumps(told, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def facts(self, profiles: Collection[str]) -> dict[str, str]:
+        """What a report on a server that claims `profiles` says of it, whatever its outcome."""
+        requirement = catalogue()[self.requirement]
+        own = self.level == requirement.level
+        return {
+            "id": self.id,
+            "requirement": self.requirement,
+            "profile": self.profile,
+            "level": requirement.level_for(profiles) if own else self.level,
+            "basis": requirement.basis,
+            "why": self.why,
+            "content": self.content,
+        }
 
     @property
     def negative(self) -> bool:

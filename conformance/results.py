@@ -27,7 +27,8 @@ from conformance.plan import Case
 from conformance.reading import Difference
 from conformance.resources import fits, schema
 from conformance.runner import Exchange, Result
-from conformance.summary import Summary, from_report, summarise
+from conformance.seal import sealed
+from conformance.summary import from_report, summarise
 from conformance.target import Target
 
 RECORD = "report.jsonl"
@@ -35,22 +36,15 @@ REPORT = "report.json"
 PAGE = "report.html"
 BADGE_SVG = "badge.svg"
 BADGE_JSON = "badge.json"
+_HEADER = '{"header":'  # how a record begins
 
 Note = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def case_record(result: Result, profiles: Sequence[str], mask: Mask) -> dict[str, Any]:
     """One case as report.json has it."""
-    requirement = catalogue()[result.case.requirement]
-    own = result.case.level == requirement.level
     record = {
-        "id": result.case.id,
-        "requirement": result.case.requirement,
-        "profile": result.case.profile,
-        "level": requirement.level_for(profiles) if own else result.case.level,
-        "basis": requirement.basis,
-        "why": result.case.why,
-        "content": result.case.content,
+        **result.case.facts(profiles),
         "outcome": result.outcome,
         "message": mask.text(result.message),
         "duration_ms": round(result.duration_s * 1000, 3),
@@ -75,6 +69,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> dict[str, Any]:
         "request": base64.b64encode(mask.data(transcript.request)).decode(),
         "response": base64.b64encode(mask.data(transcript.received)).decode(),
         "note": exchange.note,
+        **({"wanted": exchange.wanted} if exchange.wanted else {}),
         "ending": transcript.ending,
         "detail": mask.text(transcript.detail),
         "sent": transcript.sent,
@@ -175,6 +170,8 @@ def _header(
         "suite": {"name": "v2-conformance", "version": __version__, "catalogue": digest()},
         "target": {
             "url": target.public_url,
+            "host": target.address.host,
+            "headers": [list(target.mask.field(*item)) for item in target.address.headers],
             "server": {
                 "name": server.name,
                 "version": server.version,
@@ -206,7 +203,7 @@ def load_report(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ReportFileError(f"{path} is not a report: it is not UTF-8 text") from error
     try:
-        report = _fold(path, text) if text.startswith('{"header":') else _whole(path, text)
+        report = _fold(path, text) if text.startswith(_HEADER) else _whole(path, text)
     except (KeyError, TypeError, AttributeError) as error:
         raise ReportFileError(f"{path} is not the record of a run ({error!r})") from error
     wrong = None if fits("report", report) else next(schema("report").iter_errors(report), None)
@@ -214,6 +211,12 @@ def load_report(path: Path) -> dict[str, Any]:
         where = ".".join(str(step) for step in wrong.absolute_path) or "the document"
         raise ReportFileError(f"{path} is not a report: {where}: {wrong.message[:160]}")
     return report
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file that `load_report` reads is the record of a run, not its report."""
+    with path.open("rb") as file:
+        return file.read(len(_HEADER)) == _HEADER.encode()
 
 
 def _whole(path: Path, text: str) -> dict[str, Any]:
@@ -256,37 +259,45 @@ def _report(
     header: dict[str, Any], cases: list[dict[str, Any]], footer: dict[str, Any]
 ) -> dict[str, Any]:
     complete = bool(footer.get("complete"))
-    own = header.get("own", True)
     place = {case_id: number for number, case_id in enumerate(header["order"])}
     cases = sorted(cases, key=lambda case: place.get(case["id"], len(place)))
-    report: dict[str, Any] = {
-        "suite": header["suite"],
-        "target": header["target"],
-        "started": header["started"],
-        "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
-        "complete": complete,
-        "planned": header["planned"],
-        "verdict": {},
-        "requirements": [],
-        "cases": cases,
-    }
-    summary = summary_of(report, header["planned"])
+    return sealed(
+        concluded(
+            {
+                "suite": header["suite"],
+                "target": header["target"],
+                "started": header["started"],
+                "duration_s": footer.get("duration_s", sum(c["duration_ms"] for c in cases) / 1000),
+                "complete": complete,
+                "own": header.get("own", True),
+                "planned": header["planned"],
+                "verdict": {},
+                "requirements": [],
+                "cases": cases,
+            }
+        )
+    )
+
+
+def concluded(report: Mapping[str, Any]) -> dict[str, Any]:
+    """`report` with the verdict and the requirements that its cases amount to; not sealed."""
+    complete, planned = report["complete"], report["planned"]
+    summary = summarise(from_report(report), report["target"]["profiles"], planned=planned)
     reasons = list(summary.reasons)
     if not complete:
-        left = len(place) - len(cases)
+        left = sum(planned.values()) - len(report["cases"])
         reasons.insert(0, f"the run is incomplete: it was stopped with {left} cases to go")
+    own = report.get("own", True)
     if not own:
         reasons.insert(0, "this was not the suite: the cases were those given with --cases")
-    report["verdict"] = {
+    verdict = {
         "conformant": summary.conformant and complete and own,
         "robust": summary.robust and complete and own,
         "reasons": reasons,
         "warnings": list(summary.warnings),
     }
-    report["requirements"] = [
-        {**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements
-    ]
-    return report
+    rows = [{**asdict(row), **_stated(catalogue()[row.id])} for row in summary.requirements]
+    return {**report, "verdict": verdict, "requirements": rows}
 
 
 def _stated(requirement: Requirement) -> dict[str, Any]:
@@ -307,8 +318,3 @@ def _stated(requirement: Requirement) -> dict[str, Any]:
         "note": requirement.note,
         "cite": cited,
     }
-
-
-def summary_of(report: Mapping[str, Any], planned: Mapping[str, int]) -> Summary:
-    """The verdict that the cases of a report amount to."""
-    return summarise(from_report(report), report["target"]["profiles"], planned=planned)

@@ -17,21 +17,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from conformance.blame import (
+    FRESH,
+    JSON,
+    REPEATED,
+    SAME,
+    Claims,
+    needs_canary,
+    of_several,
+    orphaned,
+    skipped,
+    stale,
+    survived,
+    unsent,
+)
 from conformance.canary import Canary
 from conformance.discovery import Server, server_alive
 from conformance.encode import Prepared, prepare
 from conformance.errors import CaseFileError
-from conformance.http1 import CLOSED, Connection, Transcript
-from conformance.judge import (
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    UNSUPPORTED,
-    Verdict,
-    judge,
-)
+from conformance.http1 import Connection, Transcript
+from conformance.judge import ERROR, FAIL, INCONCLUSIVE, PASS, Verdict, judge
 from conformance.plan import Case
 from conformance.reading import Difference
 from conformance.target import Target
@@ -39,10 +44,15 @@ from conformance.target import Target
 
 @dataclass(frozen=True)
 class Exchange:
-    """A transcript and what it was for; `entry` is the case file's entry of a generated request."""
+    """A transcript and what it was for.
+
+    `wanted` is the answer that a canary has to get again where the server answers none exactly.
+    `entry` is the case file's entry of a generated request.
+    """
 
     transcript: Transcript
     note: str
+    wanted: str = ""
     entry: Mapping[str, Any] | None = None
 
 
@@ -108,7 +118,6 @@ class Recovery:
     wait_s: float = 0.0
 
 
-_JSON = "json"
 _ROUNDS = 5
 
 
@@ -129,6 +138,7 @@ class Engine:
         self._killed = killed or KilledHere()
         self._endpoint = target.endpoint()
         self._address = target.address
+        self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         self._canary = Canary(target, server)
         self._local = threading.local()
         self._connections: list[Connection] = []
@@ -161,30 +171,20 @@ class Engine:
             connection.close()
 
     def _skip(self, case: Case) -> Verdict | None:
-        target = self.target
-        if case.profile not in target.profiles or case.profile in target.unsupported:
-            return Verdict(UNSUPPORTED, f"the profile {case.profile} is not claimed")
-        unsupported = sorted(case.datatypes & target.unsupported)
-        if unsupported:
-            return Verdict(UNSUPPORTED, f"the target declares {', '.join(unsupported)} unsupported")
-        if case.model and case.model not in self.server.present:
-            reason = self.server.absent.get(case.model, "no such model")
-            return Verdict(NOT_RUN, f"the role {case.model} is absent: {reason}")
-        culprit = self._killed.culprit(case.model)
-        if culprit is not None:
-            return Verdict(NOT_RUN, f"needs what {culprit} killed ({case.model or 'the server'})")
-        return None
+        verdict = skipped(case, self._claims)
+        culprit = None if verdict else self._killed.culprit(case.model)
+        return verdict if culprit is None else orphaned(case, culprit)
 
     def _run(self, case: Case) -> Result:
         binding = self.server.present.get(case.model)
         prepared = prepare(case, self._address, binding)
         if case.model:
             silence = self._canary.calibrate(case.model)
-            if case.canary == _JSON and not silence:
+            if case.canary == JSON and not silence:
                 silence = self._canary.calibrate(case.model, json=True)
             if silence:
-                words = f"not sent: {case.model} answers no known-good request: {silence}"
-                return Result(case, INCONCLUSIVE, words)
+                verdict = unsent(case, silence)
+                return Result(case, verdict.outcome, verdict.message)
         connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
@@ -195,7 +195,7 @@ class Engine:
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return _result(case, verdict, exchanges)
-        if case.negative or case.canary or verdict.outcome in (FAIL, INCONCLUSIVE):
+        if needs_canary(case, verdict.outcome):
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
         return _result(case, verdict, exchanges)
@@ -205,12 +205,10 @@ class Engine:
     ) -> tuple[Transcript, list[Exchange]]:
         """The case's own exchange, on the kept connection or else a fresh one."""
         transcript = connection.exchange(prepared.pieces, pause_s=prepared.pause_s)
-        if _stale(transcript):
-            # A server may close an idle connection at any time (RFC 9112 9.5); that is no answer.
+        if stale(transcript):
             again = connection.exchange(prepared.pieces, fresh=True, pause_s=prepared.pause_s)
             if again.sent:  # else the first request may be what ended the server
-                note = "repeated: the kept connection had been closed"
-                return again, [Exchange(again, note)]
+                return again, [Exchange(again, REPEATED)]
         return transcript, [Exchange(transcript, "")]
 
     def _together(self, case: Case) -> tuple[Verdict, list[Exchange]]:
@@ -233,45 +231,32 @@ class Engine:
             (judge(case, prepared, transcript), transcript)
             for prepared, rounds in zip(variants, transcripts, strict=True)
             for transcript in rounds
-            if not _stale(transcript)
+            if not stale(transcript)
         ]
         bad = [item for item in judged if item[0].outcome != PASS]
         verdict, transcript = (bad or judged)[0]
-        message = verdict.message
-        if bad:
-            message = f"{len(bad)} of {len(judged)} answers were wrong, the first: {message}"
         exchange = Exchange(transcript, f"one of {len(judged)}, {case.together} at a time")
-        return replace(verdict, message=message), [exchange]
+        return of_several(verdict, len(bad), len(judged)), [exchange]
 
     def _survived(
         self, case: Case, verdict: Verdict, connection: Connection
     ) -> tuple[Verdict, list[Exchange]]:
         """`verdict`, or a failure where the canary says that the server did not survive."""
-        if not case.model:
-            return verdict, []
         exchanges = []
-        problems = []
+        same = ""
         if connection.open:
-            json = case.canary == _JSON
+            json = case.canary == JSON
             transcript, problem = self._canary.send(case.model, connection, json=json)
-            if not _stale(transcript):
-                exchanges.append(Exchange(transcript, "canary on the same connection"))
-                if problem:
-                    problems.append(f"on the same connection: {problem}")
+            if not stale(transcript):
+                wanted = self._canary.wanted(case.model, json=json)
+                exchanges.append(Exchange(transcript, SAME, wanted))
+                same = problem
         connection.close()
-        transcript, problem = self._canary.send(case.model, connection)
-        exchanges.append(Exchange(transcript, "canary on a fresh connection"))
-        if problem:
-            problems.append(f"on a fresh connection: {problem}")
+        transcript, fresh = self._canary.send(case.model, connection)
+        exchanges.append(Exchange(transcript, FRESH, self._canary.wanted(case.model)))
+        if fresh:
             self._bury(case, connection)
-        if not problems:
-            return verdict, exchanges
-        words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
-        if verdict.outcome != PASS:
-            words = f"{verdict.message}; {words}"
-        elif verdict.message:
-            words = f"{words} (the case itself was {verdict.message})"
-        return Verdict(FAIL, words, verdict.difference), exchanges
+        return survived(verdict, same, fresh), exchanges
 
     def _bury(self, case: Case, connection: Connection) -> None:
         """Find out what is dead, note who killed it, and get it back if the user said how."""
@@ -353,7 +338,3 @@ def _result(case: Case, verdict: Verdict, exchanges: Sequence[Exchange]) -> Resu
         exchanges=tuple(exchanges),
         difference=verdict.difference,
     )
-
-
-def _stale(transcript: Transcript) -> bool:
-    return transcript.reused and transcript.ending == CLOSED and not transcript.received
