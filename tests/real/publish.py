@@ -55,8 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             except _SINGLE_RUN_ERRORS as error:
                 found = [str(error)]
             wrong += [f"{expected.name}: {line}" for line in found]
+    if not wrong:
+        return matrix(expectations)
     print(*wrong, sep="\n", file=sys.stderr)
-    return 1 if wrong else matrix(expectations)
+    return 1
 
 
 def publish(expected: Expectation, work: Path) -> list[str]:
@@ -67,7 +69,7 @@ def publish(expected: Expectation, work: Path) -> list[str]:
     python = _environment(work / "environment", expected.package)
     server = work / "server"
     shutil.rmtree(server, ignore_errors=True)
-    server.mkdir()
+    server.mkdir(parents=True)
     folder = REPORTS / expected.name
     with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
         conformance(expected.run_arguments(url, folder))
