@@ -156,7 +156,7 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_kit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("server", metavar="triton|kserve")
+    parser.add_argument("server", metavar="triton|kserve|mlserver")
     parser.add_argument("directory", type=Path, metavar="DIR", help="new or empty")
     parser.set_defaults(run=_kit)
 

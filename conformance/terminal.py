@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from conformance.catalogue import catalogue, families
 from conformance.expectations import UNWRITTEN, Judgement
 from conformance.judge import FAIL, OUTCOMES
+from conformance.report.extension import extension
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
 from conformance.text import WIDTH, plain, wrapped
@@ -91,6 +92,7 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     if left_out:
         lines += wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
+    lines += _wrapped(extension(report).words, "  ")
     lines.append("")
     name = f"{plain(server['name'])} {plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])

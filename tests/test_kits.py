@@ -138,3 +138,50 @@ def test_kserve_gets_every_model_as_the_contract_has_it(tmp_path: Path) -> None:
             assert entry[field] == [
                 {"name": t.name, "datatype": t.datatype, "shape": list(t.dims)} for t in tensors
             ]
+
+
+def test_kserve_says_which_versions_it_is_for(tmp_path: Path) -> None:
+    write_kit("kserve", tmp_path)
+    assert "kserve>=0.14.1" in (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_mlserver_gets_a_folder_for_every_model_but_bf16(tmp_path: Path) -> None:
+    write_kit("mlserver", tmp_path)
+    folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    # MLServer refuses to load a model with a datatype that it does not know.
+    assert folders == {model.model for model in contract().values()} - {"identity_bf16"}
+
+
+def test_mlserver_settings_say_what_the_contract_says(tmp_path: Path) -> None:
+    write_kit("mlserver", tmp_path)
+    for model in contract().values():
+        path = tmp_path / model.model / "model-settings.json"
+        if not path.is_file():
+            continue
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        assert settings["name"] == model.model
+        assert settings["parameters"]["extra"]["does"] == model.does
+        for field, tensors in (("inputs", model.inputs), ("outputs", model.outputs)):
+            assert settings[field] == [
+                {"name": t.name, "datatype": t.datatype, "shape": list(t.dims)} for t in tensors
+            ]
+
+
+def test_every_mlserver_model_is_the_class_of_the_kit(tmp_path: Path) -> None:
+    write_kit("mlserver", tmp_path)
+    assert "class ContractModel(" in (tmp_path / "contract_model.py").read_text(encoding="utf-8")
+    for path in tmp_path.glob("*/model-settings.json"):
+        settings = json.loads(path.read_text(encoding="utf-8"))
+        assert settings["implementation"] == "contract_model.ContractModel"
+
+
+def test_mlserver_keeps_tracebacks_to_itself_and_listens_where_the_readme_says(
+    tmp_path: Path,
+) -> None:
+    write_kit("mlserver", tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    # In debug mode, its default, its answers have tracebacks with the paths of the machine.
+    assert settings["debug"] is False
+    assert f"http://{settings['host']}:{settings['http_port']}`" in readme
+    assert str(settings["grpc_port"]) in readme

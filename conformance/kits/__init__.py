@@ -11,9 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conformance.errors import UsageError
-from conformance.kits import kserve, triton
+from conformance.kits import kserve, mlserver, triton
 
-KITS: dict[str, Callable[[Path], list[Path]]] = {"kserve": kserve.write, "triton": triton.write}
+KITS: dict[str, Callable[[Path], list[Path]]] = {
+    "kserve": kserve.write,
+    "mlserver": mlserver.write,
+    "triton": triton.write,
+}
 """Per kit, what writes its files below an empty folder and returns their paths."""
 
 _HERE = Path(__file__).resolve().parent

@@ -1,6 +1,6 @@
-"""Serve a model kit on a real server until interrupted: `deploy.py triton|kserve [--port N]`.
+"""Serve a model kit on a real server until interrupted: `deploy.py SERVER [--port N]`.
 
-Run it with the Python of an environment that has nvidia-pytriton or kserve, and v2-conformance.
+Run it with the Python of an environment that has the server and v2-conformance.
 """
 
 from __future__ import annotations

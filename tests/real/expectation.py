@@ -24,18 +24,32 @@ FOLDER = Path(__file__).parent / "expectations"
 class Expectation:
     """One file: the `server` in `version`, and what a run with `profiles` finds on it.
 
-    `requirements` maps ids to outcomes, `cases` patterns to the outcomes of cases that do not pass.
+    `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases` patterns to
+    outcomes, of which the first that matches counts. `seen` and `reasons` are sentences, by
+    requirement.
     """
 
     path: Path
     server: str
     version: str
+    package: str
     profiles: tuple[str, ...]
     survives: bool
     conformant: bool
     requirements: Mapping[str, str]
     cases: Mapping[str, str]
+    seen: Mapping[str, str]
     reasons: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """SERVER-VERSION, as the file is named."""
+        return f"{self.server}-{self.version}"
+
+    def run_arguments(self, url: str, folder: Path) -> list[str]:
+        """The command `run` against `url` as it is meant for this server, with its report."""
+        claimed = [word for profile in self.profiles for word in ("--profile", profile)]
+        return ["run", url, "--timeout", "10", "--report-dir", str(folder), *claimed]
 
 
 def load_expectation(path: Path) -> Expectation:
@@ -43,6 +57,7 @@ def load_expectation(path: Path) -> Expectation:
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     requirements: dict[str, str] = {}
     cases: dict[str, str] = {}
+    seen: dict[str, str] = {}
     reasons: dict[str, str] = {}
     for requirement, entry in document["requirements"].items():
         if isinstance(entry, str):
@@ -50,23 +65,27 @@ def load_expectation(path: Path) -> Expectation:
         else:
             requirements[requirement] = entry["outcome"]
             reasons[requirement] = entry["reason"]
+            if "seen" in entry:
+                seen[requirement] = entry["seen"]
             cases.update(entry.get("cases", {}))
     return Expectation(
         path,
         document["server"],
         document["version"],
+        document["package"],
         tuple(document["profiles"]),
         document["survives"],
         document["conformant"],
         requirements,
         cases,
+        seen,
         reasons,
     )
 
 
-def expectation_files(server: str = "*") -> list[Path]:
-    """The files for `server`, one for each version."""
-    return sorted(FOLDER.glob(f"{server}-*.yaml"))
+def expectation_files() -> list[Path]:
+    """The files, one for each server in each version."""
+    return sorted(FOLDER.glob("*.yaml"))
 
 
 def matches(pattern: str, case_id: str) -> bool:

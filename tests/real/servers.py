@@ -1,25 +1,25 @@
 """Real servers with the suite's model kits deployed, run from what pip installed.
 
-The server is looked up in the environment of the running Python: `nvidia-pytriton` brings a
-complete Triton, `kserve` is a Python package. They pin different numpy and protobuf, so each wants
-an environment of its own.
+The server is looked up in the environment of the running Python, or of another one that is named:
+`nvidia-pytriton` brings a complete Triton, `kserve` and `mlserver` are Python packages. They pin
+different numpy and protobuf, so each wants an environment of its own.
 """
 
 from __future__ import annotations
 
 import http.client
-import importlib.util
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,23 +30,45 @@ READY_WITHIN_S = 180.0
 _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
+_LOOK_UP = """
+import importlib.util, json, sys, sysconfig
+spec = importlib.util.find_spec(sys.argv[1])
+print(json.dumps({
+    "folder": spec and spec.origin and spec.origin.rpartition("/")[0],
+    "version": "%d.%d" % sys.version_info[:2],
+    "libraries": sysconfig.get_config_var("LIBDIR"),
+}))
+"""
 
 
 class ServerFailedError(RuntimeError):
     """A real server is not installed, ended, or was not ready in time; the message says which."""
 
 
+@dataclass(frozen=True)
+class _Installed:
+    """A package in the environment of `python`: its folder, and what that Python says of itself."""
+
+    python: Path
+    folder: Path
+    version: str
+    libraries: str | None
+
+
 @contextmanager
-def triton_server(workdir: Path, port: int | None = None) -> Iterator[str]:
+def triton_server(
+    workdir: Path, port: int | None = None, python: Path | None = None
+) -> Iterator[str]:
     """Run Triton on 127.0.0.1 with the triton kit; yield its URL once every model is ready.
 
     `workdir` must be new or empty. It gets the kit in models/, and server.log.
     """
-    package = _package("pytriton", "nvidia-pytriton")
-    port = _usable_port(port)
+    installed = _installed(python, "pytriton", "nvidia-pytriton")
+    package = installed.folder
+    port = usable_port(port)
     shared_memory = f"v2_conformance_{os.getpid()}_{port}_"
     write_kit("triton", workdir / "models")
-    _copy_python_backend(package / "tritonserver", workdir / "backends" / "python")
+    _copy_python_backend(package / "tritonserver", workdir / "backends" / "python", installed)
     command = [
         str(package / "tritonserver" / "bin" / "tritonserver"),
         f"--model-repository={workdir / 'models'}",
@@ -66,10 +88,10 @@ def triton_server(workdir: Path, port: int | None = None) -> Iterator[str]:
     ]
     environment = dict(os.environ)
     # The server's own libraries, and libpython for the process of each model.
-    libraries = [str(package.parent / "nvidia_pytriton.libs"), sysconfig.get_config_var("LIBDIR")]
+    libraries = [str(package.parent / "nvidia_pytriton.libs"), installed.libraries]
     _prepend(environment, "LD_LIBRARY_PATH", *filter(None, libraries))
     # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
-    _prepend(environment, "PATH", str(Path(sys.executable).parent))
+    _prepend(environment, "PATH", str(installed.python.parent))
     try:
         with _running(command, environment, workdir, port) as url:
             yield url
@@ -80,41 +102,72 @@ def triton_server(workdir: Path, port: int | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def kserve_server(workdir: Path, port: int | None = None) -> Iterator[str]:
+def kserve_server(
+    workdir: Path, port: int | None = None, python: Path | None = None
+) -> Iterator[str]:
     """Run KServe with the kserve kit; yield its URL on 127.0.0.1 once every model is ready.
 
     KServe always listens on all interfaces, it has no option for that. `workdir` must be new or
     empty. It gets the kit in models/, and server.log.
     """
-    _package("kserve", "kserve")
-    port = _usable_port(port)
+    installed = _installed(python, "kserve", "kserve")
+    port = usable_port(port)
     write_kit("kserve", workdir / "models")
-    command = [sys.executable, str(workdir / "models" / "server.py"), f"--port={port}"]
+    command = [str(installed.python), str(workdir / "models" / "server.py"), f"--port={port}"]
     with _running(command, dict(os.environ), workdir, port) as url:
+        yield url
+
+
+@contextmanager
+def mlserver_server(
+    workdir: Path, port: int | None = None, python: Path | None = None
+) -> Iterator[str]:
+    """Run MLServer on 127.0.0.1 with the mlserver kit; yield its URL once every model is ready.
+
+    `workdir` must be new or empty. It gets the kit in models/, and server.log.
+    """
+    installed = _installed(python, "mlserver", "mlserver")
+    port = usable_port(port)
+    models = workdir / "models"
+    written = write_kit("mlserver", models)
+    settings = models / "settings.json"
+    # Its gRPC server cannot be left out.
+    ports = {"http_port": port, "grpc_port": usable_port(None)}
+    settings.write_text(json.dumps({**json.loads(settings.read_text("utf-8")), **ports}), "utf-8")
+    command = [str(installed.python.with_name("mlserver")), "start", str(models)]
+    names = [path.parent.name for path in written if path.name == "model-settings.json"]
+    with _running(command, dict(os.environ), workdir, port, names) as url:
         yield url
 
 
 SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
     "kserve": kserve_server,
+    "mlserver": mlserver_server,
     "triton": triton_server,
 }
-"""The context managers by the name of their kit; each takes (workdir, port=None)."""
+"""The context managers by the name of their kit: each takes (workdir, port=None, python=None).
+
+`port` None is any free one. `python` is that of the environment with the server, by default the
+running one; v2-conformance need not be installed there.
+"""
 
 
-def _package(name: str, distribution: str) -> Path:
-    # Looked up, not imported: importing either starts a lot that is of no use here.
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise ServerFailedError(f"{distribution} is not installed for {sys.executable}")
-    return Path(spec.submodule_search_locations[0])
+def _installed(python: Path | None, module: str, distribution: str) -> _Installed:
+    # Looked up, not imported: importing any of them starts a lot that is of no use here.
+    python = python or Path(sys.executable)
+    command = [str(python), "-c", _LOOK_UP, module]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = json.loads(answer)
+    if not found["folder"]:
+        raise ServerFailedError(f"{distribution} is not installed for {python}")
+    return _Installed(python, Path(found["folder"]), found["version"], found["libraries"])
 
 
-def _copy_python_backend(triton: Path, backend: Path) -> None:
-    """The Python backend with the stub of the running Python, which Triton wants beside it."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    stub = triton / "python_backend_stubs" / version / "triton_python_backend_stub"
+def _copy_python_backend(triton: Path, backend: Path, installed: _Installed) -> None:
+    """The Python backend with the stub of the server's Python, which Triton wants beside it."""
+    stub = triton / "python_backend_stubs" / installed.version / "triton_python_backend_stub"
     if not stub.is_file():
-        raise ServerFailedError(f"the installed Triton has no stub for Python {version}")
+        raise ServerFailedError(f"the installed Triton has no stub for Python {installed.version}")
     shutil.copytree(triton / "backends" / "python", backend)
     copied = shutil.copy(stub, backend)
     # Some installers drop the executable bit, and Triton then reports a model that never starts.
@@ -126,7 +179,7 @@ def _prepend(environment: dict[str, str], variable: str, *folders: str) -> None:
     environment[variable] = os.pathsep.join([*folders, *([before] if before else [])])
 
 
-def _usable_port(port: int | None) -> int:
+def usable_port(port: int | None) -> int:
     """`port` if nobody listens there, or any such port for None."""
     # Asked beforehand: polling would take whoever has the port for the server just started.
     try:
@@ -139,8 +192,13 @@ def _usable_port(port: int | None) -> int:
 
 @contextmanager
 def _running(
-    command: list[str], environment: dict[str, str], workdir: Path, port: int
+    command: list[str],
+    environment: dict[str, str],
+    workdir: Path,
+    port: int,
+    models: Collection[str] = (),
 ) -> Iterator[str]:
+    """The running server's URL once `models`, or else all of the contract, are ready."""
     url = f"http://127.0.0.1:{port}"
     log = workdir / "server.log"
     with log.open("wb") as output:
@@ -155,16 +213,19 @@ def _running(
             start_new_session=True,
         )
     try:
-        _await_ready(process, url, log)
+        names = models or [model.model for model in contract().values()]
+        _await_ready(process, url, log, names)
         yield url
     finally:
         _stop(process)
 
 
-def _await_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def _await_ready(
+    process: subprocess.Popen[bytes], url: str, log: Path, models: Collection[str]
+) -> None:
     missing = ["/v2/health/ready"]
-    for model in contract().values():
-        missing += [f"/v2/models/{model.model}", f"/v2/models/{model.model}/ready"]
+    for model in models:
+        missing += [f"/v2/models/{model}", f"/v2/models/{model}/ready"]
     deadline = time.monotonic() + READY_WITHIN_S
     while True:
         while missing and _answers_200(url, missing[0]):

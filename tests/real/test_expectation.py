@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from conformance.judge import DISPUTED, FAIL, NOT_RUN, PASS
 from conformance.plan import load_cases
 
 FILES = expectation_files()
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -23,11 +25,13 @@ def expected() -> Expectation:
         path=Path("some-1.0.yaml"),
         server="some",
         version="1.0",
+        package="some==1.0",
         profiles=("binary",),
         survives=True,
         conformant=False,
         requirements={"H6": "fail", "H7": "pass", "W6": "unsupported"},
         cases={"H6/not-a-number[*]": "fail"},
+        seen={"H6": "Answered with 200."},
         reasons={"H6": "It reads with atoi."},
     )
 
@@ -140,13 +144,27 @@ def test_there_are_files() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_committed_file_fits_the_catalogue(path: Path) -> None:
     expected = load_expectation(path)
-    assert path.stem == f"{expected.server}-{expected.version}"
+    assert path.stem == expected.name
     wanted = [key for key, r in catalogue().items() if r.profile in expected.profiles]
     assert list(expected.requirements) == wanted
     for requirement, outcome in expected.requirements.items():
         assert outcome in (PASS, FAIL, DISPUTED, NOT_RUN), requirement
         # Whatever does not pass has a reason, and nothing else.
         assert (outcome == PASS) == (requirement not in expected.reasons), requirement
+        # What the server was seen to do is published.
+        assert (outcome in (FAIL, DISPUTED)) == (requirement in expected.seen), requirement
     ids = [case.id for case in load_cases()]
     for pattern in expected.cases:
         assert any(matches(pattern, case_id) for case_id in ids), f"{pattern} matches no case"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_committed_file_is_run_by_tox_and_its_reports_can_be_committed(path: Path) -> None:
+    tox = configparser.ConfigParser(interpolation=None)
+    tox.read(ROOT / "tox.ini", encoding="utf-8")
+    (real,) = (tox[name] for name in tox.sections() if name.startswith("testenv:{triton"))
+    expected = load_expectation(path)
+    assert f": {expected.package}\n" in real["deps"] + "\n"
+    assert f": V2_REAL_SERVER = {expected.name}\n" in real["set_env"] + "\n"
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert f"!/reports/{expected.name}/" in ignored

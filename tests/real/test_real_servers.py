@@ -1,8 +1,8 @@
 """The suite against a real server, twice, compared with what is committed in expectations/.
 
-V2_REAL_SERVER says which one: triton or kserve. It has to be installed in the environment that runs
-the tests, which is what `tox -e triton` and `tox -e kserve` are for. The reports are left in
-reports/real-triton/ or reports/real-kserve/, those of the second run in second/ there.
+V2_REAL_SERVER says which one, as its file there is named: kserve-0.21.0. It has to be installed in
+the environment that runs the tests, which is what `tox -e triton,kserve,kserve014,mlserver` is for.
+The reports are left in reports/real-SERVER-VERSION/, those of the second run in second/ there.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from conformance.results import PAGE, REPORT, load_report
 
 NAME = os.environ.get("V2_REAL_SERVER", "")
 if not NAME:
-    pytest.skip("V2_REAL_SERVER is not set (triton or kserve)", allow_module_level=True)
-if NAME not in SERVERS:
-    raise pytest.UsageError(f"V2_REAL_SERVER={NAME}: there are {' and '.join(sorted(SERVERS))}")
+    pytest.skip("V2_REAL_SERVER is not set (kserve-0.21.0, …)", allow_module_level=True)
+KNOWN = {path.stem: path for path in expectation_files()}
+if NAME not in KNOWN:
+    raise pytest.UsageError(f"V2_REAL_SERVER={NAME}: there are {', '.join(KNOWN)}")
 
 REPORTS = Path(__file__).parents[2] / "reports" / f"real-{NAME}"
 
@@ -42,10 +43,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def expected() -> Expectation:
-    # One version of each server is installed; another file is for another version of it.
-    files = expectation_files(NAME)
-    assert len(files) == 1, f"one file expectations/{NAME}-VERSION.yaml wanted, there are {files}"
-    return load_expectation(files[0])
+    return load_expectation(KNOWN[NAME])
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +54,15 @@ def runs(expected: Expectation, tmp_path_factory: pytest.TempPathFactory) -> Ite
         for folder in (REPORTS, REPORTS / "second"):
             if not done or not expected.survives:
                 stack.close()
-                url = stack.enter_context(SERVERS[NAME](tmp_path_factory.mktemp(NAME)))
+                serve = SERVERS[expected.server]
+                url = stack.enter_context(serve(tmp_path_factory.mktemp(NAME)))
             done.append(_run(url, expected, folder))
         stack.close()
         yield done
 
 
 def _run(url: str, expected: Expectation, folder: Path) -> Run:
-    arguments = ["run", url, "--timeout", "10", "--report-dir", str(folder)]
-    for profile in expected.profiles:
-        arguments += ["--profile", profile]
-    code = main(arguments)
+    code = main(expected.run_arguments(url, folder))
     return Run(code, load_report(folder / REPORT), folder)
 
 

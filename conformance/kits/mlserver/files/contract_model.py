@@ -1,0 +1,55 @@
+"""Every model of the v2-conformance contract that MLServer can hold.
+
+model-settings.json says which one this is: its parameter `does` is "identity" (OUTPUTi = INPUTi) or
+"first_three" (the first three elements of INPUT0 as [3, 1], and their negation). What is on the
+wire is MLServer's business alone: decoding, encoding, rejecting.
+"""
+
+import numpy as np
+from mlserver import MLModel
+from mlserver.codecs import NumpyCodec
+from mlserver.errors import InferenceError
+from mlserver.types import InferenceResponse, ResponseOutput
+
+
+class ContractModel(MLModel):
+    async def load(self):
+        self.does = getattr(self, self.settings.parameters.extra["does"])
+        return True
+
+    async def predict(self, payload):
+        wanted = [output.name for output in payload.outputs or ()]
+        for name in wanted:
+            if name not in [spec.name for spec in self.outputs]:
+                raise InferenceError(f"{self.name} has no output {name}")
+        return InferenceResponse(
+            model_name=self.name,
+            outputs=[
+                # The codecs' encode_output makes [n] a batch, [n, 1]; these models keep the shape.
+                ResponseOutput(name=spec.name, shape=shape, datatype=spec.datatype, data=data)
+                for spec, (shape, data) in zip(self.outputs, self.does(payload))
+                if not wanted or spec.name in wanted
+            ],
+        )
+
+    def identity(self, payload):
+        return [self.tensor(payload, spec) for spec in self.inputs]
+
+    def first_three(self, payload):
+        _shape, data = self.tensor(payload, self.inputs[0])
+        if len(data) < 3:
+            raise InferenceError(f"{self.name} wants at least three elements")
+        return [([3, 1], data[:3]), ([3, 1], [-value for value in data[:3]])]
+
+    def tensor(self, payload, spec):
+        """The shape of the input that `spec` describes, and its elements in row-major order."""
+        found = [tensor for tensor in payload.inputs if tensor.name == spec.name]
+        if not found:
+            raise InferenceError(f"{self.name} wants an input {spec.name}")
+        shape = found[0].shape
+        if spec.datatype == "BYTES":
+            # The codecs for BYTES lose elements of nested lists; this keeps them as they came.
+            array = np.array(found[0].data.root, dtype=object).reshape(shape)
+        else:
+            array = NumpyCodec.decode_input(found[0])
+        return shape, array.ravel().tolist()

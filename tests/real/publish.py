@@ -1,0 +1,150 @@
+"""Publish reports of the real servers: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
+
+For each file of expectations/ the server is installed into an environment of its own, gets the
+suite's models and is tested. reports/NAME/ then has report.json, report.html and packages.txt (what
+was installed), reports/README.md says what each server does, reports/index.html sets them side by
+side. A report that differs from its expectation, whose sentences would then be wrong, is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from expectation import Expectation, differences, expectation_files, load_expectation
+from servers import SERVERS, ServerFailedError, usable_port
+
+from conformance.catalogue import catalogue
+from conformance.cli import main as conformance
+from conformance.judge import FAIL, NOT_RUN
+from conformance.results import RECORD, REPORT, load_report
+
+REPORTS = Path(__file__).parents[2] / "reports"
+README = REPORTS / "README.md"
+BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectations/. -->\n"
+# Their own defaults: with any free port each publication would differ in every request.
+_PORTS = {"kserve": 8080, "mlserver": 8080, "triton": 8000}
+_SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Publish what is named, by default everything; the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    known = {path.stem: path for path in expectation_files()}
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--work", type=Path, metavar="DIR", help="environments and servers' logs")
+    parser.add_argument("--readme", action="store_true", help="write reports/README.md alone")
+    options = parser.parse_args(arguments)
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"no expectation for {', '.join(unknown)}; there are: {', '.join(known)}")
+    expectations = [load_expectation(path) for path in known.values()]
+    README.write_text(readme(README.read_text("utf-8"), expectations), "utf-8", newline="\n")
+    if options.readme:
+        return 0
+    if options.work is None:
+        parser.error("--work is needed")
+    wrong = []
+    for expected in expectations:
+        if not options.names or expected.name in options.names:
+            try:
+                found = publish(expected, options.work.resolve() / expected.name)
+            except _SINGLE_RUN_ERRORS as error:
+                found = [str(error)]
+            wrong += [f"{expected.name}: {line}" for line in found]
+    if not wrong:
+        return matrix(expectations)
+    print(*wrong, sep="\n", file=sys.stderr)
+    return 1
+
+
+def publish(expected: Expectation, work: Path) -> list[str]:
+    """Write reports/NAME/ from a run on a new server; what differs from `expected`, by line.
+
+    `work` keeps the environment in environment/, and the models and server.log in server/.
+    """
+    python = _environment(work / "environment", expected.package)
+    server = work / "server"
+    shutil.rmtree(server, ignore_errors=True)
+    server.mkdir(parents=True)
+    folder = REPORTS / expected.name
+    with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
+        conformance(expected.run_arguments(url, folder))
+    (folder / RECORD).unlink()
+    packages = _pip(python, "freeze", "--disable-pip-version-check")
+    (folder / "packages.txt").write_text(packages, "utf-8", newline="\n")
+    return differences(expected, load_report(folder / REPORT))
+
+
+def matrix(expectations: Sequence[Expectation]) -> int:
+    """Write reports/index.html from the published reports; the command's exit code."""
+    reports = [str(REPORTS / expected.name / REPORT) for expected in expectations]
+    return conformance(["matrix", *reports, "--output", str(REPORTS / "index.html")])
+
+
+def readme(text: str, expectations: Sequence[Expectation]) -> str:
+    """`text` of reports/README.md, what follows BEGIN in it made anew."""
+    sections = ["\n".join(_section(expected)) for expected in expectations]
+    return "\n".join([text.partition(BEGIN)[0] + BEGIN, *sections])
+
+
+def _section(expected: Expectation) -> Iterator[str]:
+    verdict = "conformant" if expected.conformant else "not conformant"
+    yield f"## {expected.server} {expected.version}: {verdict}\n"
+    yield (
+        f"`pip install {expected.package}`, profiles {', '.join(expected.profiles)}. "
+        f"[Report]({expected.name}/report.html), [for programs]({expected.name}/report.json), "
+        f"[what was installed]({expected.name}/packages.txt).\n"
+    )
+    yield "| requirements | what the server does |"
+    yield "|---|---|"
+    by_sentence: dict[str, list[str]] = {}
+    for requirement, sentence in expected.seen.items():
+        by_sentence.setdefault(sentence, []).append(requirement)
+    for sentence, requirements in by_sentence.items():
+        escaped = sentence.strip().replace("|", "\\|")
+        yield f"| {_listed(expected, requirements)} | {escaped} |"
+    yield ""
+    untested = [key for key, outcome in expected.requirements.items() if outcome == NOT_RUN]
+    if untested:
+        yield f"Not tested: {' '.join(untested)}.\n"
+
+
+def _listed(expected: Expectation, requirements: Sequence[str]) -> str:
+    """The requirements by level: "MUST H6 H7, SHOULD H8"; one alone with its title."""
+    by_level: dict[str, list[str]] = {}
+    for key in requirements:
+        level = catalogue()[key].level_for(expected.profiles)
+        failed = expected.requirements[key] == FAIL
+        by_level.setdefault(level if failed else "DISPUTED", []).append(key)
+    title = f" {catalogue()[requirements[0]].title}" if len(requirements) == 1 else ""
+    return ", ".join(f"{level} {' '.join(keys)}" for level, keys in by_level.items()) + title
+
+
+def _environment(folder: Path, package: str) -> Path:
+    """The Python of an environment in `folder` that has `package`."""
+    if not folder.is_dir():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    _pip(python, "install", "--quiet", package)
+    return python
+
+
+def _pip(python: Path, *arguments: str) -> str:
+    command = [str(python), "-m", "pip", *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _port(server: str) -> int | None:
+    try:
+        return usable_port(_PORTS[server])
+    except ServerFailedError as error:
+        print(f"{error}; any free one is taken instead", file=sys.stderr)
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""What is published of real servers. No server is started here, and nothing is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import publish
+import pytest
+from expectation import Expectation, expectation_files, load_expectation
+
+from conformance.judge import DISPUTED, FAIL
+
+EXPECTATIONS = [load_expectation(path) for path in expectation_files()]
+
+
+def some(**changes: Any) -> Expectation:
+    expected = Expectation(
+        path=Path("some-1.0.yaml"),
+        server="some",
+        version="1.0",
+        package="some==1.0",
+        profiles=("binary",),
+        survives=True,
+        conformant=False,
+        requirements={"H6": "fail", "H7": "fail", "H8": "fail", "O6": "disputed", "L1": "not_run"},
+        cases={},
+        seen={"H6": "Refused.", "H7": "Refused.", "H8": "Refused.", "O6": "As JSON | binary."},
+        reasons={},
+    )
+    return replace(expected, **changes)
+
+
+def test_the_committed_readme_says_what_the_expectations_say() -> None:
+    text = publish.README.read_text(encoding="utf-8")
+    # `tests/real/publish.py --readme` writes it.
+    assert text == publish.readme(text, EXPECTATIONS)
+
+
+@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.name)
+def test_every_failure_has_its_sentence_in_the_readme(expected: Expectation) -> None:
+    text = publish.README.read_text(encoding="utf-8")
+    section = text.partition(f"## {expected.server} {expected.version}:")[2].partition("\n## ")[0]
+    rows = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| ")]
+    for requirement, outcome in expected.requirements.items():
+        if outcome in (FAIL, DISPUTED):
+            (sentence,) = (row[1] for row in rows if re.search(rf"\b{requirement}\b", row[0]))
+            assert expected.seen[requirement].strip().replace("|", "\\|") in sentence
+
+
+def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title() -> None:
+    text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [some()])
+    assert text.startswith(f"By hand.\n{publish.BEGIN}\n## some 1.0: not conformant\n")
+    assert "old" not in text
+    assert "| MUST H6 H7, SHOULD H8 | Refused. |" in text
+    assert "| DISPUTED O6 binary_data_output true, output listed " in text
+    assert "As JSON \\| binary. |" in text
+    assert "Not tested: L1.\n" in text
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """`publish` with everything that installs, starts or tests replaced, and what they saw."""
+    seen: dict[str, Any] = {}
+
+    @contextmanager
+    def serve(workdir: Path, port: int | None, python: Path) -> Iterator[str]:
+        seen.update(empty=not list(workdir.iterdir()), port=port, python=python)
+        yield "http://127.0.0.1:8000"
+
+    def run(arguments: list[str]) -> int:
+        seen["arguments"] = arguments
+        folder = Path(arguments[arguments.index("--report-dir") + 1])
+        folder.mkdir(parents=True)
+        for name in ("report.jsonl", "report.json", "report.html"):
+            (folder / name).touch()
+        return 1
+
+    monkeypatch.setattr(publish, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(publish, "SERVERS", {"some": serve})
+    monkeypatch.setattr(publish, "conformance", run)
+    monkeypatch.setattr(publish, "_port", lambda server: 8000)
+    monkeypatch.setattr(publish, "_environment", lambda folder, package: folder / package)
+    monkeypatch.setattr(publish, "_pip", lambda python, *arguments: "some==1.0\n")
+    monkeypatch.setattr(publish, "load_report", lambda path: {})
+    monkeypatch.setattr(publish, "differences", lambda expected, report: ["H6: other"])
+    return seen
+
+
+def test_a_published_folder_has_the_report_without_its_record(
+    published: dict[str, Any], tmp_path: Path
+) -> None:
+    left_over = tmp_path / "work" / "server" / "models"
+    left_over.mkdir(parents=True)
+    assert publish.publish(some(profiles=("binary", "raw")), tmp_path / "work") == ["H6: other"]
+    names = {path.name for path in (tmp_path / "reports" / "some-1.0").iterdir()}
+    assert names == {"report.json", "report.html", "packages.txt"}
+    assert published["empty"]
+    assert published["python"] == tmp_path / "work" / "environment" / "some==1.0"
+    assert "raw" in published["arguments"]
+
+
+def test_the_matrix_is_made_of_the_published_reports_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def run(arguments: list[str]) -> int:
+        seen.extend(arguments)
+        return 0
+
+    monkeypatch.setattr(publish, "REPORTS", tmp_path)
+    monkeypatch.setattr(publish, "conformance", run)
+    assert publish.matrix([some()]) == 0
+    report = str(tmp_path / "some-1.0" / "report.json")
+    assert seen == ["matrix", report, "--output", str(tmp_path / "index.html")]
+
+
+def test_a_name_without_expectation_is_refused_with_the_known_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        publish.main(["nobody-1.0"])
+    assert "triton-2.51.0" in capsys.readouterr().err
