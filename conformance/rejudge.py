@@ -7,7 +7,7 @@ such thing is named, so that a reader knows how far the second judgement goes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -161,6 +161,10 @@ def _compared(
         if verdict.message:
             words += f": {verdict.message}"
         return Rejudged(name, outcome, verdict.outcome, words, believed=beliefs)
+    shown = None if verdict.difference is None else asdict(verdict.difference)
+    if not known.mask.fields and record.get("difference") != shown:
+        words = "its `difference` is not what the recorded bytes show"
+        return Rejudged(name, outcome, outcome, words, believed=beliefs)
     masked = hidden or (known.mask.fields and "*" in verdict.message)
     same = without_count(record["message"]) == verdict.message
     other = "" if same or masked else verdict.message or "(no message)"

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from running import chosen
 
+from conformance.campaign import suite_cases
 from conformance.cli import main
 from conformance.discovery import discover
 from conformance.errors import ReportFileError
-from conformance.plan import Case, load_cases
+from conformance.plan import Case
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.exchange import Request, Response
 from conformance.reference.server import ReferenceServer
@@ -32,7 +33,7 @@ Start = Callable[[type[Behaviour]], ReferenceServer]
 GOOD = "P2/blob-follows-json[INT32]"
 BAD = "H6/not-a-number[letters]"  # rejected, and followed by two canaries
 FEW = chosen(GOOD, BAD, "P4/", "R1/", "R3/", "C6/", "O18/", "W1/fixed-shape", "P1/")
-CASES = load_cases()
+CASES = suite_cases()
 LENGTH = (b"\r\nContent-Length: ", 20)  # the last of three digits
 SECRET = "s3cret-token-of-the-tests"
 
@@ -396,12 +397,28 @@ def test_a_case_that_cannot_be_planned_again_is_named_and_nothing_confirmed(
 ) -> None:
     def change(report: Report) -> None:
         made_up = copy.deepcopy(case_of(report, GOOD))
-        report["cases"].append({**made_up, "id": "M5/generated"})
+        report["cases"].append({**made_up, "id": "M5/unknown"})
         report.update(concluded(report))
 
     found, text = changed(clean, tmp_path, change)
     assert found.exit_code == 2
-    assert "not judged again: M5/generated: this installation has no such case" in text
+    assert "not judged again: M5/unknown: this installation has no such case" in text
+
+
+@pytest.mark.parametrize("faults", [[], ["request-blobs-in-model-order"]])
+def test_generated_requests_are_judged_again_from_their_entries(
+    tmp_path: Path, faults: list[str]
+) -> None:
+    options = [word for fault in faults for word in ("--fault", fault)]
+    main(["run", *options, "--case", "M5/generated", "--report-dir", str(tmp_path)])
+    assert not differing(verify(tmp_path / "report.json", CASES))
+
+    def change(report: Report) -> None:
+        own = case_of(report, "M5/generated")["exchanges"][0]
+        own["entry"]["request"]["id"] = "another"
+
+    found, _ = changed(tmp_path / "report.json", tmp_path, change)
+    assert differing(found) == ["M5/generated"]
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.999])
