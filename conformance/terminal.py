@@ -92,7 +92,7 @@ def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
     if left_out:
         lines += wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
     lines += _uncovered(report)
-    lines += _wrapped(extension(report).words, "  ")
+    lines += wrapped(extension(report).words, "  ")
     lines.append("")
     name = f"{plain(server['name'])} {plain(server['version'])}"
     profiles = ", ".join(report["target"]["profiles"])
