@@ -28,9 +28,7 @@ COUNTEREXAMPLE = "counterexample.yaml"
 EXAMPLES = 50
 _SEED = 0
 _SHRINK_S = 10.0
-# M5 is the requirement that mixes most: inputs of all datatypes in one request, each its own.
-# What is generated varies what M1-M6, O1-O8, D, B and C ask for one by one, and has one blame.
-GENERATED = "M5/generated"
+GENERATED = "M7/generated"
 
 
 def generated_case() -> Case:
@@ -248,7 +246,7 @@ def write_counterexample(engine: Engine, campaign: Campaign, directory: Path, ho
         raise ValueError("nothing failed")
     entry = dict(campaign.entry)
     digest = hashlib.sha256(json.dumps(entry).encode()).hexdigest()[:8]
-    entry["id"] = f"M5/counterexample-{digest}"
+    entry["id"] = f"M7/counterexample-{digest}"
     # What the server sent is in the message: no secret of the target, and nothing like an axis.
     message = engine.target.mask.text(campaign.result.message).replace("$", "?")
     entry["why"] = f"{entry['why']} Once it came to {campaign.result.outcome}: {message}"

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from conformance.campaign import suite_cases
 from conformance.command_run import beside_expectations
 from conformance.expectations import (
     UNWRITTEN,
@@ -21,7 +22,6 @@ from conformance.expectations import (
     judge_expectations,
     load_expectations,
 )
-from conformance.plan import load_cases
 from conformance.results import load_report, write_atomically
 from conformance.text import finding, normalised, plain
 
@@ -54,7 +54,7 @@ def expect_command(options: argparse.Namespace) -> int:
     if options.write:
         _write(report, options.file)
         return 0
-    cases = load_cases()
+    cases = suite_cases(large=True)
     today = datetime.now(timezone.utc).date()
     known = load_expectations(options.file)
     return beside_expectations(report, known, cases, today, strict=options.strict)
@@ -63,7 +63,7 @@ def expect_command(options: argparse.Namespace) -> int:
 def _write(report: Mapping[str, Any], file: Path) -> None:
     printed = file == _STANDARD_OUTPUT
     old = load_expectations(file) if not printed and file.exists() else Expectations(str(file))
-    known = {case.id: case.requirement for case in load_cases()}
+    known = {case.id: case.requirement for case in suite_cases(large=True)}
     update = updated(old, report["cases"], known)
     server = report["target"]["server"]
     header = _HEADER.format(server=plain(f"{server['name']} {server['version']}"))

@@ -78,6 +78,11 @@ class Case:
         }
 
     @property
+    def template(self) -> str:
+        """The id without the values of axes, which the entry in the case file has."""
+        return self.id.partition("[")[0]
+
+    @property
     def negative(self) -> bool:
         """Whether a server may answer with an error, so that it has to be seen to survive."""
         return self.outcome in ("reject", "either")

@@ -2,7 +2,8 @@
 
 Each fault is a reference server with one deviation. It meets every case of the requirement that it
 breaks and, of the other requirements, one case of each entry of the case files. A fault that no
-case of its own requirement notices is a hole in the suite, and fails the selftest.
+case of its own requirement notices is a hole in the suite, and fails the selftest. So does an entry
+with MUST cases that no fault of its requirement fails: nothing shows that it can.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from conformance.campaign import GENERATED, CertifyingEngine, suite_cases
 from conformance.discovery import discover
 from conformance.errors import ConformanceError
 from conformance.judge import FAIL
-from conformance.plan import Case, load_cases
+from conformance.plan import Case
 from conformance.reference.faults import FAULTS
 from conformance.reference.server import ReferenceServer
-from conformance.runner import Engine, run
+from conformance.runner import run
 from conformance.target import make_target
 
 PROFILES = ("raw", "bf16", "compression")
@@ -29,49 +31,54 @@ _TIMEOUT_S = 0.5
 
 @dataclass(frozen=True)
 class Kill:
-    """What the suite noticed of one fault: how many own cases failed, and which requirements."""
+    """What the suite noticed of one fault: the failing cases of its own requirement, by id, and
+    which other requirements failed."""
 
     fault: str
     requirement: str
-    own: int
+    own: tuple[str, ...]
     others: tuple[str, ...]
     error: str = ""
 
     @property
     def killed(self) -> bool:
         """Whether a case of the fault's own requirement failed."""
-        return self.own > 0 and not self.error
+        return bool(self.own) and not self.error
 
 
 def of_others(cases: Sequence[Case], requirement: str) -> list[Case]:
-    """The first case of each entry of all requirements but `requirement`."""
+    """The first case of each entry of all requirements but `requirement`.
+
+    Without the generated requests, which would be shrunk for most faults: that takes long.
+    """
     first: dict[str, Case] = {}
     for case in cases:
-        if case.requirement != requirement:
-            first.setdefault(case.id.partition("[")[0], case)
+        if case.requirement != requirement and case.id != GENERATED:
+            first.setdefault(case.template, case)
     return list(first.values())
 
 
 def try_fault(name: str, *, full: bool = False) -> Kill:
     """Run the suite against the reference server with the fault `name`."""
     requirement = FAULTS[name].requirement
-    cases = load_cases()
+    cases = suite_cases()
     own = [case for case in cases if case.requirement == requirement]
     others = [case for case in cases if case not in own] if full else of_others(cases, requirement)
     try:
         # Each from a fresh server: what a fault kills early would hide what its own cases show.
         own_failed, others_failed = _failed(name, own), _failed(name, others)
     except ConformanceError as error:
-        return Kill(name, requirement, 0, (), str(error))
-    return Kill(name, requirement, len(own_failed), tuple(dict.fromkeys(others_failed)))
+        return Kill(name, requirement, (), (), str(error))
+    names = dict.fromkeys(case.requirement for case in others_failed)
+    return Kill(name, requirement, tuple(case.id for case in own_failed), tuple(names))
 
 
-def _failed(fault: str, cases: Sequence[Case]) -> list[str]:
-    """The requirements of the cases that fail, one for each."""
+def _failed(fault: str, cases: Sequence[Case]) -> list[Case]:
+    """The cases that fail."""
     with ReferenceServer([fault]) as server:
         target = make_target(server.url, profiles=PROFILES, timeout=_TIMEOUT_S)
-        results = [event.result for event in run(Engine(target, discover(target)), cases)]
-    return [result.case.requirement for result in results if result.outcome == FAIL]
+        results = [event.result for event in run(CertifyingEngine(target, discover(target)), cases)]
+    return [result.case for result in results if result.outcome == FAIL]
 
 
 def selftest(workers: int | None = None, *, full: bool = False) -> Iterator[Kill]:
@@ -84,14 +91,21 @@ def selftest(workers: int | None = None, *, full: bool = False) -> Iterator[Kill
             yield future.result()
 
 
+def idle(kills: Sequence[Kill]) -> list[str]:
+    """The entries of the case files with MUST cases that no fault of their requirement fails."""
+    useful = {name.partition("[")[0] for kill in kills for name in kill.own}
+    wanted = (case.template for case in suite_cases() if case.facts(PROFILES)["level"] == "MUST")
+    return [template for template in dict.fromkeys(wanted) if template not in useful]
+
+
 def faultless() -> list[str]:
     """The cases that the reference server without faults fails; there must be none."""
     with ReferenceServer() as server:
         target = make_target(server.url, profiles=PROFILES)
-        engine = Engine(target, discover(target))
+        engine = CertifyingEngine(target, discover(target))
         return [
             f"{event.result.case.id}: {event.result.message}"
-            for event in run(engine, load_cases())
+            for event in run(engine, suite_cases())
             if event.result.outcome not in ("pass", "disputed")
         ]
 
@@ -105,4 +119,6 @@ def lines(kills: Sequence[Kill]) -> Iterator[str]:
         mark = "killed" if kill.killed else "SURVIVES"
         shown = " ".join(kill.others[:6]) + (" …" if len(kill.others) > 6 else "")
         note = kill.error or (f"also {shown}" if shown else "")
-        yield f"{kill.requirement:<4}{mark:<9}{kill.own:>3}  {kill.fault:<38} {note}".rstrip()[:110]
+        yield f"{kill.requirement:<4}{mark:<9}{len(kill.own):>3}  {kill.fault:<38} {note}".rstrip()[
+            :110
+        ]

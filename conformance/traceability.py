@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
+from conformance.campaign import suite_cases
 from conformance.catalogue import PROFILES, Requirement, catalogue, documents, families
-from conformance.plan import Case, load_cases
+from conformance.plan import Case
 from conformance.resources import folder
 from conformance.statements import Erratum, Section, Statement, errata, sections
 
@@ -71,7 +72,7 @@ def trace() -> Trace:
         sections(),
         errata(),
         catalogue(),
-        load_cases(),
+        suite_cases(large=True),
         {fault.name: fault.requirement for fault in FAULTS.values()},
         _files(),
     )
@@ -287,7 +288,9 @@ def _family(links: Trace, letter: str, title: str) -> list[str]:
 def _case_link(links: Trace, template: str, requirement: Requirement) -> str:
     levels = sorted({case.level for case in links.templates[template]} - {requirement.level})
     note = f" ({', '.join(levels)})" if levels else ""
-    return f"[{template}](../cases/{links.files.get(template, '')}){note}"
+    file = links.files.get(template)
+    where = f"../cases/{file}" if file else "authoring-cases.md"  # generated, as described there
+    return f"[{template}]({where}){note}"
 
 
 def _excuses(links: Trace) -> Iterator[str]:

@@ -397,12 +397,12 @@ def test_a_case_that_cannot_be_planned_again_is_named_and_nothing_confirmed(
 ) -> None:
     def change(report: Report) -> None:
         made_up = copy.deepcopy(case_of(report, GOOD))
-        report["cases"].append({**made_up, "id": "M5/unknown"})
+        report["cases"].append({**made_up, "id": "M7/unknown"})
         report.update(concluded(report))
 
     found, text = changed(clean, tmp_path, change)
     assert found.exit_code == 2
-    assert "not judged again: M5/unknown: this installation has no such case" in text
+    assert "not judged again: M7/unknown: this installation has no such case" in text
 
 
 @pytest.mark.parametrize("faults", [[], ["request-blobs-in-model-order"]])
@@ -410,15 +410,15 @@ def test_generated_requests_are_judged_again_from_their_entries(
     tmp_path: Path, faults: list[str]
 ) -> None:
     options = [word for fault in faults for word in ("--fault", fault)]
-    main(["run", *options, "--case", "M5/generated", "--report-dir", str(tmp_path)])
+    main(["run", *options, "--case", "M7/generated", "--report-dir", str(tmp_path)])
     assert not differing(verify(tmp_path / "report.json", CASES))
 
     def change(report: Report) -> None:
-        own = case_of(report, "M5/generated")["exchanges"][0]
+        own = case_of(report, "M7/generated")["exchanges"][0]
         own["entry"]["request"]["id"] = "another"
 
     found, _ = changed(tmp_path / "report.json", tmp_path, change)
-    assert differing(found) == ["M5/generated"]
+    assert differing(found) == ["M7/generated"]
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.999])

@@ -97,6 +97,24 @@ class _BinaryOutputsNeedBinaryInputs(Behaviour):
 
 
 @fault(
+    "output-flags-shift-behind-reordered-inputs",
+    breaks="M7",
+    text="With inputs and outputs both reordered, each output has the form of its neighbour.",
+)
+class _OutputFlagsShiftBehindReorderedInputs(Behaviour):
+    def read_call(self, model: ModelContract, request: Request, length: int | None) -> Call:
+        call = super().read_call(model, request, length)
+        inputs = [spec.name for spec in model.inputs]
+        outputs = [spec.name for spec in model.outputs]
+        places = [outputs.index(one.name) for one in call.wanted]
+        if list(call.inputs) == inputs or places == sorted(places):
+            return call
+        flags = [one.binary for one in call.wanted]
+        turned = zip(call.wanted, flags[1:] + flags[:1], strict=True)
+        return replace(call, wanted=tuple(replace(one, binary=flag) for one, flag in turned))
+
+
+@fault(
     "size-zero-refused",
     breaks="E1",
     text="An input of size 0 is refused.",
