@@ -170,7 +170,7 @@ def test_the_first_wrong_byte_is_pointed_at() -> None:
     start = rows[at].index("^^")
     assert rows[at - 1][start : start + 2] == "76"
     assert int(rows[at - 1][4:10], 16) + (start - 12) // 3 == in_body
-    assert "the first wrong byte: wanted 74750077 (1)" in rows[at + 1]
+    assert "first differing byte: element 4 of OUT" in rows[at + 1]
 
 
 def test_a_wrong_byte_far_into_a_blob_is_not_folded_away() -> None:

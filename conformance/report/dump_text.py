@@ -117,7 +117,7 @@ def _row(row: Row, style: str, mark: Mark | None) -> Iterator[Text]:
     line.stylize(_WRONG, start_of_text, start_of_text + 1)
     yield line
     yield Text(f"{' ' * start}^^", style="bold red")
-    for piece in _cut(f"^^ the first wrong byte: {plain(mark.words)}"):
+    for piece in _cut(f"^^ first differing byte: {plain(mark.words)}"):
         yield Text(piece, style="bold red")
 
 

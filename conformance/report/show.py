@@ -133,7 +133,7 @@ def _difference(case: Mapping[str, Any]) -> Iterator[Text]:
         f"{found['offset']} of its blob",
     )
     for side in ("wanted", "got"):
-        value = f"{side}: {found[side]} ({found[f'{side}_value']})"
+        value = f"{side}: {found[side] or 'nothing'} ({found[f'{side}_value']})"
         yield from _wrapped(value, "red" if side == "got" else "green")
 
 
@@ -169,7 +169,7 @@ def _mark(case: Mapping[str, Any]) -> Mark | None:
     found = case.get("difference")
     if not found or found["body_offset"] is None:
         return None
-    return Mark(found["body_offset"], f"wanted {found['wanted']} ({found['wanted_value']})")
+    return Mark(found["body_offset"], f"element {found['element']} of {found['output']}")
 
 
 def _replay(case: Mapping[str, Any], path: str) -> Iterator[Text]:
