@@ -98,9 +98,12 @@ def annotation_lines(report: Mapping[str, Any]) -> list[str]:
     for row, case in bad[: MOST_ANNOTATIONS - 1]:
         title = f"{row['level']} {row['id']} {row.get('title', '')}"
         text = _outcome(row["outcome"])
+        kind = "error" if row["level"] == "MUST" else "warning"
         if case is not None:
             text = f"{case['id']}: {case['message']}"
-        lines.append(_command("error" if row["level"] == "MUST" else "warning", title, text))
+        if case is not None and "expected" in case:
+            kind, title = "notice", f"expected: {title}"
+        lines.append(_command(kind, title, text))
     return lines
 
 
@@ -150,7 +153,8 @@ def _bad(report: Mapping[str, Any]) -> list[_Bad]:
     Those of which nothing was to run are no news: the run was a part of the whole.
     """
     first: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for case in report["cases"]:
+    # What nobody expected comes before what somebody did.
+    for case in sorted(report["cases"], key=lambda case: "expected" in case):
         first.setdefault((case["requirement"], case["outcome"]), case)
     rows = [
         row
@@ -166,12 +170,16 @@ def _bad(report: Mapping[str, Any]) -> list[_Bad]:
 def _table_row(row: Mapping[str, Any], case: Mapping[str, Any] | None) -> str:
     what = f"{row['id']} {row.get('title', '')}".strip()
     cells = [
-        f"{SIGNS[row['outcome']]} {_outcome(row['outcome'])}",
+        f"{SIGNS[row['outcome']]} {_outcome(row['outcome'])}" + _known(case),
         row["level"],
         escaped(short(what, _MESSAGE)),
         "" if case is None else f"{_clip(case['id'])}<br>{_clip(case['message'])}",
     ]
     return "| " + " | ".join(cells) + " |"
+
+
+def _known(case: Mapping[str, Any] | None) -> str:
+    return ", as expected" if case is not None and "expected" in case else ""
 
 
 def _clip(text: str) -> str:

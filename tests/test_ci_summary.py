@@ -129,6 +129,14 @@ class TestAnnotations:
             "not what was wanted",
         ]
 
+    def test_what_was_expected_is_a_notice(self) -> None:
+        report = report_of({"S1": "fail"})
+        for case in report["cases"]:
+            if case["outcome"] == "fail":
+                case["expected"] = {"reason": "known"}
+        assert annotation_lines(report)[1].startswith("::notice title=expected%3A MUST S1 ")
+        assert "fail, as expected | MUST |" in markdown(report)
+
     def test_a_good_run_is_a_notice_and_a_part_of_one_an_error(self) -> None:
         assert [line.split(" ")[0] for line in annotation_lines(report_of())] == ["::notice"]
         assert annotation_lines(report_of(left_out=["P4"]))[0].startswith("::error ")
