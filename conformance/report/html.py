@@ -18,24 +18,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from conformance.catalogue import LEVELS, families
 from conformance.judge import (
-    DISPUTED,
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
     NOT_RUN,
     OUTCOMES,
-    PASS,
     UNSUPPORTED,
 )
 from conformance.report.cards import TROUBLES, Replay, cards
 from conformance.report.claims import claims
 from conformance.report.exchanges import clipped, in_bytes, in_milliseconds
-from conformance.report.hexdump import visible
+from conformance.report.pages import environment
+from conformance.report.standing import SIGNS, TONES, WORDS
 from conformance.summary import Summary
 
 # So few failures are opened from the start.
@@ -44,17 +40,6 @@ _OPEN = 3
 _TROUBLES = 5
 _MAX_WHY = 300
 
-# Shape and word say it too, so that no reader depends on the colour.
-_SYMBOLS = {
-    PASS: "✓",
-    FAIL: "✗",
-    ERROR: "!",
-    INCONCLUSIVE: "?",
-    DISPUTED: "≠",
-    NOT_RUN: "○",
-    UNSUPPORTED: "–",
-}
-_LABELS = {NOT_RUN: "not run", ERROR: "suite error"}
 _BASES = {
     "text": "said by the extension's documents",
     "oip": "said by the base protocol",
@@ -68,12 +53,6 @@ _EXPLAINED = {
     "derived ones, which keep a server from computing on undeclared bytes or dying, do not, or "
     "were not shown to.",
     "not conformant": "At least one mandatory requirement does not hold, or was not shown to hold.",
-}
-# For each verdict the outcome whose colours it has, and its sign.
-_TONES = {
-    "conformant, robust": (PASS, "✓"),
-    "conformant, not robust": (INCONCLUSIVE, "◐"),
-    "not conformant": (FAIL, "✗"),
 }
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
@@ -107,18 +86,10 @@ def requirement_anchor(requirement_id: str) -> str:
 
 @cache
 def _template() -> Template:
-    folder = Path(__file__).parent
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters.update(
-        symbol=lambda outcome: _SYMBOLS[outcome],
-        label=lambda outcome: _LABELS.get(outcome, outcome),
+    made = environment()
+    made.filters.update(
+        symbol=lambda outcome: SIGNS[outcome],
+        label=lambda outcome: WORDS.get(outcome, outcome),
         basis=lambda basis: _BASES[basis],
         case_anchor=case_anchor,
         requirement_anchor=requirement_anchor,
@@ -128,20 +99,17 @@ def _template() -> Template:
         bytes=in_bytes,
     )
     for name in ("style", "script"):
-        text = (folder / f"report.{'css' if name == 'style' else 'js'}").read_text("utf-8")
-        environment.globals[name] = Markup(text)
-        environment.globals[f"{name}_hash"] = _policy_hash(text)
-    return environment.get_template("report.html.j2")
+        text = (Path(__file__).parent / f"report.{'css' if name == 'style' else 'js'}").read_text(
+            "utf-8"
+        )
+        made.globals[name] = Markup(text)
+        made.globals[f"{name}_hash"] = _policy_hash(text)
+    return made.get_template("report.html.j2")
 
 
 def _policy_hash(text: str) -> str:
     """What a content security policy calls this very text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _finalize(value: Any) -> Any:
-    """Every string that the template prints; Markup was made of such strings."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _safe(text: str) -> str:
@@ -198,8 +166,8 @@ def _page(report: Mapping[str, Any], replay: Replay | None) -> dict[str, Any]:
         "server": report["target"]["server"],
         "words": words,
         "explained": _EXPLAINED[words],
-        "tone": _TONES[words][0],
-        "sign": _TONES[words][1],
+        "tone": TONES[words][0],
+        "sign": TONES[words][1],
         "blocked": "What keeps it from being robust"
         if report["verdict"]["conformant"]
         else "What blocks it",

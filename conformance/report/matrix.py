@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from conformance.catalogue import LEVELS, families
 from conformance.errors import UsageError
 from conformance.judge import NOT_RUN, PASS, UNSUPPORTED
-from conformance.report.hexdump import visible
 from conformance.report.html import requirement_anchor
+from conformance.report.pages import environment
 from conformance.report.standing import (
     SIGNS,
     WORDS,
@@ -259,20 +259,7 @@ def _date(text: str) -> str:
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        finalize=_finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    return environment.get_template("matrix.html.j2")
-
-
-def _finalize(value: Any) -> Any:
-    """Every string that the template prints; Markup is our own style and script."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return environment().get_template("matrix.html.j2")
 
 
 @cache

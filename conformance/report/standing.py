@@ -31,7 +31,7 @@ SIGNS = {
 WORDS = {NOT_RUN: "not run", ERROR: "suite error"}
 INCOMPLETE = "incomplete run"
 # For each verdict the outcome whose colour it has, and its sign.
-_TONES = {
+TONES = {
     "conformant, robust": (PASS, "✓"),
     "conformant, not robust": (INCONCLUSIVE, "◐"),
     "not conformant": (FAIL, "✗"),
@@ -60,7 +60,7 @@ def standing(report: Mapping[str, Any]) -> Standing:
     words = Summary(verdict["conformant"], verdict["robust"], (), (), ()).words
     if left_out or not report["complete"]:
         words = INCOMPLETE
-    return Standing(words, *_TONES[words], left_out)
+    return Standing(words, *TONES[words], left_out)
 
 
 def missing(report: Mapping[str, Any]) -> dict[str, int]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
 from dataclasses import replace
 
 from conformance.contract import ModelContract
 from conformance.datatypes import Buffer
 from conformance.message import HEADER_LENGTH, dump_json
-from conformance.reference.behaviour import PROFILES, Behaviour
-from conformance.reference.exchange import Headers, Rejected, Request, Response
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.exchange import Headers, Request, Response
 from conformance.reference.faults.registry import fault
+from conformance.reference.faults.tools import MortalModels
 
 _NOTHING = 0  # in place of a status: send nothing at all
 
@@ -63,19 +63,8 @@ class _ErrorIsEmpty(Behaviour):
     breaks="R3",
     text="After a bad inference request its model never answers well again.",
 )
-class _KillsModel(Behaviour):
-    def __init__(self, profiles: Collection[str] = PROFILES) -> None:
-        super().__init__(profiles)
-        self.dead: set[str] = set()
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        if model.model in self.dead:
-            raise Rejected(f"{model.model} has no live process", 503)
-        try:
-            return super().infer(model, request)
-        except Exception:
-            self.dead.add(model.model)
-            raise
+class _KillsModel(MortalModels):
+    fatal = Exception
 
 
 @fault(

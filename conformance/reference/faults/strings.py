@@ -6,11 +6,11 @@ import base64
 import json
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance.contract import ModelContract, TensorSpec
+from conformance.contract import TensorSpec
 from conformance.datatypes import (
     Buffer,
     ElementError,
@@ -19,10 +19,10 @@ from conformance.datatypes import (
     encode_bytes,
 )
 from conformance.message import Tensor
-from conformance.reference.behaviour import PROFILES, Behaviour
-from conformance.reference.exchange import Blobs, Rejected, Request, Response
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.exchange import Blobs, Rejected
 from conformance.reference.faults.registry import fault
-from conformance.reference.faults.tools import on_elements
+from conformance.reference.faults.tools import MortalModels, on_elements
 from conformance.reference.reading import Entry
 
 
@@ -202,33 +202,22 @@ class _MinusOneAccepted(Behaviour):
         return super().bytes_blob(entry, lenient)
 
 
+class _Killing(Rejected):
+    """Refuses a request that ends its model."""
+
+
 @fault(
     "bytes-prefix-minus-one-kills-model",
     breaks="B7",
     text="A BYTES prefix of 0xFFFFFFFF is refused, but its model never answers well again.",
 )
-class _MinusOneKills(Behaviour):
-    def __init__(self, profiles: Collection[str] = PROFILES) -> None:
-        super().__init__(profiles)
-        self.dead: set[str] = set()
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        if model.model in self.dead:
-            raise Rejected(f"{model.model} has no live process", 503)
-        try:
-            return super().infer(model, request)
-        except _Killing:
-            self.dead.add(model.model)
-            raise
+class _MinusOneKills(MortalModels):
+    fatal = _Killing
 
     def bytes_blob(self, entry: Entry, blob: Buffer) -> Buffer:
         if any(length == 2**32 - 1 for _, length in _prefixes(blob)):
             raise _Killing("the model's process ended")
         return super().bytes_blob(entry, blob)
-
-
-class _Killing(Rejected):
-    """Refuses a request that ends its model."""
 
 
 @fault(

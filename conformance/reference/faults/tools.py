@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from conformance.contract import ModelContract
 from conformance.datatypes import DATATYPES, Buffer, decode_bytes, encode_bytes
 from conformance.message import Tensor
-from conformance.reference.exchange import Request
+from conformance.reference.behaviour import PROFILES, Behaviour
+from conformance.reference.exchange import Rejected, Request, Response
 
 Bits = np.ndarray[Any, Any]
 
 _WHITE = b" \t\r\n"
+
+
+class MortalModels(Behaviour):
+    """A model on which a request raises `fatal` never answers well again."""
+
+    fatal: type[Exception]
+
+    def __init__(self, profiles: Collection[str] = PROFILES) -> None:
+        super().__init__(profiles)
+        self.dead: set[str] = set()
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if model.model in self.dead:
+            raise Rejected(f"{model.model} has no live process", 503)
+        try:
+            return super().infer(model, request)
+        except self.fatal:
+            self.dead.add(model.model)
+            raise
 
 
 def object_end(body: Buffer) -> int | None:
