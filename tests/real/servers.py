@@ -3,6 +3,9 @@
 The server is looked up in the environment of the running Python, or of another one that is named:
 `nvidia-pytriton` brings a complete Triton, `kserve` and `mlserver` are Python packages. They pin
 different numpy and protobuf, so each wants an environment of its own.
+
+A server that ends before it is ready is started again, for Triton sometimes does on a busy machine
+(boost's lock_exception while its models load). One that was ready never is.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -27,6 +31,7 @@ from conformance.contract import contract
 from conformance.kits import write_kit
 
 READY_WITHIN_S = 180.0
+STARTS = 3
 _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
@@ -45,6 +50,10 @@ class ServerFailedError(RuntimeError):
     """A real server is not installed, ended, or was not ready in time; the message says which."""
 
 
+class EndedEarlyError(ServerFailedError):
+    """A server ended before it was ready."""
+
+
 @dataclass(frozen=True)
 class _Installed:
     """A package in the environment of `python`: its folder, and what that Python says of itself."""
@@ -55,6 +64,47 @@ class _Installed:
     libraries: str | None
 
 
+_Serve = Callable[[Path, int | None, Path | None], AbstractContextManager[str]]
+
+
+def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
+    """`serve`, with up to STARTS attempts as long as the server ends before it is ready.
+
+    Each has an empty folder: what a failed one left in `workdir`, its server.log with it, is moved
+    to attempt-1/ there, then attempt-2/. Stderr tells.
+    """
+
+    @wraps(serve)
+    @contextmanager
+    def repeated(
+        workdir: Path, port: int | None = None, python: Path | None = None
+    ) -> Iterator[str]:
+        with ExitStack() as stack:
+            for attempt in range(1, STARTS + 1):
+                try:
+                    url = stack.enter_context(serve(workdir, port, python))
+                    break
+                except EndedEarlyError as error:
+                    if attempt == STARTS:
+                        raise
+                    aside = workdir / f"attempt-{attempt}"
+                    _move_aside(workdir, aside)
+                    again = f"starting it again, attempt {attempt + 1} of {STARTS}"
+                    print(f"{error}\n{again}; what is left is in {aside}", file=sys.stderr)
+            # Whatever happens from here on, the server was ready.
+            yield url
+
+    return repeated
+
+
+def _move_aside(workdir: Path, aside: Path) -> None:
+    left = [path for path in workdir.iterdir() if not path.name.startswith("attempt-")]
+    aside.mkdir()
+    for path in left:
+        path.rename(aside / path.name)
+
+
+@started_again
 @contextmanager
 def triton_server(
     workdir: Path, port: int | None = None, python: Path | None = None
@@ -101,6 +151,7 @@ def triton_server(
             region.unlink(missing_ok=True)
 
 
+@started_again
 @contextmanager
 def kserve_server(
     workdir: Path, port: int | None = None, python: Path | None = None
@@ -118,6 +169,7 @@ def kserve_server(
         yield url
 
 
+@started_again
 @contextmanager
 def mlserver_server(
     workdir: Path, port: int | None = None, python: Path | None = None
@@ -240,7 +292,8 @@ def _await_ready(
                 late = f"not ready after {READY_WITHIN_S:.0f} s: {', '.join(missing)}"
                 raise ServerFailedError(f"{late}\n{log_tail(log)}") from None
         else:
-            raise ServerFailedError(f"the server ended with exit code {code}\n{log_tail(log)}")
+            ended = f"the server ended with exit code {code} before it was ready"
+            raise EndedEarlyError(f"{ended}\n{log_tail(log)}")
 
 
 def _answers_200(url: str, path: str) -> bool:
