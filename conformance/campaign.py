@@ -59,9 +59,12 @@ class Campaign:
     """What came of generated requests: the smallest failure with its entry, or the last pass.
 
     `exchanges` are those of all passes, or of the smallest failure, each with the entry it is for.
+    `failed_at` is the number of the first request that failed, which the seed decides; how many
+    more were sent to shrink it depends on the time that they took.
     """
 
     sent: int = 0
+    failed_at: int = 0
     roles: int = 0
     result: Result | None = None
     entry: Mapping[str, Any] | None = None
@@ -152,6 +155,7 @@ def explore(
             return
         size = len(json.dumps(entry))
         if not campaign.failed:
+            campaign.failed_at = campaign.sent
             deadline = time.monotonic() + shrink_s
         # Of equal size the later one is the simpler: Hypothesis goes one way only.
         if not campaign.failed or size <= smallest:
@@ -229,7 +233,7 @@ class CertifyingEngine(Engine):
         how = f"seed {_SEED}, Hypothesis {hypothesis.__version__}"
         message = f"{campaign.sent} generated requests ({how})"
         if campaign.failed:
-            message = f"{result.message} (the smallest of {message}"
+            message = f"{result.message} (shrunk from generated request {campaign.failed_at}, {how}"
             if self._directory:
                 path = write_counterexample(self, campaign, self._directory, how)
                 message += f"; {path.name} has it as a case"
