@@ -14,8 +14,9 @@ from typing import Any
 
 import yaml
 
-from conformance.campaign import generated_case
-from conformance.plan import load_cases
+from conformance.campaign import suite_cases
+from conformance.judge import FAIL, PASS
+from conformance.plan import Case
 
 FOLDER = Path(__file__).parent / "expectations"
 
@@ -26,7 +27,7 @@ class Expectation:
 
     `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases` patterns to
     outcomes, of which the first that matches counts. `seen` and `reasons` are sentences, by
-    requirement.
+    requirement. A requirement that passes has them, too, where cases of a lower level fail.
     """
 
     path: Path
@@ -45,6 +46,20 @@ class Expectation:
     def name(self) -> str:
         """SERVER-VERSION, as the file is named."""
         return f"{self.server}-{self.version}"
+
+    def failing_levels(self, requirement: str) -> list[str]:
+        """The levels at which `requirement` has cases that fail, as they are written here."""
+        levels = [
+            case.level
+            for case in _every_case()
+            if case.requirement == requirement and self.outcome_of(case.id) == FAIL
+        ]
+        return list(dict.fromkeys(levels))
+
+    def outcome_of(self, case_id: str) -> str:
+        """What is expected of a case; PASS where nothing is written of it."""
+        written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
+        return next(written, PASS)
 
     def run_arguments(self, url: str, folder: Path) -> list[str]:
         """The command `run` against `url` as it is meant for this server, with its report."""
@@ -103,8 +118,13 @@ def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
 
 
 @cache
+def _every_case() -> tuple[Case, ...]:
+    return tuple(suite_cases())
+
+
+@cache
 def _profile_of() -> dict[str, str]:
-    return {case.id: case.profile for case in (*load_cases(), generated_case())}
+    return {case.id: case.profile for case in _every_case()}
 
 
 def _of_the_run(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:

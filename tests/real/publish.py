@@ -20,7 +20,7 @@ from servers import SERVERS, ServerFailedError, usable_port
 
 from conformance.catalogue import catalogue
 from conformance.cli import main as conformance
-from conformance.judge import FAIL, NOT_RUN
+from conformance.judge import DISPUTED, FAIL, NOT_RUN
 from conformance.results import RECORD, REPORT, load_report
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -117,9 +117,12 @@ def _listed(expected: Expectation, requirements: Sequence[str]) -> str:
     """The requirements by level: "MUST H6 H7, SHOULD H8"; one alone with its title."""
     by_level: dict[str, list[str]] = {}
     for key in requirements:
-        level = catalogue()[key].level_for(expected.profiles)
-        failed = expected.requirements[key] == FAIL
-        by_level.setdefault(level if failed else "DISPUTED", []).append(key)
+        outcome = expected.requirements[key]
+        levels = [catalogue()[key].level_for(expected.profiles)]
+        if outcome != FAIL:
+            levels = ["DISPUTED"] if outcome == DISPUTED else expected.failing_levels(key)
+        for level in levels:
+            by_level.setdefault(level, []).append(key)
     title = f" {catalogue()[requirements[0]].title}" if len(requirements) == 1 else ""
     return ", ".join(f"{level} {' '.join(keys)}" for level, keys in by_level.items()) + title
 
