@@ -7,6 +7,8 @@ from functools import cache
 
 from conformance.discovery import discover
 from conformance.plan import Case, load_cases
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.exchange import Request
 from conformance.runner import Engine, Recovery, Result, run
 from conformance.target import Target, make_target
 
@@ -41,3 +43,20 @@ def outcomes(found: dict[str, Result]) -> dict[str, str]:
 def message_of(prefix: str, found: dict[str, Result]) -> str:
     """The message of the first case whose id begins so."""
     return next(result.message for name, result in found.items() if name.startswith(prefix))
+
+
+def served(raw: bytes) -> bytes:
+    """The reference behaviour's answer to a request with Content-Length."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    fields = [line.split(":", 1) for line in lines[1:]]
+    request = Request(
+        method=lines[0].split()[0],
+        target=lines[0].split()[1],
+        version="1.1",
+        headers=tuple((name.lower(), value.strip()) for name, value in fields),
+        head=head,
+        body=memoryview(body),
+    )
+    behaviour = Behaviour()
+    return b"".join(behaviour.serialise(behaviour.handle(request), keep_open=True))

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 from helpers import Peer, free_port, serving
-from running import CASES, chosen, message_of, outcomes, results, target_of
+from running import CASES, chosen, message_of, outcomes, results, served, target_of
 
 from conformance import runner
 from conformance.discovery import discover, server_alive
@@ -339,23 +339,6 @@ class TestClaims:
             found = results(target_of(server.url), chosen("R3/"))
         assert set(outcomes(found).values()) == {"error"}
         assert "ZeroDivisionError" in next(iter(found.values())).message
-
-
-def served(raw: bytes) -> bytes:
-    """The reference behaviour's answer to a request with Content-Length."""
-    head, _, body = raw.partition(b"\r\n\r\n")
-    lines = head.decode().split("\r\n")
-    fields = [line.split(":", 1) for line in lines[1:]]
-    request = Request(
-        method=lines[0].split()[0],
-        target=lines[0].split()[1],
-        version="1.1",
-        headers=tuple((name.lower(), value.strip()) for name, value in fields),
-        head=head,
-        body=memoryview(body),
-    )
-    behaviour = Behaviour()
-    return b"".join(behaviour.serialise(behaviour.handle(request), keep_open=True))
 
 
 @contextmanager

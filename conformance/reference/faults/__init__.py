@@ -5,12 +5,14 @@ from __future__ import annotations
 # Importing a family registers its faults; the order is the order in which they are listed.
 from conformance.reference.faults import (  # noqa: F401
     compression,
+    deliveries,
     elements,
     errors,
     framing,
     header_length,
     inputs,
     outputs,
+    places,
     raw,
     sizes,
     strings,
