@@ -194,7 +194,7 @@ def _sent(case: Case, prepared: Prepared) -> str:
     if len(inputs) > 3:
         inputs = [*inputs[:2], f"{len(inputs) - 2} more"]
     blobs = sum(part.end - part.start for part in prepared.parts if part.kind == "blob")
-    text = f"sent to {case.model} {', '.join(inputs)}, {blobs} blob bytes in all"
+    text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
     if "encoding" in case.request:
         text += f", Content-Encoding {case.request['encoding']}"
     if "header_length" in case.request:

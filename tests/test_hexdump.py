@@ -16,6 +16,7 @@ from conformance.report.hexdump import (
     Section,
     annotate_request,
     annotate_response,
+    is_visible,
     visible,
 )
 
@@ -297,3 +298,8 @@ def test_visible_spells_out_what_hides_or_reorders() -> None:
     assert (
         visible("\x00\r\x1b\x9b\u202e\ufeff\ud800") == "\\x00\\x0d\\x1b\\x9b\\u202e\\ufeff\\ud800"
     )
+
+
+@given(st.text())
+def test_a_text_is_visible_exactly_where_nothing_has_to_be_spelt_out(text: str) -> None:
+    assert is_visible(text) == (visible(text) == text)

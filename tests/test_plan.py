@@ -165,6 +165,21 @@ def test_a_member_of_a_value_is_substituted(tmp_path: Path) -> None:
     assert values_of(tmp_path, axes, "${v.b}${v.a}") == {"one": "x[1]", "two": "y2"}
 
 
+def test_an_axis_can_be_one_member_among_others(tmp_path: Path) -> None:
+    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
+    for case, value in zip(
+        load(tmp_path, one(axes="{v: [0, 2]}", expect=expect)), "02", strict=True
+    ):
+        assert case.expect["outputs"] == {"1": "json", value: "binary"}
+        assert case.content
+
+
+def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
+    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
+    with pytest.raises(CaseFileError, match="two members"):
+        load(tmp_path, one(axes="{v: [1]}", expect=expect))
+
+
 def test_lengths_of_the_wire_stay_for_the_encoder(tmp_path: Path) -> None:
     for text in ("${length}", "${length+1}", "${blobs}", "${body-2}"):
         (case,) = load(

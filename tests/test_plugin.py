@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from helpers import free_port
+from helpers import answering, free_port, http, serving
 
 from conformance.campaign import suite_cases
 from conformance.catalogue import catalogue
@@ -226,6 +226,35 @@ class TestFailures:
         assert len(lines) == 1
         assert "connection refused" in lines[0]
         assert "Traceback" not in result.stdout.str()
+
+    @pytest.mark.parametrize("selection", [["-k", "no_such_case"], ["-m", "M55"]], ids=" ".join)
+    def test_a_selection_that_matches_nothing_is_no_success(
+        self, pytester: pytest.Pytester, good: str, selection: list[str]
+    ) -> None:
+        result = start(pytester, "--v2-url", good, "--v2-report-dir", "reports", *selection)
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+        report = pytester.path / "reports" / "report.json"
+        assert not report.exists() or not load_report(report)["verdict"]["conformant"]
+
+    def test_a_server_without_a_model_of_the_contract_is_a_usage_error_in_one_line(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        metadata = http(b'{"name":"s","version":"1","extensions":[]}')
+        replies = answering(metadata, *[http(b'{"error":"no"}', 404)] * 50)
+        with serving(replies) as server:
+            result = start(pytester, "--v2-url", server.url)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        lines = [line for line in result.errlines if line]
+        assert len(lines) == 1
+        assert "none of the contract's models" in lines[0]
+
+    def test_a_misspelt_profile_is_named_with_what_was_meant(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        result = start(pytester, "--v2-url", good, "--v2-profile", "rwa")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        (line,) = [line for line in result.errlines if line]
+        assert "unknown profile 'rwa': did you mean raw?" in line
 
     @pytest.mark.parametrize(
         "options",

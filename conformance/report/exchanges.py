@@ -16,6 +16,7 @@ from conformance.report.hexdump import (
     Section,
     annotate_request,
     annotate_response,
+    is_visible,
     visible,
 )
 
@@ -272,7 +273,7 @@ def _is_text(section: Section) -> bool:
         text = section.data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
         return False
-    return visible(text) == text
+    return is_visible(text)
 
 
 def _text(data: bytes, *, head: bool) -> str:

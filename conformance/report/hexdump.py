@@ -122,6 +122,11 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda match: _escape(ord(match[0])), text)
 
 
+def is_visible(text: str) -> bool:
+    """Whether `visible` leaves `text` as it is; of a text of any length it reads what it must."""
+    return _HIDDEN.search(text) is None
+
+
 # Control characters but tab and line feed; soft hyphen; invisible, bidi and format characters;
 # surrogates; non-characters; tags.
 _HIDDEN = re.compile(
