@@ -34,6 +34,7 @@ class TestBlame:
         assert [result.case.id for result in failed] == [
             "S8/shape-product-overflows",
             "S8/matrix-product-overflows[two_to_64]",
+            "S8/bytes-count-overflows",
         ]
         assert all("did not survive" in result.message for result in failed)
         skipped = found.pop("S8/matrix-product-overflows[wraps_to_4]")
@@ -317,7 +318,7 @@ class TestClaims:
                 return False
 
         found = results(
-            target_of(start(JsonOnly).url),
+            target_of(start(JsonOnly).url, "bf16"),
             chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
             workers=2,
         )
