@@ -20,6 +20,9 @@ METADATA = {"name": "startup", "version": "1", "extensions": ["binary_tensor_dat
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = (
+        True  # or each answer, which is two writes, waits for the client's ACK
+    )
     first_post = threading.Event()
 
     def do_GET(self) -> None:

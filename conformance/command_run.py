@@ -21,7 +21,6 @@ from conformance.campaign import (
     suite_cases,
     write_counterexample,
 )
-from conformance.ci_summary import publish
 from conformance.discovery import discover
 from conformance.errors import NothingRanError, UnreachableError, UsageError
 from conformance.expectations import Expectations, judge_expectations, load_expectations
@@ -70,6 +69,8 @@ def run_command(options: argparse.Namespace) -> int:
             report = record.finish(complete=complete)
     write_page(options.report_dir, report)
     print_summary(report, options.report_dir)
+    from conformance.ci_summary import publish
+
     publish(report, options.report_dir, print)
     if not options.expect:
         return exit_code(report, strict=options.strict)

@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING, Any
 
 from conformance.catalogue import catalogue, families
 from conformance.expectations import UNWRITTEN, Judgement
@@ -19,6 +16,9 @@ from conformance.report.extension import extension
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
 from conformance.text import WIDTH, plain, wrapped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _LINES_EVERY = 100  # cases between two lines in a log
 _SHOWN = 10
@@ -29,23 +29,14 @@ class Reporter:
     """Shows a run as it goes: a bar on a terminal, a line now and then in a log."""
 
     def __init__(self, total: int, url: str) -> None:
-        self._console = Console(stderr=True, highlight=False)
         self._url = url
         self._failed = 0
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._progress.add_task("testing", total=total)
+        self._bar = _bar(total) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Reporter:
         print(f"testing {self._url}", file=sys.stderr)
-        self._progress.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -54,17 +45,41 @@ class Reporter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._progress.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def show(self, event: CaseFinished) -> None:
         """Take one result into account."""
         if event.result.outcome == FAIL and event.result.case.level != "MAY":
             self._failed += 1
-        if not self._progress.disable:
+        if self._bar is not None:
             text = f"testing, {self._failed} failed" if self._failed else "testing"
-            self._progress.update(self._task, completed=event.number, description=text)
+            self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
         elif event.number % _LINES_EVERY == 0 or event.number == event.total:
             print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+
+
+def _bar(total: int) -> Progress:
+    # Takes its time to import, and a log needs none of it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+    )
+    bar.add_task("testing", total=total)
+    return bar
 
 
 def print_summary(report: Mapping[str, Any], directory: Path) -> None:
