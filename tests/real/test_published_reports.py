@@ -1,0 +1,33 @@
+"""The published reports hold, judged again from their bytes, and are as expectations/ says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from expectation import Expectation, differences, expectation_files, load_expectation
+from publish import REPORTS
+
+from conformance.campaign import suite_cases
+from conformance.results import PAGE, REPORT
+from conformance.verify import verify
+
+EXPECTATIONS = [load_expectation(path) for path in expectation_files()]
+MATRIX = REPORTS / "index.html"
+
+
+@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
+def test_a_published_report_is_confirmed(expected: Expectation) -> None:
+    path = REPORTS / expected.name / REPORT
+    found = verify(path, suite_cases(large=True))
+    # Of another catalogue what is still the same has to hold; `tox -e publish` makes all anew.
+    assert found.exit_code in ((0, 2) if found.foreign else (0,))
+    if not found.foreign:
+        assert differences(expected, found.report) == []
+
+
+@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
+def test_a_published_report_has_its_page_and_is_in_the_matrix(expected: Expectation) -> None:
+    page = Path(expected.name) / PAGE
+    assert (REPORTS / page).is_file()
+    assert f'href="{page.as_posix()}' in MATRIX.read_text(encoding="utf-8")
