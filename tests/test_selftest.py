@@ -6,7 +6,7 @@ import pytest
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.faults import FAULTS, Fault
-from conformance.selftest import Kill, idle, lines, try_fault
+from conformance.selftest import Kill, idle, lines, persist, try_fault
 
 
 def test_a_fault_without_effect_survives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,6 +23,27 @@ def test_a_fault_is_killed_by_its_own_requirement_and_the_others_are_named() -> 
     assert kill.killed
     assert {name.partition("/")[0] for name in kill.own} == {"P4"}
     assert "P4" not in kill.others
+
+
+def test_a_fault_that_a_stalled_machine_hid_is_tried_again_and_the_matrix_says_so() -> None:
+    def attempt(name: str, tries: int) -> Kill:
+        own = ("W3/some",) if tries == 2 else ()
+        return Kill(name, "W3", own, (), tries=tries)
+
+    kill = persist(Kill("raw-body-read-once", "W3", (), ()), attempt)
+    assert kill.killed
+    assert "killed" in next(lines([kill]))
+    assert "tried 2 times" in next(lines([kill]))
+
+
+def test_a_fault_that_survives_three_tries_survives() -> None:
+    def attempt(name: str, tries: int) -> Kill:
+        return Kill(name, "W3", (), (), tries=tries)
+
+    kill = persist(Kill("raw-body-read-once", "W3", (), ()), attempt)
+    assert not kill.killed
+    assert kill.tries == 3
+    assert "SURVIVES" in next(lines([kill]))
 
 
 def test_a_must_entry_that_no_fault_fails_is_named() -> None:

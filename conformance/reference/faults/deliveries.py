@@ -15,7 +15,7 @@ from conformance.reference.faults.registry import fault
 from conformance.reference.faults.tools import fill
 from conformance.reference.reading import LENGTH_NAME, Call, Entry
 
-_MANY_READS = 32
+_MANY_READS = 20
 
 
 def _chunked(request: Request) -> bool:
