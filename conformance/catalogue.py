@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from conformance.errors import CaseFileError, UsageError
-from conformance.resources import folder, schema
+from conformance.resources import YAML_LOADER, folder, schema
 
 # The strictest first.
 LEVELS = ("MUST", "SHOULD", "MAY", "DISPUTED")
@@ -20,8 +20,6 @@ BASES = ("text", "oip", "http", "derived")
 PROFILES = ("binary", "raw", "compression", "bf16", "client")
 
 _FILE = "requirements.yaml"
-# The C parser reads the file ten times faster; a PyYAML without libyaml lacks it.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def check_catalogue() -> None:
 @cache
 def _data() -> dict[str, Any]:
     with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        data: dict[str, Any] = yaml.load(file, Loader=_LOADER)
+        data: dict[str, Any] = yaml.load(file, Loader=YAML_LOADER)
     return data
 
 
@@ -165,7 +163,7 @@ def _bad(message: str, path: Sequence[str | int]) -> CaseFileError:
 def _line(path: Sequence[str | int]) -> int:
     """The line, from 1, of the value at `path`, or of the nearest value around it."""
     with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        node = yaml.compose(file, Loader=_LOADER)
+        node = yaml.compose(file, Loader=YAML_LOADER)
     for step in path:
         if isinstance(node, yaml.MappingNode):
             values = {key.value: value for key, value in node.value}

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from conformance.datatypes import Shape
-from conformance.resources import folder
+from conformance.resources import YAML_LOADER, folder
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ModelContract:
 def contract() -> dict[str, ModelContract]:
     """Every role of cases/models.yaml, in its order."""
     with (folder("cases") / "models.yaml").open(encoding="utf-8") as file:
-        entries = yaml.safe_load(file)["models"]
+        entries = yaml.load(file, Loader=YAML_LOADER)["models"]
     return {entry["role"]: _model(entry) for entry in entries}
 
 

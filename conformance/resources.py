@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import fastjsonschema
-from fastjsonschema import JsonSchemaException
+import jsonschema_rs
+import yaml
 
 from conformance.errors import UsageError
 
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 _PACKAGE = Path(__file__).resolve().parent
+
+# The C parser reads a file ten times faster; a PyYAML without libyaml lacks it.
+YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
@@ -45,20 +47,17 @@ def schema(name: str) -> Draft202012Validator:
 
 
 def fits(name: str, document: object) -> bool:
-    """Whether `document` fits schemas/NAME.schema.json; where not, `schema` has the words.
+    """Whether `document` fits schemas/NAME.schema.json; where not, `schema` has the last word.
 
-    Almost every document is right, and the compiled check says so twenty times faster.
+    Almost every document is right, and this check says so a hundred times faster. It passes nothing
+    that `schema` refuses, but refuses more: infinities, say.
     """
     try:
-        _compiled(name)(document)
-    except JsonSchemaException:
+        return _compiled(name).is_valid(document)
+    except ValueError:  # text with half a surrogate pair, or nesting too deep for it
         return False
-    return True
 
 
 @cache
-def _compiled(name: str) -> Callable[[object], object]:
-    check: Callable[[object], object] = fastjsonschema.compile(
-        schema_document(name), use_default=False
-    )
-    return check
+def _compiled(name: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema_document(name))

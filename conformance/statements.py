@@ -10,10 +10,9 @@ from typing import Any
 import yaml
 
 from conformance.errors import CaseFileError
-from conformance.resources import folder, schema
+from conformance.resources import YAML_LOADER, folder, schema
 
 _FILE = "statements.yaml"
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def _statements(
 @cache
 def _data() -> dict[str, Any]:
     with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        data: dict[str, Any] = yaml.load(file, Loader=_LOADER)
+        data: dict[str, Any] = yaml.load(file, Loader=YAML_LOADER)
     error = next(iter(schema("statements").iter_errors(data)), None)
     if error is not None:
         raise CaseFileError(f"cases/{_FILE}: {error.json_path}: {error.message[:300]}")

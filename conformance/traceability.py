@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import yaml
 
 from conformance.campaign import suite_cases
 from conformance.catalogue import PROFILES, Requirement, catalogue, documents, families
 from conformance.plan import Case
-from conformance.resources import folder
+from conformance.resources import YAML_LOADER, folder
 from conformance.statements import Erratum, Section, Statement, errata, sections
 
 # Documents that requirements cite without being documents of the extension.
@@ -79,10 +78,9 @@ def trace() -> Trace:
 
 
 def _files() -> dict[str, str]:
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = {}
     for path in sorted(folder("cases").glob("*.yaml")):
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=YAML_LOADER)
         for entry in document.get("cases", ()):
             found[entry["id"]] = path.name
     return found

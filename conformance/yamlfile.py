@@ -9,9 +9,8 @@ from typing import Any
 import yaml
 
 from conformance.errors import ConformanceError
-from conformance.resources import fits, schema
+from conformance.resources import YAML_LOADER, fits, schema
 
-_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST = 160
 
 
@@ -19,9 +18,9 @@ def _without_dates() -> Any:
     """A loader to which a date is text, as it is in JSON."""
     resolvers = {
         first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in _BASE.yaml_implicit_resolvers.items()
+        for first, pairs in YAML_LOADER.yaml_implicit_resolvers.items()
     }
-    return type("Loader", (_BASE,), {"yaml_implicit_resolvers": resolvers})
+    return type("Loader", (YAML_LOADER,), {"yaml_implicit_resolvers": resolvers})
 
 
 _LOADER = _without_dates()

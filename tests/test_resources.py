@@ -17,7 +17,9 @@ _SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 20),
-    st.sampled_from([0.5, 2.0, 1e400, "", "INT32", "pass", "MUST", "H6/x", "success", "one"]),
+    st.sampled_from(
+        [0.5, 2.0, 1e400, "", "\ud800", 10**30, "INT32", "pass", "MUST", "H6/x", "success", "one"]
+    ),
 )
 _KEYS = st.sampled_from(["name", "shape", "value", "0", "a b"])
 _VALUES = st.recursive(
@@ -84,6 +86,31 @@ def test_right_documents_fit(name: str) -> None:
     for document in _documents(name):
         assert fits(name, document)
         assert schema(name).is_valid(document)
+
+
+def _nested(depth: int) -> list[Any]:
+    outermost: list[Any] = []
+    for _ in range(depth):
+        outermost = [outermost]
+    return outermost
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "n", "version": "1", "extensions": [], "\ud800": 1},
+        {"name": "\ud800", "version": "\ud800", "extensions": ["\ud800"]},
+        {"name": "n", "version": "1", "extensions": [], "more": _nested(100_000)},
+        {"name": "n", "version": "1", "extensions": _nested(100_000)},
+        {"name": 10**400, "version": "1", "extensions": []},
+        "\ud800",
+        1e400,
+    ],
+    ids=["key", "text", "deep", "deep-and-wrong", "long-number", "only-text", "infinity"],
+)
+def test_a_hostile_document_is_an_answer_not_an_exception(document: object) -> None:
+    if fits("server_metadata", document):
+        assert schema("server_metadata").is_valid(document)
 
 
 @pytest.mark.parametrize("name", _NAMES)
