@@ -241,15 +241,15 @@ class Connection:
         if fresh or not self.open:
             self.close()
         reused = self._socket is not None
-        reader = ResponseReader(self.limits)
         try:
             sock = self._socket or self._connect()
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = TIMEOUT if isinstance(error, TimeoutError) else REFUSED
             return Transcript(request, 0, b"", ending, _reason(error))
         self._socket = sock
-        talk = _Talk(sock, reader, deadline, self.limits.response)
+        talk = _Talk(sock, self.limits, deadline)
         ending, detail = talk.run(pieces, pause_s)
+        reader = talk.reader
         keep = ending == COMPLETE and reader.reusable and talk.sent == len(request)
         if not keep:
             self.close()
@@ -301,15 +301,17 @@ class Connection:
 class _Talk:
     """The state of one exchange on one socket."""
 
-    def __init__(
-        self, sock: socket.socket, reader: ResponseReader, deadline: float, limit: int
-    ) -> None:
+    def __init__(self, sock: socket.socket, limits: Limits, deadline: float) -> None:
         self._sock = sock
-        self._reader = reader
+        self._limits = limits
         self._deadline = deadline
-        self._limit = limit
         self.sent = 0
         self.first_byte: float | None = None
+
+    @cached_property
+    def reader(self) -> ResponseReader:
+        """What came. It is made once the request is on its way, while the server works."""
+        return ResponseReader(self._limits)
 
     def run(self, pieces: Sequence[Buffer], pause_s: float) -> tuple[str, str]:
         detail = ""
@@ -329,17 +331,19 @@ class _Talk:
                     return TIMEOUT, "no complete response in time"
         except OSError as error:
             return CLOSED, _reason(error)
-        if self._reader.error:
-            return self._reader.error_ending, self._reader.error
-        if self._reader.done:
+        if self.reader.error:
+            return self.reader.error_ending, self.reader.error
+        if self.reader.done:
             return COMPLETE, ""
-        if len(self._reader.raw) > self._limit:
-            return TOO_LARGE, f"the response goes on past {self._limit} bytes"
+        if len(self.reader.raw) > self._limits.response:
+            return TOO_LARGE, f"the response goes on past {self._limits.response} bytes"
         return CLOSED, detail or "the server closed the connection"
 
     def _ended(self) -> bool:
-        reader = self._reader
-        return reader.done or reader.eof or bool(reader.error) or len(reader.raw) > self._limit
+        reader = self.reader
+        if reader.done or reader.eof or reader.error:
+            return True
+        return len(reader.raw) > self._limits.response
 
     def _send(self, data: memoryview) -> bool:
         """Send all of `data`; False where the response ended first."""
@@ -367,7 +371,7 @@ class _Talk:
             return False
         if data and self.first_byte is None:
             self.first_byte = time.perf_counter()
-        self._reader.feed(data)
+        self.reader.feed(data)
         return time.perf_counter() < self._deadline
 
     def _wait(self, *, write: bool, at_most: float | None = None) -> tuple[bool, bool]:
