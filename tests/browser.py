@@ -16,6 +16,9 @@ from typing import Any
 
 PATIENCE_S = 30.0  # a browser on a busy machine; only a test that fails waits so long
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_SHOWN = (
+    "Array.from(document.querySelectorAll('{}')).filter(e => e.checkVisibility()).map(e => e.id)"
+)
 _FLAGS = (
     "--headless=new",
     "--remote-debugging-pipe",
@@ -151,3 +154,34 @@ def browsing(program: str, folder: Path) -> Iterator[Browser]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def opened(browser: Browser, page: str, anchor: str = "", **more: Any) -> None:
+    """Open a page, at an anchor; one that complains fails the test."""
+    browser.open(page + (f"#{anchor}" if anchor else ""), **more)
+    assert browser.complaints == []
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    """Choose the option `value` of the box with the id `name`."""
+    browser.evaluate(
+        f"{{ const box = document.getElementById({name!r}); box.value = {value!r};"
+        "box.dispatchEvent(new Event('change')); }"
+    )
+
+
+def shown(browser: Browser, what: str) -> set[str]:
+    """The ids of the visible elements that a selector finds."""
+    return set(browser.evaluate(_SHOWN.format(what)))
+
+
+def in_view(browser: Browser, anchor: str) -> bool:
+    """Whether the element with the id `anchor` is visible, with its top on the screen."""
+    name = json.dumps(anchor)
+    return bool(
+        browser.evaluate(
+            f"(() => {{ const e = document.getElementById({name}), top = "
+            "e.getBoundingClientRect().top; return e.checkVisibility({contentVisibilityAuto: true})"
+            " && top >= 0 && top < innerHeight; })()"
+        )
+    )

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from browser import Browser, browsing, chromium
 from hypothesis import settings
 
 from conformance.reference.behaviour import Behaviour
@@ -32,6 +33,16 @@ def _keep_signals() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One tab of a headless Chromium; without one the test is skipped."""
+    program = chromium()
+    if program is None:
+        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
+    with browsing(program, tmp_path_factory.mktemp("browser")) as running:
+        yield running
 
 
 @pytest.fixture

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from browser import Browser, browsing, chromium
+from browser import Browser, choose, in_view, opened, shown
 from reporting import case, exchange, message_with, passes, replaced, report_of
 
 from conformance.catalogue import catalogue
 from conformance.report.html import case_anchor, render
 
-PROGRAM = chromium()
-pytestmark = pytest.mark.skipif(
-    PROGRAM is None, reason="no chromium, chromium-browser or google-chrome on PATH"
-)
-
 HOSTILE = (
     "</script></style><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
     "\x1b[31m\u202eevil\u202c\u200b ]]> --> {{ 7*7 }}"
 )
-SHOWN = (
-    "Array.from(document.querySelectorAll('{}')).filter(e => e.checkVisibility()).map(e => e.id)"
-)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert PROGRAM is not None
-    with browsing(PROGRAM, tmp_path_factory.mktemp("browser")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -54,33 +36,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("page") / "report.html"
     file.write_text(render(report, lambda _, shown: f"curl {shown['id']} {HOSTILE}"), "utf-8")
     return file.as_uri()
-
-
-def opened(browser: Browser, page: str, anchor: str = "", **more: Any) -> None:
-    browser.open(page + (f"#{anchor}" if anchor else ""), **more)
-    assert browser.complaints == []
-
-
-def choose(browser: Browser, name: str, value: str) -> None:
-    browser.evaluate(
-        f"{{ const box = document.getElementById({name!r}); box.value = {value!r};"
-        "box.dispatchEvent(new Event('change')); }"
-    )
-
-
-def shown(browser: Browser, what: str) -> set[str]:
-    return set(browser.evaluate(SHOWN.format(what)))
-
-
-def in_view(browser: Browser, anchor: str) -> bool:
-    name = json.dumps(anchor)
-    return bool(
-        browser.evaluate(
-            f"(() => {{ const e = document.getElementById({name}), top = "
-            "e.getBoundingClientRect().top; return e.checkVisibility({contentVisibilityAuto: true})"
-            " && top >= 0 && top < innerHeight; })()"
-        )
-    )
 
 
 def test_hostile_text_stays_text(browser: Browser, page: str) -> None:
