@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
+from subprocess import PIPE, Popen
 
 from conformance.discovery import discover
 from conformance.plan import Case, load_cases
@@ -13,6 +16,24 @@ from conformance.runner import Engine, Recovery, Result, run
 from conformance.target import Target, make_target
 
 CASES = cache(lambda: {case.id: case for case in load_cases()})
+
+
+# What a shell starts in the background ignores interrupts, and so does what that starts.
+_HEEDS_INTERRUPTS = (
+    "import signal, sys; from conformance.cli import main;"
+    "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main())"
+)
+
+
+@contextlib.contextmanager
+def command(*arguments: str) -> Iterator[Popen[str]]:
+    """The command in a process that heeds interrupts; it is gone when the block ends."""
+    run_it = [sys.executable, "-c", _HEEDS_INTERRUPTS, *arguments]
+    with Popen(run_it, stdout=PIPE, stderr=PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def chosen(*prefixes: str) -> list[Case]:

@@ -13,6 +13,7 @@ from subprocess import PIPE, Popen, run
 
 import pytest
 from helpers import Peer, Script, free_port, http, serving
+from running import command
 
 from conformance import command_run
 from conformance.campaign import suite_cases
@@ -243,7 +244,7 @@ class TestOtherCommands:
         assert "not empty" in problem(capsys)
 
     def test_serve_prints_its_url_and_ends_with_an_interrupt(self) -> None:
-        with Popen([*COMMAND, "serve", "--port", "0"], stdout=PIPE, text=True) as process:
+        with command("serve", "--port", "0") as process:
             assert process.stdout is not None
             found = re.search(r"http://\S+", process.stdout.readline())
             assert found

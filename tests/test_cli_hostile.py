@@ -6,13 +6,13 @@ import base64
 import contextlib
 import json
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import Popen
 
 import pytest
+from running import command
 
 from conformance.cli import main
 from conformance.reference.behaviour import Behaviour
@@ -21,7 +21,6 @@ from conformance.reference.server import ReferenceServer
 from conformance.results import load_report
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
-COMMAND = [sys.executable, "-m", "conformance"]
 
 
 class TestWhatIsShown:
@@ -96,8 +95,10 @@ class TestWhatIsShown:
 
 class TestStopped:
     @contextlib.contextmanager
-    def half_done(self, start: Start, folder: Path, *more: str) -> Iterator[Popen[str]]:
-        """A run that waits for an answer in its middle while the block runs."""
+    def half_done(
+        self, start: Start, folder: Path, *more: str
+    ) -> Iterator[tuple[Popen[str], Callable[[], None]]]:
+        """A run that waits in its middle for an answer, and what lets that answer go."""
         reached, release = threading.Event(), threading.Event()
 
         class Pauses(Behaviour):
@@ -111,21 +112,22 @@ class TestStopped:
                 return super().infer(model, request)  # type: ignore[arg-type]
 
         arguments = ["run", start(Pauses).url, "--report-dir", str(folder), *more]
-        process = Popen([*COMMAND, *arguments], stderr=PIPE, stdout=PIPE, text=True)
-        try:
-            assert reached.wait(20)
-            yield process
-        finally:
-            release.set()
+        with command(*arguments) as process:
+            try:
+                assert reached.wait(20)
+                yield process, release.set
+            finally:
+                release.set()
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_signal_leaves_a_report_that_says_incomplete(
         self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
     ) -> None:
-        with self.half_done(start, tmp_path, "-n", workers) as process:
+        with self.half_done(start, tmp_path, "-n", workers) as (process, answer):
             process.send_signal(number)
-        _, errors = process.communicate(timeout=20)
+            answer()
+            _, errors = process.communicate(timeout=20)
         assert process.returncode == 3
         assert errors.splitlines()[-1] == "v2-conformance: stopped"
         assert "Traceback" not in errors
@@ -138,7 +140,7 @@ class TestStopped:
     def test_what_is_left_of_a_killed_run_becomes_a_report(
         self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        with self.half_done(start, tmp_path) as process:
+        with self.half_done(start, tmp_path) as (process, _):
             process.kill()
             process.communicate(timeout=20)
         assert not (tmp_path / "report.json").exists()
