@@ -1,29 +1,30 @@
-"""The reference server over real sockets, and its faults."""
+"""The reference server over real sockets."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from messages import (
+    INT32,
+    answer,
+    binary_int32,
+    call,
+    out,
+    post,
+    split,
+    tensor,
+)
 
 import conformance
 from conformance.contract import contract
-from conformance.errors import UsageError
-from conformance.message import HEADER_LENGTH, dump_json, parse_json
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.exchange import Request
-from conformance.reference.faults import FAULTS, behaviour_with
+from conformance.message import dump_json
 from conformance.reference.server import ReferenceServer
-
-INT32 = bytes(range(16))
-Answer = tuple[int, dict[str, str], bytes]
 
 
 @pytest.fixture(scope="module")
@@ -44,57 +45,6 @@ def connect(server: ReferenceServer) -> Iterator[Callable[[], socket.socket]]:
     yield open_one
     for sock in opened:
         sock.close()
-
-
-def tensor(name: str, datatype: str, shape: list[int], size: Any = None, **more: Any) -> Any:
-    entry = {"name": name, "datatype": datatype, "shape": shape} | more
-    return entry if size is None else entry | {"parameters": {"binary_data_size": size}}
-
-
-def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": f"OUTPUT{index}"}
-    return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
-
-
-def binary_int32(**more: Any) -> bytes:
-    inputs = [tensor("INPUT0", "INT32", [4], 16)]
-    return dump_json({"inputs": inputs, "outputs": [out(0, True)]} | more)
-
-
-def post(
-    model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
-) -> bytes:
-    lines = [f"POST /v2/models/{model}/infer HTTP/1.1", "Host: test"]
-    if length is not None:
-        lines.append(f"{HEADER_LENGTH}: {len(text) if length == 'true' else length}")
-    lines.append(framing or f"Content-Length: {len(text) + len(blob)}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode() + (b"" if framing else text + blob)
-
-
-def answer(sock: socket.socket) -> Answer:
-    response = http.client.HTTPResponse(sock)
-    response.begin()
-    body = response.read()
-    headers = {name.lower(): value for name, value in response.getheaders()}
-    response.close()
-    return response.status, headers, body
-
-
-def call(url: str, method: str, path: str) -> Answer:
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
-    try:
-        connection.request(method, path)
-        response = connection.getresponse()
-        return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
-    finally:
-        connection.close()
-
-
-def split(found: Answer) -> tuple[dict[str, Any], bytes]:
-    status, headers, body = found
-    assert status == 200, body
-    end = int(headers[HEADER_LENGTH.lower()])
-    return parse_json(body[:end]), body[end:]
 
 
 # --- endpoints -------------------------------------------------------------------------------
@@ -318,167 +268,3 @@ def test_raw_two_outputs(connect: Callable[[], socket.socket]) -> None:
     document, rest = split(answer(sock))
     assert [entry["shape"] for entry in document["outputs"]] == [[3, 1], [3, 1]]
     assert rest == struct.pack("<6f", 1, -2, 0, -1, 2, -0.0)
-
-
-def _int32(**changes: Any) -> dict[str, Any]:
-    return {"inputs": [tensor("INPUT0", "INT32", [4], 16) | changes]}
-
-
-@pytest.mark.parametrize(
-    ("document", "blob"),
-    [
-        (_int32(), INT32[:-1]),
-        (_int32(), INT32 + b"\0"),
-        (_int32(shape=[3]), INT32),
-        (_int32(shape=[2**62 + 4]), INT32),
-        (_int32(shape=[2, 2]), INT32),
-        (_int32(datatype="FP32"), INT32),
-        (_int32(data=[1, 2, 3, 4]), INT32),
-        (_int32(parameters={"binary_data_size": 16.5}), INT32),
-        (_int32(parameters={"binary_data_size": True}), INT32),
-        (_int32(parameters={"binary_data_size": "16"}), INT32),
-        (_int32(parameters={"binary_data_size": -16}), INT32),
-        (_int32(parameters={}), b""),
-        ({"inputs": _int32()["inputs"] * 2}, INT32 * 2),
-        ({"inputs": []}, b""),
-        (_int32() | {"outputs": [out(), out()]}, INT32),
-        (_int32() | {"outputs": [out(7)]}, INT32),
-        (_int32() | {"outputs": [out(0, 1)]}, INT32),
-        (_int32() | {"parameters": {"binary_data_output": "true"}}, INT32),
-        (_int32() | {"id": 5}, INT32),
-    ],
-)
-def test_rejected(document: dict[str, Any], blob: bytes) -> None:
-    text = dump_json(document)
-    status, answered = ask(Behaviour(), "identity_int32", text, blob)
-    assert status == 400, answered
-
-
-@pytest.mark.parametrize("size", [16.0, 16])
-def test_whole_float_sizes_are_accepted(size: float) -> None:
-    text = dump_json(_int32(parameters={"binary_data_size": size, "other": 1}))
-    assert ask(Behaviour(), "identity_int32", text, INT32)[0] == 200
-
-
-def test_an_unexpected_exception_is_500() -> None:
-    class Broken(Behaviour):
-        def extensions(self) -> list[str]:
-            raise RuntimeError("broken")
-
-    request = Request("GET", "/v2", "1.1", (), b"", memoryview(b""))
-    assert Broken().handle(request).status == 500
-
-
-# --- faults ----------------------------------------------------------------------------------
-
-
-def ask(
-    behaviour: Behaviour,
-    model: str,
-    text: bytes,
-    blob: bytes = b"",
-    lengths: Sequence[str] | None = None,
-    *,
-    name: str = HEADER_LENGTH,
-    headers: Sequence[tuple[str, str]] = (),
-    chunk_cuts: tuple[int, ...] = (),
-    segment_cuts: tuple[int, ...] = (),
-) -> tuple[int, bytes]:
-    """One inference without sockets: the status and everything that would be sent."""
-    given = [(name, value) for value in (lengths if lengths is not None else [f" {len(text)}"])]
-    lines = [f"{key}:{value}" for key, value in (*given, *headers)]
-    head = ("\r\n".join([f"POST /v2/models/{model}/infer HTTP/1.1", *lines]) + "\r\n\r\n").encode()
-    request = Request(
-        method="POST",
-        target=f"/v2/models/{model}/infer",
-        version="1.1",
-        headers=tuple((key.lower(), value.strip()) for key, value in (*given, *headers)),
-        head=head,
-        body=memoryview(text + blob),
-        chunk_cuts=chunk_cuts,
-        segment_cuts=segment_cuts,
-    )
-    response = behaviour.handle(request)
-    keep_open = behaviour.keeps_open(request, response)
-    sent = b"".join(behaviour.serialise(response, keep_open=keep_open))
-    left = behaviour.left_over(request, response)
-    return response.status, sent + b"|" + left + b"|%d" % behaviour.listening()
-
-
-def _one(datatype: str, shape: list[int], blob: bytes | None, **more: Any) -> tuple[Any, ...]:
-    """A request to an identity model with one binary input; `data` and others in `more`."""
-    model = f"{'identity' if len(shape) == 1 else 'matrix'}_{datatype.lower()}"
-    extra = {"data": more.pop("data")} if "data" in more else {}
-    size = more.pop("size", None if blob is None else len(blob))
-    document = {"inputs": [tensor("INPUT0", datatype, shape, size, **extra)]} | more
-    return model, dump_json(document), blob or b""
-
-
-def _mixed(order: Sequence[int] = (0, 1, 2), outputs: Any = None, **more: Any) -> tuple[Any, ...]:
-    entries = [
-        (tensor("INPUT0", "FP16", [1, 3], 6), b"\1\2\3\4\5\6"),
-        (tensor("INPUT1", "UINT32", [2, 1], 8), bytes(range(16, 24))),
-        (tensor("INPUT2", "BOOL", [3], 3), b"\1\0\1"),
-    ]
-    inputs = [entries[i][0] for i in order]
-    document = {"inputs": inputs} | ({} if outputs is None else {"outputs": outputs}) | more
-    return "mixed", dump_json(document), b"".join(entries[i][1] for i in order)
-
-
-def _b(*elements: bytes) -> bytes:
-    return b"".join(struct.pack("<I", len(element)) + element for element in elements)
-
-
-ALL = {"parameters": {"binary_data_output": True}}
-
-
-def test_faults_name_known_requirements() -> None:
-    broken = {fault.requirement for fault in FAULTS.values()}
-    must = "P2 P3 P5 P6 P8 P9 P10 P11 P12 H1 H2 H3 H4 H5 H6 H7 H9 H10 H13 S1 S2 S3 S4 S5 S6 S7 S8"
-    must += " S12 S13 D1 D2 D3 D5 D6 D7 D8 D9 D10 D11 D14 M1 M2 M3 M4 M5 M6 E1 E2 E4 E5 O18 R1 R2"
-    must += " R3 " + " ".join(f"B{i}" for i in range(1, 14))
-    must += " O1 O2 O3 O4 O5 O7 O8 O10 O11 O12 O13"
-    assert set(must.split()) <= broken
-    assert all(fault.text.endswith(".") for fault in FAULTS.values())
-
-
-def test_faults_compose() -> None:
-    both = behaviour_with(["output-size-as-string", "response-blobs-in-model-order"])
-    _, sent = ask(both, *_mixed(outputs=[out(2, True), out(1, True)]))
-    assert b'"binary_data_size":"3"' in sent
-    assert sent.partition(b"}]}")[2].startswith(bytes(range(16, 24)) + b"\1\0\1")
-
-
-def test_every_fault_composes_with_every_other() -> None:
-    assert behaviour_with(sorted(FAULTS)).handle is not None
-
-
-def test_unknown_fault_names_the_close_ones() -> None:
-    with pytest.raises(UsageError, match="response-blobs-padded"):
-        ReferenceServer(["response-blob-padded"])
-
-
-def test_a_crash_closes_the_port() -> None:
-    with ReferenceServer(["rejection-stops-listening"]) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
-            sock.sendall(post("identity_int32", binary_int32(), INT32))
-            assert answer(sock)[0] == 200
-            sock.sendall(post("identity_int32", binary_int32(), INT32, length="-1"))
-            assert answer(sock)[0] == 400
-        server.wait()
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", server.port), timeout=10)
-
-
-def test_a_fault_sees_real_chunk_boundaries() -> None:
-    model, text, blob = _one("BYTES", [1], _b(b"abc"), **ALL)
-    head = post(model, text, blob, framing="Transfer-Encoding: chunked")
-    with (
-        ReferenceServer(["bytes-prefix-split-by-chunk"]) as server,
-        socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock,
-    ):
-        for cut, status in ((len(text) + 2, 400), (len(text), 200), (len(text) + 4, 200)):
-            whole = text + blob
-            pieces = b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in (whole[:cut], whole[cut:]))
-            sock.sendall(head + pieces + b"0\r\n\r\n")
-            assert answer(sock)[0] == status
