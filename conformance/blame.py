@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.contract import contract
 from conformance.encode import Address, Binding, Prepared, prepare
-from conformance.http1 import CLOSED, Transcript
+from conformance.http1 import CLOSED, JSON_FACTOR, Transcript
 from conformance.judge import (
     FAIL,
     INCONCLUSIVE,
@@ -31,6 +31,13 @@ REPEATED = "repeated: the kept connection had been closed"
 SAME = "canary on the same connection"
 FRESH = "canary on a fresh connection"
 _NOT_SENT = "not sent: "
+_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
+# How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all.
+MOST_SURPLUS = 128 * 1024 * 1024
+FLOODED = Verdict(
+    INCONCLUSIVE,
+    f"{_NOT_SENT}the server has sent {MOST_SURPLUS >> 20} MiB more than its answers can need",
+)
 
 # What a server may know: the extension both ways, binary inputs only, plain JSON.
 _FORMS = (("binary", True), ("binary", False), ("json", False))
@@ -81,6 +88,11 @@ def unsent(case: Case, silence: str) -> Verdict:
 def is_unsent(outcome: str, message: str) -> bool:
     """Whether a case was given the verdict `unsent`."""
     return outcome == INCONCLUSIVE and message.startswith(_NOT_SENT)
+
+
+def surplus(transcript: Transcript) -> int:
+    """Bytes of a response beyond what any server needs for that request and some words."""
+    return max(0, len(transcript.received) - JSON_FACTOR * len(transcript.request) - _WORDS)
 
 
 def stale(transcript: Transcript) -> bool:

@@ -33,6 +33,9 @@ TIMEOUT = "timeout"
 TOO_LARGE = "too-large"
 MALFORMED = "malformed"  # not HTTP
 
+# No JSON takes more bytes for a tensor, for each of its own; indented booleans come nearest.
+JSON_FACTOR = 32
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -42,6 +45,10 @@ class Limits:
     exchange_s: float = 30.0
     head: int = 64 * 1024
     response: int = 80 * 1024 * 1024
+
+    def response_to(self, request: int) -> int:
+        """Bytes that a response to so many may have: JSON of their tensors, and a MiB of words."""
+        return min(self.response, JSON_FACTOR * request + 1024 * 1024)
 
 
 @dataclass(frozen=True)
@@ -247,7 +254,7 @@ class Connection:
             ending = TIMEOUT if isinstance(error, TimeoutError) else REFUSED
             return Transcript(request, 0, b"", ending, _reason(error))
         self._socket = sock
-        talk = _Talk(sock, self.limits, deadline)
+        talk = _Talk(sock, self.limits, deadline, len(request))
         ending, detail = talk.run(pieces, pause_s)
         reader = talk.reader
         keep = ending == COMPLETE and reader.reusable and talk.sent == len(request)
@@ -301,10 +308,11 @@ class Connection:
 class _Talk:
     """The state of one exchange on one socket."""
 
-    def __init__(self, sock: socket.socket, limits: Limits, deadline: float) -> None:
+    def __init__(self, sock: socket.socket, limits: Limits, deadline: float, request: int) -> None:
         self._sock = sock
         self._limits = limits
         self._deadline = deadline
+        self._limit = limits.response_to(request)
         self.sent = 0
         self.first_byte: float | None = None
 
@@ -335,15 +343,13 @@ class _Talk:
             return self.reader.error_ending, self.reader.error
         if self.reader.done:
             return COMPLETE, ""
-        if len(self.reader.raw) > self._limits.response:
-            return TOO_LARGE, f"the response goes on past {self._limits.response} bytes"
+        if len(self.reader.raw) > self._limit:
+            return TOO_LARGE, f"the response goes on past {self._limit} bytes"
         return CLOSED, detail or "the server closed the connection"
 
     def _ended(self) -> bool:
         reader = self.reader
-        if reader.done or reader.eof or reader.error:
-            return True
-        return len(reader.raw) > self._limits.response
+        return reader.done or reader.eof or bool(reader.error) or len(reader.raw) > self._limit
 
     def _send(self, data: memoryview) -> bool:
         """Send all of `data`; False where the response ended first."""

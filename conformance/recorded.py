@@ -93,7 +93,8 @@ def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     unfinished = not reader.done and not reader.error
     if ending in (TIMEOUT, REFUSED):
         return unfinished
-    if ending == TOO_LARGE and len(transcript.received) > Limits().response:
+    limit = Limits().response_to(len(transcript.request))
+    if ending == TOO_LARGE and len(transcript.received) > limit:
         return unfinished
     if ending == CLOSED and transcript.detail != "the server closed the connection":
         return unfinished  # it was reset, so that even an answer up to the end is none

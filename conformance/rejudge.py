@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conformance.blame import (
+    FLOODED,
     FRESH,
     JSON,
     REPEATED,
@@ -40,6 +41,7 @@ from conformance.recorded import Recorded, RecordedError, first_difference, hide
 ABSENT = "that discovery found their model absent"
 DEAD = "that what another case killed stayed dead"
 SILENT = "that their model answered no known-good request, which left them unsent"
+UNASKED = "that the server had sent so much more than asked for that they were left unsent"
 SUITE = "that the suite itself failed"
 NO_CONNECTION = "that there was no connection"
 NO_MORE = "that nothing more came before the time-out"
@@ -202,6 +204,8 @@ def _verdict(
             return _orphaned(case, record, known), [DEAD]
         if as_recorded.outcome == ERROR:
             return as_recorded, [SUITE]
+        if as_recorded == FLOODED:
+            return as_recorded, [UNASKED]
         if is_unsent(as_recorded.outcome, as_recorded.message) and case.model:
             return as_recorded, [SILENT]
         raise _Broken("no exchange is recorded")

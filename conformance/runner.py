@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.blame import (
+    FLOODED,
     FRESH,
     JSON,
+    MOST_SURPLUS,
     REPEATED,
     SAME,
     Claims,
@@ -28,6 +30,7 @@ from conformance.blame import (
     orphaned,
     skipped,
     stale,
+    surplus,
     survived,
     unsent,
 )
@@ -143,6 +146,7 @@ class Engine:
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
+        self._surplus = 0
 
     def run(self, case: Case) -> Result:
         """One case with all that belongs to it. Never raises for what the server does."""
@@ -161,6 +165,7 @@ class Engine:
             where = f"{Path(frame.filename).name}:{frame.lineno}"
             result = Result(case, ERROR, f"error of the suite: {error!a:.500} at {where}")
         result = replace(result, duration_s=time.perf_counter() - started)
+        self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
         if self._killed.culprit(case.model) == case.id:
             self._fatal[case.id] = result
         return result
@@ -173,7 +178,9 @@ class Engine:
     def _skip(self, case: Case) -> Verdict | None:
         verdict = skipped(case, self._claims)
         culprit = None if verdict else self._killed.culprit(case.model)
-        return verdict if culprit is None else orphaned(case, culprit)
+        if culprit is not None:
+            return orphaned(case, culprit)
+        return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
 
     def _run(self, case: Case) -> Result:
         binding = self.server.present.get(case.model)

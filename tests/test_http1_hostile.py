@@ -65,6 +65,24 @@ def test_an_endless_body_is_cut_off() -> None:
     assert (1 << 20) < len(came.received) <= (1 << 20) + (1 << 19)
 
 
+@pytest.mark.parametrize("request_size", [100, 100_000])
+def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(request_size: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % request_size
+    request = head + bytes(request_size)
+    most = Limits().response_to(len(request))
+    assert most >= 32 * request_size + (1 << 20)
+    for size, ending in ((most - 100, COMPLETE), (most + (1 << 20), TOO_LARGE)):
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size
+
+        def script(peer: Peer, answer: bytes = head + bytes(size)) -> None:
+            peer.request()
+            peer.send(answer)
+
+        came = exchange(script, request=request)
+        assert came.ending == ending
+        assert len(came.received) <= most + (1 << 19)
+
+
 def test_a_content_length_of_10_to_the_18_is_not_believed() -> None:
     def script(peer: Peer) -> None:
         peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\nabc")

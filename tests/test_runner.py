@@ -207,10 +207,10 @@ class TestConnections:
         server = start(Hangs)
         started = time.perf_counter()
         found = results(
-            target_of(server.url, timeout=0.3), chosen("H6/", "H1/honoured"), workers=workers
+            target_of(server.url, timeout=0.7), chosen("H6/", "H1/honoured"), workers=workers
         )
         release.set()
-        assert time.perf_counter() - started < 10
+        assert time.perf_counter() - started < 60
         hung = {name for name, result in found.items() if result.outcome != "pass"}
         assert {found[name].outcome for name in hung} == {"inconclusive"}
         assert "H6/not-a-number[letters]" in hung
@@ -230,11 +230,11 @@ class TestConnections:
         server = start(Silent)
         started = time.perf_counter()
         found = results(
-            target_of(server.url, timeout=0.3),
+            target_of(server.url, timeout=1),
             chosen("R", "S12/", "P2/blob-follows-json[UINT8]"),
         )
         release.set()
-        assert time.perf_counter() - started < 5
+        assert time.perf_counter() - started < 30
         for result in found.values():
             silent = result.case.model == "identity/INT32"
             assert result.outcome == ("inconclusive" if silent else "pass"), result.message

@@ -108,7 +108,7 @@ def test_time_outs_and_silent_models_are_believed_and_said_to_be(
                 release.wait(20)
             return super().parse_length(text)
 
-    target = make_target(start(Silent).url, timeout=0.3)
+    target = make_target(start(Silent).url, timeout=1)
     path = made(tmp_path, target, chosen("R3/", BAD))
     release.set()
     found, text = said(path)
