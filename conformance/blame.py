@@ -38,6 +38,7 @@ FLOODED = Verdict(
     INCONCLUSIVE,
     f"{_NOT_SENT}the server has sent {MOST_SURPLUS >> 20} MiB more than its answers can need",
 )
+NO_ROLES = Verdict(NOT_RUN, "the server has no model that generated requests can go to")
 
 # What a server may know: the extension both ways, binary inputs only, plain JSON.
 _FORMS = (("binary", True), ("binary", False), ("json", False))

@@ -17,9 +17,10 @@ from typing import Any
 import yaml
 
 from conformance import __version__
+from conformance.blame import NO_ROLES
 from conformance.contract import contract
 from conformance.discovery import Server
-from conformance.judge import FAIL, NOT_RUN, PASS, check_case
+from conformance.judge import FAIL, PASS, check_case
 from conformance.plan import Case, load_cases, make_case
 from conformance.runner import Engine, Exchange, Killed, Recovery, Result
 from conformance.target import Target
@@ -228,8 +229,9 @@ class CertifyingEngine(Engine):
         campaign = explore(self, EXAMPLES, _SEED, keep=True)
         result = campaign.result
         if result is None:
-            words = "the server has no model that generated requests can go to"
-            return Result(case, NOT_RUN, words)
+            return Result(case, NO_ROLES.outcome, NO_ROLES.message)
+        if not campaign.exchanges:  # a request that was not sent shows nothing
+            return Result(case, result.outcome, result.message, time.perf_counter() - started)
         how = f"seed {_SEED}, Hypothesis {hypothesis.__version__}"
         message = f"{campaign.sent} generated requests ({how})"
         if campaign.failed:

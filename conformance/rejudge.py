@@ -15,6 +15,7 @@ from conformance.blame import (
     FLOODED,
     FRESH,
     JSON,
+    NO_ROLES,
     REPEATED,
     SAME,
     Claims,
@@ -200,13 +201,15 @@ def _verdict(
     if not exchanges:
         if skip is not None:
             return skip, [ABSENT] if skip.outcome == NOT_RUN else []
+        if as_recorded == NO_ROLES:
+            return as_recorded, [ABSENT]
         if as_recorded.outcome == NOT_RUN:
             return _orphaned(case, record, known), [DEAD]
         if as_recorded.outcome == ERROR:
             return as_recorded, [SUITE]
         if as_recorded == FLOODED:
             return as_recorded, [UNASKED]
-        if is_unsent(as_recorded.outcome, as_recorded.message) and case.model:
+        if is_unsent(as_recorded.outcome, as_recorded.message) and not case.get:
             return as_recorded, [SILENT]
         raise _Broken("no exchange is recorded")
     if skip is not None:
@@ -275,6 +278,8 @@ def _orphaned(case: Case, record: Record, known: Setting) -> Verdict:
         raise _Broken(f"{culprit}, which it blames, is not recorded as having killed anything")
     if not _problem(named, recorded(last), known, json=False):
         raise _Broken(f"after {culprit}, which it blames, a known-good request was answered well")
+    if not case.model and not case.get:  # generated requests, of which the first unsent one counts
+        return Verdict(NOT_RUN, record["message"])
     return orphaned(case, culprit)
 
 

@@ -212,6 +212,11 @@ def http(body: bytes = b"", status: int = 200, *fields: tuple[str, object]) -> b
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
+def posting(body: bytes) -> bytes:
+    """A request with a body."""
+    return b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
 def v2(document: object, *blobs: bytes, status: int = 200, length: object = None) -> bytes:
     """A whole V2 response; the header length is sent when blobs are there, or `length` is."""
     head = document if isinstance(document, bytes) else dump_json(document)

@@ -256,7 +256,7 @@ def test_a_server_that_floods_every_case_fills_no_disk(
     flood: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "MOST_SURPLUS", 20 * MIB)
-    prefixes = ("H1/*", "H2/*", "H6/*")
+    prefixes = ("H1/*", "H2/*", "H6/*", "M7/*")
     with misbehaving(flood, mark=b"/infer ") as server, at_most(500 * MIB):
         chosen = [argument for name in prefixes for argument in ("--case", name)]
         arguments = ["--timeout", "10", "--report-dir", str(tmp_path)]

@@ -17,6 +17,7 @@ from helpers import (
     free_port,
     http,
     parsed,
+    posting,
     response,
     serving,
 )
@@ -84,7 +85,7 @@ def test_statuses_without_a_body_end_at_once(status: int) -> None:
 
 def test_a_body_of_megabytes_is_exact() -> None:
     body = bytes(range(256)) * (BIG // 256)
-    came = exchange(answering(http(body)))
+    came = exchange(answering(http(body)), request=posting(body))
     assert response(came).body == body
 
 

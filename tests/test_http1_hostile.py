@@ -17,6 +17,7 @@ from helpers import (
     exchange,
     http,
     parsed,
+    posting,
     response,
     same,
     serving,
@@ -67,8 +68,7 @@ def test_an_endless_body_is_cut_off() -> None:
 
 @pytest.mark.parametrize("request_size", [100, 100_000])
 def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(request_size: int) -> None:
-    head = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % request_size
-    request = head + bytes(request_size)
+    request = posting(bytes(request_size))
     most = Limits().response_to(len(request))
     assert most >= 32 * request_size + (1 << 20)
     for size, ending in ((most - 100, COMPLETE), (most + (1 << 20), TOO_LARGE)):

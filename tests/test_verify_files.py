@@ -28,9 +28,11 @@ from verifying import (
 )
 
 from conformance.cli import main
+from conformance.contract import ModelContract
+from conformance.datatypes import Buffer
 from conformance.errors import ReportFileError
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.exchange import Response
+from conformance.reference.exchange import Request, Response
 from conformance.reference.server import ReferenceServer
 from conformance.results import concluded
 from conformance.target import make_target
@@ -110,6 +112,66 @@ def test_generated_requests_are_judged_again_from_their_entries(
 
     found, _ = changed(tmp_path / "report.json", tmp_path, change)
     assert differing(found) == ["M7/generated"]
+
+
+class _Silent(Behaviour):
+    """It answers no inference request."""
+
+    def serialise(
+        self, response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        if response.status == 500:
+            return []
+        return super().serialise(response, keep_open=keep_open, with_body=with_body)
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return Response(500, (), ())
+
+
+class _Raw(Behaviour):
+    """It has only models for raw requests."""
+
+    def handle(self, request: Request) -> Response:
+        if "/models/" in request.target and "/models/raw_" not in request.target:
+            return self.error(404, "no such model")
+        return super().handle(request)
+
+
+class _Dies(Behaviour):
+    """A request with the id x kills its model."""
+
+    dead = ""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if b'"id":"x"' in bytes(request.body):
+            type(self).dead = model.role
+        if model.role == self.dead:
+            return self.error(500, "dead")
+        return super().infer(model, request)
+
+
+@pytest.mark.parametrize(
+    ("server", "outcome", "believed"),
+    [
+        (_Silent, "inconclusive", "answered no known-good request"),
+        (_Raw, "not_run", "discovery found their model absent"),
+        (_Dies, "not_run", "what another case killed stayed dead"),
+    ],
+)
+def test_generated_requests_that_were_not_sent_are_believed_and_leave_no_counterexample(
+    server: type[Behaviour], outcome: str, believed: str, tmp_path: Path, start: Start
+) -> None:
+    names = ["M7/generated", "H1/honoured[short,INT32]", *(["W1/*"] if server is _Raw else [])]
+    chosen = [argument for name in names for argument in ("--case", name)]
+    timeout = "0.3" if server is _Silent else "10"
+    options = ["--profile", "raw", "--timeout", timeout, "--report-dir", str(tmp_path)]
+    main(["run", start(server).url, *chosen, *options])
+    found, text = said(tmp_path / "report.json")
+    assert found.exit_code == 0, text
+    assert believed in text
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert case_of(report, "M7/generated")["outcome"] == outcome
+    assert not (tmp_path / "counterexample.yaml").exists()
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.999])
