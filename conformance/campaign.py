@@ -23,36 +23,12 @@ from conformance.discovery import Server
 from conformance.judge import FAIL, PASS, check_case
 from conformance.plan import Case, load_cases, make_case
 from conformance.runner import Engine, Exchange, Killed, Recovery, Result
+from conformance.suite import EXAMPLES, GENERATED
 from conformance.target import Target
 
 COUNTEREXAMPLE = "counterexample.yaml"
-EXAMPLES = 50
 _SEED = 0
 _SHRINK_S = 10.0
-GENERATED = "M7/generated"
-
-
-def generated_case() -> Case:
-    """What stands for all generated requests of a run: in its plan, its report and its blame."""
-    return make_case(
-        {
-            "id": GENERATED,
-            "why": f"{EXAMPLES} requests that nobody wrote: any mix of datatypes, shapes, forms, "
-            "outputs and deliveries, made from what the server says of itself. All are "
-            "well-formed, so each has one right answer.",
-            "model": "",
-            "request": {},
-            "expect": {"outcome": "success"},
-        }
-    )
-
-
-def suite_cases(*, large: bool = False) -> list[Case]:
-    """Every case of a run of the suite: those of its files, checked, and the generated one."""
-    cases = load_cases(large=large)
-    for case in cases:
-        check_case(case)
-    return [*cases, generated_case()]
 
 
 @dataclass

@@ -13,7 +13,6 @@ from typing import Any
 
 import yaml
 
-from conformance.campaign import suite_cases
 from conformance.command_run import beside_expectations
 from conformance.expectations import (
     UNWRITTEN,
@@ -23,6 +22,7 @@ from conformance.expectations import (
     load_expectations,
 )
 from conformance.results import load_report, write_atomically
+from conformance.suite import suite_cases
 from conformance.text import finding, normalised, plain
 
 _STANDARD_OUTPUT = Path("-")

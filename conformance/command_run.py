@@ -18,7 +18,6 @@ from conformance.campaign import (
     explore,
     roles,
     run_alone,
-    suite_cases,
     write_counterexample,
 )
 from conformance.discovery import discover
@@ -29,6 +28,7 @@ from conformance.plan import Case, load_cases
 from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
 from conformance.runner import Engine, Recovery, run
 from conformance.seal import is_intact
+from conformance.suite import suite_cases
 from conformance.target import Target, make_target
 from conformance.terminal import Reporter, expectation_lines, print_summary
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.campaign import suite_cases
 from conformance.catalogue import catalogue
 from conformance.contract import TensorSpec, contract
+from conformance.suite import suite_cases
 
 
 def listing(what: str) -> Iterator[str]:

@@ -134,11 +134,11 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
-        from conformance.campaign import suite_cases
         from conformance.command_run import check_claims
         from conformance.errors import ConformanceError
         from conformance.expectations import load_expectations
         from conformance.results import Record
+        from conformance.suite import suite_cases
 
         try:
             self._cases = suite_cases(large=self._config.getoption("--v2-large"))

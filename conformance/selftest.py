@@ -13,9 +13,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 
-from conformance.campaign import CertifyingEngine, suite_cases
+from conformance.campaign import CertifyingEngine
 from conformance.discovery import discover
 from conformance.errors import ConformanceError
 from conformance.judge import FAIL
@@ -23,6 +22,7 @@ from conformance.plan import Case
 from conformance.reference.faults import FAULTS
 from conformance.reference.server import ReferenceServer
 from conformance.runner import run
+from conformance.suite import suite_cases
 from conformance.target import make_target
 
 PROFILES = ("raw", "bf16", "compression")
@@ -64,15 +64,10 @@ def of_others(cases: Sequence[Case], requirement: str) -> list[Case]:
     return list(first.values())
 
 
-@cache
-def _cases() -> list[Case]:
-    return suite_cases()
-
-
 def try_fault(name: str, *, full: bool = False, tries: int = 1) -> Kill:
     """Run the suite against the reference server with the fault `name`, for the `tries`-th time."""
     requirement = FAULTS[name].requirement
-    cases = _cases()
+    cases = suite_cases()
     own = [case for case in cases if case.requirement == requirement]
     others = [case for case in cases if case not in own] if full else of_others(cases, requirement)
     try:
@@ -130,7 +125,7 @@ def persist(kill: Kill, attempt: Callable[[str, int], Kill]) -> Kill:
 def idle(kills: Sequence[Kill]) -> list[str]:
     """The entries of the case files with MUST cases that no fault of their requirement fails."""
     useful = {name.partition("[")[0] for kill in kills for name in kill.own}
-    wanted = (case.template for case in _cases() if case.facts(PROFILES)["level"] == "MUST")
+    wanted = (case.template for case in suite_cases() if case.facts(PROFILES)["level"] == "MUST")
     return [template for template in dict.fromkeys(wanted) if template not in useful]
 
 

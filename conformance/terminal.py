@@ -15,6 +15,7 @@ from conformance.judge import FAIL, OUTCOMES
 from conformance.report.extension import extension
 from conformance.results import PAGE
 from conformance.runner import CaseFinished
+from conformance.suite import suite_cases
 from conformance.text import WIDTH, plain, wrapped
 
 if TYPE_CHECKING:
@@ -219,17 +220,11 @@ def _reading(report: Mapping[str, Any], requirement: str) -> str:
 def _uncovered(report: Mapping[str, Any]) -> list[str]:
     claimed = report["target"]["profiles"]
     tested = {case["requirement"] for case in report["cases"]}
-    known = _with_cases()
+    known = {case.requirement for case in suite_cases(large=True)}
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.id not in known]
     if not missing or not tested:
         return []
     return wrapped("not tested, for want of a case: " + " ".join(missing), "  ")
-
-
-def _with_cases() -> set[str]:
-    from conformance.campaign import suite_cases
-
-    return {case.requirement for case in suite_cases(large=True)}
 
 
 def _more(count: int, what: str) -> list[str]:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import yaml
 
-from conformance.campaign import suite_cases
 from conformance.catalogue import PROFILES, Requirement, catalogue, documents, families
 from conformance.plan import Case
 from conformance.resources import YAML_LOADER, folder
 from conformance.statements import Erratum, Section, Statement, errata, sections
+from conformance.suite import suite_cases
 
 # Documents that requirements cite without being documents of the extension.
 _BASE = ("oip", "rfc9110", "rfc9112", "rfc8259")

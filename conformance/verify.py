@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from conformance import __version__
-from conformance.campaign import suite_cases
 from conformance.catalogue import digest
 from conformance.errors import UsageError
 from conformance.plan import Case
 from conformance.rejudge import Rejudged, rejudge, setting
 from conformance.results import concluded, is_record, load_report
 from conformance.seal import is_intact
+from conformance.suite import suite_cases
 from conformance.terminal import verdict_words
 from conformance.text import wrapped
 

@@ -16,12 +16,12 @@ from helpers import Peer, Script, free_port, http, serving
 from running import command
 
 from conformance import command_run
-from conformance.campaign import suite_cases
 from conformance.cli import main
 from conformance.plan import Case, load_cases
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.server import ReferenceServer
 from conformance.results import load_report
+from conformance.suite import suite_cases
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 COMMAND = [sys.executable, "-m", "conformance"]

@@ -8,18 +8,17 @@ from functools import cache
 
 import pytest
 
-from conformance.campaign import CertifyingEngine, suite_cases
+from conformance.campaign import CertifyingEngine
 from conformance.catalogue import catalogue
 from conformance.discovery import discover
 from conformance.plan import Case
 from conformance.reference.faults import FAULTS
 from conformance.reference.server import ReferenceServer
 from conformance.runner import Result, run
+from conformance.suite import suite_cases
 from conformance.target import make_target
 
 PROFILES = ("binary", "raw", "bf16", "compression")
-
-cases = cache(suite_cases)
 
 
 def run_against(
@@ -34,7 +33,7 @@ def run_against(
 @cache
 def caught(fault: str) -> dict[str, str]:
     """The cases of the fault's requirement that fail against it, each with its message."""
-    chosen = [case for case in cases() if case.requirement == FAULTS[fault].requirement]
+    chosen = [case for case in suite_cases() if case.requirement == FAULTS[fault].requirement]
     failures: dict[str, str] = {}
     # Pieces that are sent apart arrive together if the machine stands still in between, and then a
     # fault that shows between them does not: so a second try.
@@ -63,16 +62,16 @@ def test_a_fault_is_caught_by_a_case_of_its_requirement(fault: str) -> None:
 
 def test_a_server_without_faults_passes_every_case_every_time() -> None:
     with ReferenceServer() as server:
-        first = run_against(server.url, cases())
-        again = run_against(server.url, cases())
-        parallel = run_against(server.url, cases(), workers=2)
+        first = run_against(server.url, suite_cases())
+        again = run_against(server.url, suite_cases())
+        parallel = run_against(server.url, suite_cases(), workers=2)
     wrong = {
         name: result.message
         for name, result in first.items()
         if result.outcome not in ("pass", "disputed")
     }
     assert not wrong
-    assert len(first) == len(cases())
+    assert len(first) == len(suite_cases())
     for results in (again, parallel):
         assert {name: result.outcome for name, result in results.items()} == {
             name: result.outcome for name, result in first.items()
@@ -80,7 +79,7 @@ def test_a_server_without_faults_passes_every_case_every_time() -> None:
 
 
 def test_every_requirement_with_a_must_case_has_a_fault() -> None:
-    wanted = {case.requirement for case in cases() if is_must(case)}
+    wanted = {case.requirement for case in suite_cases() if is_must(case)}
     assert not wanted - {fault.requirement for fault in FAULTS.values()}
 
 

@@ -9,19 +9,18 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 from helpers import Peer, Script, Scripted, http, serving, v2
 from running import served
 
-from conformance import command_run, runner
-from conformance.campaign import suite_cases
+from conformance import runner
 from conformance.cli import main
 from conformance.http1 import Limits
 from conformance.message import HEADER_LENGTH
 from conformance.results import load_report
+from conformance.suite import suite_cases
 from conformance.verify import verify
 
 MIB = 1 << 20
@@ -120,15 +119,6 @@ KINDS = {
         says(v2(b'{"a":' * 100_000)), "fail", "the whole body (500000 bytes) must be JSON"
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def _plan_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading all case files takes longer than these runs."""
-    monkeypatch.setattr(command_run, "suite_cases", PLANNED)
-
-
-PLANNED = cache(suite_cases)
 
 
 @contextmanager
@@ -268,7 +258,7 @@ def test_a_server_that_floods_every_case_fills_no_disk(
     assert {case["outcome"] for case in cases if case not in flooded} == {"fail"}
     assert 5 < len(cases) - len(flooded) < 20 < len(cases)
     assert (tmp_path / "report.json").stat().st_size < 60 * MIB
-    assert verify(tmp_path / "report.json", PLANNED()).exit_code == 0
+    assert verify(tmp_path / "report.json", suite_cases()).exit_code == 0
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import pytest
 from helpers import answering, free_port, http, serving
 
-from conformance.campaign import suite_cases
 from conformance.catalogue import catalogue
 from conformance.reference.server import ReferenceServer
 from conformance.results import load_report
+from conformance.suite import suite_cases
 
 OWN_TEST = "def test_of_the_vendor():\n    assert True\n"
 

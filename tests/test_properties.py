@@ -17,10 +17,8 @@ from helpers import Peer, make_case, serving
 from conformance import campaign as module
 from conformance.campaign import (
     COUNTEREXAMPLE,
-    EXAMPLES,
     CertifyingEngine,
     explore,
-    generated_case,
     roles,
     run_alone,
     write_counterexample,
@@ -37,6 +35,7 @@ from conformance.reference.server import ReferenceServer
 from conformance.resources import schema
 from conformance.results import REPORT, load_report
 from conformance.runner import Engine, Result
+from conformance.suite import EXAMPLES, generated_case
 from conformance.target import Target, make_target
 
 Start = Callable[[type[Behaviour]], ReferenceServer]

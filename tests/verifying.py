@@ -10,7 +10,6 @@ from typing import Any
 
 from running import chosen
 
-from conformance.campaign import suite_cases
 from conformance.discovery import discover
 from conformance.plan import Case
 from conformance.reference.behaviour import Behaviour
@@ -18,6 +17,7 @@ from conformance.reference.server import ReferenceServer
 from conformance.results import Record
 from conformance.runner import Engine, run
 from conformance.seal import sealed
+from conformance.suite import suite_cases
 from conformance.target import Target, make_target
 from conformance.verify import Verification, lines, verify
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import yaml
 
-from conformance.campaign import suite_cases
 from conformance.judge import FAIL, PASS
-from conformance.plan import Case
+from conformance.suite import suite_cases
 
 FOLDER = Path(__file__).parent / "expectations"
 
@@ -51,7 +50,7 @@ class Expectation:
         """The levels at which `requirement` has cases that fail, as they are written here."""
         levels = [
             case.level
-            for case in _every_case()
+            for case in suite_cases()
             if case.requirement == requirement and self.outcome_of(case.id) == FAIL
         ]
         return list(dict.fromkeys(levels))
@@ -118,13 +117,8 @@ def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
 
 
 @cache
-def _every_case() -> tuple[Case, ...]:
-    return tuple(suite_cases())
-
-
-@cache
 def _profile_of() -> dict[str, str]:
-    return {case.id: case.profile for case in _every_case()}
+    return {case.id: case.profile for case in suite_cases()}
 
 
 def _of_the_run(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from expectation import Expectation, differences, expectation_files, load_expectation, matches
 
-from conformance.campaign import suite_cases
 from conformance.catalogue import catalogue
 from conformance.judge import DISPUTED, FAIL, NOT_RUN, PASS
+from conformance.suite import suite_cases
 
 FILES = expectation_files()
 ROOT = Path(__file__).parents[2]

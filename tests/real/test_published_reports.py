@@ -8,8 +8,8 @@ import pytest
 from expectation import Expectation, differences, expectation_files, load_expectation
 from publish import REPORTS
 
-from conformance.campaign import suite_cases
 from conformance.results import PAGE, REPORT
+from conformance.suite import suite_cases
 from conformance.verify import verify
 
 EXPECTATIONS = [load_expectation(path) for path in expectation_files()]
