@@ -28,8 +28,10 @@ from conformance.plan import Case
 JSON = "json"  # the canary of a case that wants one without blobs
 # What an exchange was for, as its note says.
 REPEATED = "repeated: the kept connection had been closed"
-SAME = "canary on the same connection"
-FRESH = "canary on a fresh connection"
+CANARY = "canary "
+SAME = f"{CANARY}on the same connection"
+FRESH = f"{CANARY}on a fresh connection"
+NOT_SURVIVED = "did not survive: a known-good request got a wrong answer"
 _NOT_SENT = "not sent: "
 _WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
 # How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all.
@@ -133,7 +135,7 @@ def survived(verdict: Verdict, same: str, fresh: str) -> Verdict:
     problems += [f"on a fresh connection: {fresh}"] if fresh else []
     if not problems:
         return verdict
-    words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+    words = f"{NOT_SURVIVED} {'; '.join(problems)}"
     if verdict.outcome != PASS:
         words = f"{verdict.message}; {words}"
     elif verdict.message:

@@ -94,7 +94,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="claim a profile besides binary: raw, bf16 (repeatable)",
+        help="claim a profile besides binary: raw, bf16, compression (repeatable)",
     )
     parser.add_argument(
         "--header",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,12 +24,13 @@ from conformance.errors import NothingRanError, UnreachableError, UsageError
 from conformance.expectations import Expectations, judge_expectations, load_expectations
 from conformance.judge import ERROR, FAIL, PASS, UNSUPPORTED, check_case
 from conformance.plan import Case, load_cases
-from conformance.results import PAGE, REPORT, Record, load_report, write_atomically
+from conformance.results import PAGE, Record, load_report, write_atomically, write_report
 from conformance.runner import Engine, Recovery, run
 from conformance.seal import is_intact
 from conformance.suite import suite_cases
 from conformance.target import Target, make_target
 from conformance.terminal import Reporter, expectation_lines, print_summary
+from conformance.text import matches
 
 # The exit codes of a run that tells nothing about the server.
 _NOT_JUDGED = (UnreachableError.exit_code, NothingRanError.exit_code)
@@ -175,8 +175,7 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
 
 
 def _matches(case: Case, pattern: str) -> bool:
-    # Brackets are part of an id; in a pattern they stand for themselves.
-    return case.requirement == pattern or fnmatch.fnmatchcase(case.id, pattern.replace("[", "[[]"))
+    return case.requirement == pattern or matches(case.id, pattern)
 
 
 def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
@@ -224,8 +223,6 @@ def write_page(directory: Path, report: Mapping[str, Any]) -> Path:
 
 def write_reports(record: Path) -> list[Path]:
     """Make report.json (of a record) and report.html beside `record`; the paths written."""
-    import json
-
     if record.is_dir():
         raise UsageError(f"{record} is a folder; name the report.json or report.jsonl in it")
     report = load_report(record)
@@ -234,6 +231,5 @@ def write_reports(record: Path) -> list[Path]:
     directory = record.parent
     written = []
     if record.suffix == ".jsonl":
-        written.append(directory / REPORT)
-        write_atomically(written[0], json.dumps(report) + "\n")
+        written.append(write_report(directory, report))
     return [*written, write_page(directory, report)]

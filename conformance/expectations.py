@@ -7,7 +7,6 @@ only as long as it is exactly what was expected.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.errors import ExpectFileError
-from conformance.text import normalised, plain
+from conformance.text import matches, normalised, plain
 from conformance.yamlfile import check_yaml, read_yaml
 
 # What a report calls an outcome that needs no excuse; `unsupported` is not tried at all.
@@ -52,8 +51,7 @@ class Expectation:
         """Whether it means the case."""
         if self.requirement:
             return self.requirement == requirement
-        # Brackets are part of an id; in a pattern they stand for themselves.
-        return fnmatch.fnmatchcase(case_id, self.case.replace("[", "[[]"))
+        return matches(case_id, self.case)
 
     def difference(self, case: Mapping[str, Any]) -> str:
         """How a case of report.json failed or passed other than expected; "" for as expected."""

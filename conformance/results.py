@@ -129,7 +129,7 @@ class Record:
         self._write({"footer": {"complete": complete, "duration_s": round(duration, 3)}})
         self._file.close()
         report = load_report(self.directory / RECORD)
-        write_atomically(self.directory / REPORT, json.dumps(report, ensure_ascii=True) + "\n")
+        write_report(self.directory, report)
         return report
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -151,6 +151,13 @@ def _create(directory: Path) -> TextIO:
             "--report-dir"
         ) from error
     return file
+
+
+def write_report(directory: Path, report: Mapping[str, Any]) -> Path:
+    """Write report.json into `directory` and return its path. Raises UsageError."""
+    path = directory / REPORT
+    write_atomically(path, json.dumps(report, ensure_ascii=True) + "\n")
+    return path
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -65,9 +65,14 @@ class Summary:
     @property
     def words(self) -> str:
         """The verdict as people say it."""
-        if not self.conformant:
-            return "not conformant"
-        return "conformant, robust" if self.robust else "conformant, not robust"
+        return verdict_words(vars(self))
+
+
+def verdict_words(verdict: Mapping[str, Any]) -> str:
+    """A verdict as people say it: "conformant, robust", "not conformant", …"""
+    if not verdict["conformant"]:
+        return "not conformant"
+    return "conformant, robust" if verdict["robust"] else "conformant, not robust"
 
 
 def summarise(

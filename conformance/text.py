@@ -1,7 +1,8 @@
-"""Text that a server may have had its hand in: made harmless, wrapped, made comparable."""
+"""Text for people and from them: made harmless, wrapped, made comparable, matched."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import textwrap
@@ -58,6 +59,12 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
+
+
+def matches(case_id: str, pattern: str) -> bool:
+    """Whether `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a pattern
+    they stand for themselves."""
+    return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 
 def finding(message: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.errors import UnreachableError
 from conformance.expectations import HARMLESS
 from conformance.results import load_report
+from conformance.summary import verdict_words
 from conformance.text import normalised
 
 FIXED, BROKEN, NEW, GONE, CHANGED = "fixed", "broken", "new", "gone", "changed"
@@ -105,7 +106,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Difference:
             changes.append(change)
     return Difference(
         tuple(_notes(old, new)),
-        (_words(old), _words(new)),
+        (verdict_words(old["verdict"]), verdict_words(new["verdict"])),
         _rank(new) < _rank(old),
         tuple(_requirements(old, new)),
         tuple(changes),
@@ -198,10 +199,6 @@ def _server(report: Mapping[str, Any]) -> str:
 def _rank(report: Mapping[str, Any]) -> int:
     verdict = report["verdict"]
     return (1 + bool(verdict["robust"])) if verdict["conformant"] else 0
-
-
-def _words(report: Mapping[str, Any]) -> str:
-    return ("not conformant", "conformant, not robust", "conformant, robust")[_rank(report)]
 
 
 def _requirements(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[RequirementChange]:

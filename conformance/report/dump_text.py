@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rich.text import Text
 
-from conformance.report.exchanges import ShownMessage
+from conformance.report.exchanges import ShownMessage, decoded
 from conformance.report.hexdump import Dump, Row, Section
 from conformance.text import plain
 
@@ -50,7 +48,7 @@ def message_lines(
     for note in shown.notes:
         for line in _cut(f"({in_ascii(note)})"):
             yield Text(line)
-    sections = annotate(_decoded(encoded)).sections
+    sections = annotate(decoded(encoded)).sections
     blobs = 0
     for section in sections:
         style = _STYLES.get(section.kind, _BLOBS[blobs % len(_BLOBS)])
@@ -134,10 +132,3 @@ def in_ascii(text: str) -> str:
 
 def _bytes(number: int) -> str:
     return "1 byte" if number == 1 else f"{number} bytes"
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return b""

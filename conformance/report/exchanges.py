@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from conformance.blame import CANARY, NOT_SURVIVED
 from conformance.report.hexdump import (
     Row,
     Section,
@@ -23,7 +24,6 @@ from conformance.report.hexdump import (
 # How much of each part of a message is shown, at its first and its last bytes.
 FULL = (512, 64)
 BRIEF = (96, 32)
-CANARY = "canary "
 # Heads and JSON are text, which takes less room, and their fields are what one looks for.
 _TEXTS = ("head", "json")
 _TEXT_FACTOR = 4
@@ -33,8 +33,6 @@ _WIDTH = 16
 # The colours of blobs; their labels tell them apart as well.
 _COLOURS = 5
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
-# The words of runner.Engine for a canary that was not answered exactly.
-_DIED = "did not survive: a known-good request got a wrong answer"
 _ENDINGS = {
     "complete": "complete response",
     "closed": "connection closed before a complete response",
@@ -94,7 +92,7 @@ def shown_exchanges(case: Mapping[str, Any], limits: tuple[int, int]) -> tuple[S
     in the first exchange, which is the case's own.
     """
     difference = case.get("difference")
-    died = _DIED in case["message"]
+    died = NOT_SURVIVED in case["message"]
     shown = []
     for number, entry in enumerate(case["exchanges"]):
         of_this = limits
@@ -113,7 +111,7 @@ def survival(case: Mapping[str, Any]) -> str:
     where = [note.removeprefix(CANARY) for note in notes if note.startswith(CANARY)]
     if not where:
         return ""
-    if _DIED in case["message"]:
+    if NOT_SURVIVED in case["message"]:
         return (
             "The server did not survive this case: a known-good request after it was not answered "
             f"exactly (sent {' and '.join(where)})."
@@ -152,7 +150,7 @@ def _exchange(
     entry: Mapping[str, Any], limits: tuple[int, int], difference: Mapping[str, Any] | None
 ) -> ShownExchange:
     ending = entry.get("ending", "")
-    request, response = _decoded(entry["request"]), _decoded(entry["response"])
+    request, response = decoded(entry["request"]), decoded(entry["response"])
     dump = annotate_request(request)
     notes = list(dump.notes)
     if (sent := entry.get("sent", len(request))) < len(request):
@@ -317,7 +315,8 @@ def _line(row: Row, difference: Mapping[str, Any]) -> Markup:
     return line.format(row.offset, hexes, signs, visible(pointer))
 
 
-def _decoded(text: str) -> bytes:
+def decoded(text: str) -> bytes:
+    """Recorded bytes; none for what is not base64."""
     try:
         return base64.b64decode(text)
     except (binascii.Error, ValueError):

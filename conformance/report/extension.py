@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-NAME = "binary_tensor_data"
+from conformance.judge import EXTENSION
+from conformance.message import HEADER_LENGTH
+
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
-_HEADER = b"\r\ninference-header-content-length:"
+_HEADER = f"\r\n{HEADER_LENGTH}:".lower().encode()
 # Heads of responses are far shorter; the whole bodies of a report need not be decoded for this.
 _HEAD_BASE64 = 1 << 14
 
@@ -29,7 +31,7 @@ class Extension:
     @property
     def words(self) -> str:
         """A sentence where what the server says and does is not the same, or both is nothing."""
-        listed = f"GET /v2 lists {NAME}" if self.listed else f"GET /v2 does not list {NAME}"
+        listed = f"GET /v2 {'lists' if self.listed else 'does not list'} {EXTENSION}"
         if not self.accepted and not self.answered and self.accepted is not None:
             link = "but" if self.listed else "and"
             return (
@@ -47,7 +49,7 @@ def extension(report: Mapping[str, Any]) -> Extension:
     # A case's own exchange is the first; canaries follow, in a form that the server does answer.
     heads = [head for case in sent for head in _heads(case["exchanges"][:1])]
     return Extension(
-        listed=NAME in report["target"]["server"]["extensions"],
+        listed=EXTENSION in report["target"]["server"]["extensions"],
         accepted=any(head.split(b" ")[1:2] == [b"200"] for head in heads) if heads else None,
         answered=any(
             _HEADER in head for case in report["cases"] for head in _heads(case["exchanges"])

@@ -7,19 +7,15 @@ any script but its own.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Template
-from markupsafe import Markup
 
 from conformance.catalogue import LEVELS, families
 from conformance.judge import (
@@ -32,7 +28,7 @@ from conformance.report.claims import claims
 from conformance.report.exchanges import clipped, in_bytes, in_milliseconds
 from conformance.report.pages import environment
 from conformance.report.standing import SIGNS, TONES, WORDS
-from conformance.summary import Summary
+from conformance.summary import verdict_words
 
 # So few failures are opened from the start.
 _OPEN = 3
@@ -68,12 +64,6 @@ def render(report: Mapping[str, Any], replay: Replay | None = None) -> str:
     return _template().render(_page(report, replay))
 
 
-def verdict_words(report: Mapping[str, Any]) -> str:
-    """The run's verdict as people say it: "conformant, robust", "not conformant", …"""
-    verdict = report["verdict"]
-    return Summary(verdict["conformant"], verdict["robust"], (), (), ()).words
-
-
 def case_anchor(case_id: str) -> str:
     """The anchor of a case in the page: needs no quoting in a URL, differs for every id."""
     return "case-" + _safe(case_id)
@@ -86,7 +76,7 @@ def requirement_anchor(requirement_id: str) -> str:
 
 @cache
 def _template() -> Template:
-    made = environment()
+    made = environment("report")
     made.filters.update(
         symbol=lambda outcome: SIGNS[outcome],
         label=lambda outcome: WORDS.get(outcome, outcome),
@@ -98,18 +88,7 @@ def _template() -> Template:
         clipped=clipped,
         bytes=in_bytes,
     )
-    for name in ("style", "script"):
-        text = (Path(__file__).parent / f"report.{'css' if name == 'style' else 'js'}").read_text(
-            "utf-8"
-        )
-        made.globals[name] = Markup(text)
-        made.globals[f"{name}_hash"] = _policy_hash(text)
     return made.get_template("report.html.j2")
-
-
-def _policy_hash(text: str) -> str:
-    """What a content security policy calls this very text."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _safe(text: str) -> str:
@@ -157,7 +136,7 @@ def _page(report: Mapping[str, Any], replay: Replay | None) -> dict[str, Any]:
     for case in cases:
         by_requirement.setdefault(case["requirement"], []).append(case)
     rows = [_row(entry, by_requirement.get(entry["id"], [])) for entry in report["requirements"]]
-    words = verdict_words(report)
+    words = verdict_words(report["verdict"])
     row_outcomes = {row.entry["outcome"] for row in rows}
     sent = cards(report, replay)
     letters = {row.id[:1] for row in rows} | {case["requirement"][:1] for case in cases}

@@ -6,8 +6,6 @@ stand side by side: a cell says only what its own report has.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 import re
 from collections import Counter
@@ -20,7 +18,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from jinja2 import Template
-from markupsafe import Markup
 
 from conformance.catalogue import LEVELS, families
 from conformance.errors import UsageError
@@ -39,7 +36,6 @@ from conformance.report.standing import (
 )
 from conformance.results import load_report, write_atomically
 
-_FOLDER = Path(__file__).parent
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")
 _SHORT, _LONG = 60, 600
 
@@ -154,17 +150,12 @@ def render(servers: Sequence[tuple[str, Server]]) -> str:
     usual = catalogues.most_common(1)[0][0]
     columns = [replace(c, other_catalogue=c.catalogue != usual) for c in columns]
     rows = [_row(requirement, columns) for requirement in _in_order(columns)]
-    style, script = (_part(name) for name in ("matrix.css", "matrix.js"))
     return _template().render(
         servers=columns,
         catalogues=len(catalogues),
         families=_families(rows),
         total=len(rows),
         differing=sum(row.differs for row in rows),
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
         anchor=requirement_anchor,
     )
 
@@ -259,14 +250,4 @@ def _date(text: str) -> str:
 
 @cache
 def _template() -> Template:
-    return environment().get_template("matrix.html.j2")
-
-
-@cache
-def _part(name: str) -> Markup:
-    return Markup((_FOLDER / name).read_text(encoding="utf-8"))
-
-
-def _hash(text: str) -> str:
-    """The hash that the page's policy allows."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return environment("matrix").get_template("matrix.html.j2")

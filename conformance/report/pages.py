@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +12,33 @@ from markupsafe import Markup
 
 from conformance.report.hexdump import visible
 
+_FOLDER = Path(__file__).parent
 
-def environment() -> Environment:
-    """An environment of its own for a page's template, which lies in this folder."""
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+
+def environment(page: str) -> Environment:
+    """An environment of its own for the template of `page`, which lies in this folder.
+
+    Its globals are the page's `style` and `script`, and for its policy `style_hash` and
+    `script_hash`.
+    """
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         finalize=_finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
+    for name, suffix in (("style", "css"), ("script", "js")):
+        text = (_FOLDER / f"{page}.{suffix}").read_text(encoding="utf-8")
+        made.globals[name] = Markup(text)
+        made.globals[f"{name}_hash"] = _policy_hash(text)
+    return made
+
+
+def _policy_hash(text: str) -> str:
+    """What a content security policy calls this very text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _finalize(value: Any) -> Any:

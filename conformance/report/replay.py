@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from conformance.blame import NOT_SURVIVED
 from conformance.errors import ReportFileError, UsageError
 from conformance.text import plain
 
@@ -29,7 +30,6 @@ PYTHON_SCRIPT = "replay.py"
 # A longer command is no longer one to paste.
 _LONGEST = 6000
 _LINE = 76
-_NOT_SURVIVED = "did not survive"
 _MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
 
 _ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
@@ -135,7 +135,7 @@ def _files(report: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, byte
 
 def _steps(case: Mapping[str, Any]) -> list[_Step]:
     exchanges: Sequence[Mapping[str, Any]] = case["exchanges"]
-    if _NOT_SURVIVED not in case["message"]:
+    if NOT_SURVIVED not in case["message"]:
         exchanges = exchanges[:1]
     return [_step(entry, first=not n) for n, entry in enumerate(exchanges) if entry["request"]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import fnmatch
 import os
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +12,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from conformance.blame import CANARY, NOT_SURVIVED
 from conformance.errors import UsageError
 from conformance.report.dump_text import Mark, in_ascii, message_lines
 from conformance.report.exchanges import shown_exchanges
 from conformance.report.hexdump import annotate_request, annotate_response
 from conformance.report.replay import show_command, write_replay
 from conformance.results import load_report
-from conformance.text import plain
+from conformance.text import WIDTH, matches, plain
 
-WIDTH = 80
 _SHOWN = 10
 _SHORT_ID = 300
 _ORDER = ("fail", "error", "inconclusive", "disputed", "pass", "not_run", "unsupported")
@@ -32,8 +31,6 @@ _COLOURS = {
     "inconclusive": "bold yellow",
     "disputed": "bold cyan",
 }
-_NOT_SURVIVED = "did not survive"
-_CANARY = "canary "
 
 
 def show(path: Path, wanted: str, *, full: bool = False, replay: Path | None = None) -> None:
@@ -59,11 +56,8 @@ def find(report: Mapping[str, Any], wanted: str) -> Mapping[str, Any]:
     """
     cases: Sequence[Mapping[str, Any]] = report["cases"]
     exact = [case for case in cases if case["id"] == wanted]
-    pattern = wanted.replace("[", "[[]")  # brackets are part of ids
     found = exact or [
-        case
-        for case in cases
-        if case["requirement"] == wanted or fnmatch.fnmatchcase(case["id"], pattern)
+        case for case in cases if case["requirement"] == wanted or matches(case["id"], wanted)
     ]
     if len(found) == 1:
         return found[0]
@@ -139,13 +133,13 @@ def _difference(case: Mapping[str, Any]) -> Iterator[Text]:
 
 def _canaries(case: Mapping[str, Any]) -> Iterator[Text]:
     """What the known-good requests after the case showed."""
-    notes = [e["note"] for e in case["exchanges"] if e["note"].startswith(_CANARY)]
+    notes = [e["note"] for e in case["exchanges"] if e["note"].startswith(CANARY)]
     if not notes:
         return
-    _, died, problems = case["message"].partition(_NOT_SURVIVED)
+    _, died, problems = case["message"].partition(NOT_SURVIVED)
     words = []
     for note in notes:
-        where = note.removeprefix(_CANARY)
+        where = note.removeprefix(CANARY)
         wrong = bool(died) and f"{where}:" in problems
         words.append(f"{where}: {'WRONG' if wrong else 'right'}")
     heading = "Canary: a known-good request, sent after the case"

@@ -16,7 +16,7 @@ from conformance.judge import (
     UNSUPPORTED,
 )
 from conformance.report.hexdump import visible
-from conformance.summary import Summary
+from conformance.summary import verdict_words
 
 # Shape and word say it too, so that no reader depends on the colour.
 SIGNS = {
@@ -56,8 +56,7 @@ class Standing:
 def standing(report: Mapping[str, Any]) -> Standing:
     """The standing of a report.json document; a run without all of its cases is only incomplete."""
     left_out = sum(missing(report).values())
-    verdict = report["verdict"]
-    words = Summary(verdict["conformant"], verdict["robust"], (), (), ()).words
+    words = verdict_words(report["verdict"])
     if left_out or not report["complete"]:
         words = INCOMPLETE
     return Standing(words, *TONES[words], left_out)

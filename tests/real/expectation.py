@@ -5,7 +5,6 @@ The format is described at the top of each file.
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from conformance import text
 from conformance.judge import FAIL, PASS
 from conformance.suite import suite_cases
 
@@ -104,7 +104,7 @@ def expectation_files() -> list[Path]:
 
 def matches(pattern: str, case_id: str) -> bool:
     """Whether `pattern` means the case; brackets stand for themselves, as in `run --case`."""
-    return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
+    return text.matches(case_id, pattern)
 
 
 def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
