@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.datatypes import decode_bytes, encode_bytes
+from v2_conformance.protocol.datatypes import decode_bytes, encode_bytes
 
 ELEMENTS = 500_000
 LONGEST = 40

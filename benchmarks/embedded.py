@@ -11,7 +11,7 @@ from contextlib import contextmanager
 @contextmanager
 def embedded_server() -> Iterator[str]:
     """Run `v2-conformance serve` on a free port; yield its URL."""
-    command = [sys.executable, "-m", "conformance", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "v2_conformance", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

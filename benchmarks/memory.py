@@ -10,12 +10,12 @@ import json
 import resource
 from dataclasses import replace
 
-from conformance.canary import Canary  # noqa: F401 (a run has it loaded, so it counts)
-from conformance.encode import prepare
-from conformance.http1 import Connection
-from conformance.judge import PASS, judge
-from conformance.plan import Case
-from conformance.target import make_target
+from v2_conformance.engine.canary import Canary  # noqa: F401 (a run has it loaded, so it counts)
+from v2_conformance.engine.target import make_target
+from v2_conformance.judging.judge import PASS, judge
+from v2_conformance.suite.cases import Case
+from v2_conformance.wire.encode import prepare
+from v2_conformance.wire.http1 import Connection
 
 SIZE = 256 * 1024 * 1024
 

@@ -52,7 +52,7 @@ def main() -> None:
 def _once(url: str) -> float:
     _Handler.first_post.clear()
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "conformance", "run", url, "--report-dir", folder]
+        command = [sys.executable, "-m", "v2_conformance", "run", url, "--report-dir", folder]
         started = time.perf_counter()
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

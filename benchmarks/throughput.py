@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conformance.discovery import Server, discover
-from conformance.encode import prepare
-from conformance.plan import Case, load_cases
-from conformance.results import Record
-from conformance.runner import Engine, Result, run
-from conformance.target import Target, make_target
+from v2_conformance.engine.discovery import Server, discover
+from v2_conformance.engine.engine import Engine, Result, run
+from v2_conformance.engine.target import Target, make_target
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.cases import Case, load_cases
+from v2_conformance.wire.encode import prepare
 
 ROUNDS = 5
 PROFILES = ("raw", "bf16")

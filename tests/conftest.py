@@ -7,12 +7,12 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
-from browser import Browser, browsing, chromium
 from hypothesis import settings
 
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.faults import FAULTS, Fault
-from conformance.reference.server import ReferenceServer
+from support.browser import Browser, browsing, chromium
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults import FAULTS, Fault
+from v2_conformance.reference.server import ReferenceServer
 
 pytest_plugins = ["pytester"]
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.resources import fits, folder, schema
+from v2_conformance.resources import fits, folder, schema
 
 _SCALARS = st.one_of(
     st.none(),

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from conformance import text
-from conformance.judge import FAIL, PASS
-from conformance.suite import suite_cases
+from v2_conformance import terminal_safe_text as text
+from v2_conformance.judging.judge import FAIL, PASS
+from v2_conformance.suite.library import suite_cases
 
 FOLDER = Path(__file__).parent / "expectations"
 

@@ -17,11 +17,10 @@ from pathlib import Path
 
 from expectation import Expectation, differences, expectation_files, load_expectation
 from servers import SERVERS, ServerFailedError, usable_port
-
-from conformance.catalogue import catalogue
-from conformance.cli import main as conformance
-from conformance.judge import DISPUTED, FAIL, NOT_RUN
-from conformance.results import RECORD, REPORT, load_report
+from v2_conformance.cli.main import main as conformance
+from v2_conformance.judging.judge import DISPUTED, FAIL, NOT_RUN
+from v2_conformance.report.recorder import RECORD, REPORT, load_report
+from v2_conformance.suite.requirements import catalogue
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"

@@ -27,8 +27,8 @@ from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conformance.contract import contract
-from conformance.kits import write_kit
+from v2_conformance.kits import write_kit
+from v2_conformance.suite.models import contract
 
 READY_WITHIN_S = 180.0
 STARTS = 3

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from expectation import Expectation, differences, expectation_files, load_expectation, matches
 
-from conformance.catalogue import catalogue
-from conformance.judge import DISPUTED, FAIL, NOT_RUN, PASS
-from conformance.suite import suite_cases
+from expectation import Expectation, differences, expectation_files, load_expectation, matches
+from v2_conformance.judging.judge import DISPUTED, FAIL, NOT_RUN, PASS
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.requirements import catalogue
 
 FILES = expectation_files()
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import publish
 import pytest
+
+import publish
 from expectation import Expectation, expectation_files, load_expectation
 
 EXPECTATIONS = [load_expectation(path) for path in expectation_files()]

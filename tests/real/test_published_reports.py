@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from expectation import Expectation, differences, expectation_files, load_expectation
 from publish import REPORTS
-
-from conformance.results import PAGE, REPORT
-from conformance.suite import suite_cases
-from conformance.verify import verify
+from v2_conformance.report.recorder import PAGE, REPORT
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.verifying.verification import verify
 
 EXPECTATIONS = [load_expectation(path) for path in expectation_files()]
 MATRIX = REPORTS / "index.html"

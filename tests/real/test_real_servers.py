@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from expectation import Expectation, differences, expectation_files, load_expectation
 from servers import SERVERS
-
-from conformance.cli import main
-from conformance.resources import schema
-from conformance.results import PAGE, REPORT, load_report
+from v2_conformance.cli.main import main
+from v2_conformance.report.recorder import PAGE, REPORT, load_report
+from v2_conformance.resources import schema
 
 NAME = os.environ.get("V2_REAL_SERVER", "")
 if not NAME:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+
 import servers
 from servers import EndedEarlyError, ServerFailedError, started_again
 

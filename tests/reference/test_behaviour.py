@@ -6,7 +6,8 @@ import socket
 from typing import Any
 
 import pytest
-from messages import (
+
+from support.messages import (
     ALL,
     INT32,
     answer,
@@ -19,13 +20,12 @@ from messages import (
     post,
     tensor,
 )
-
-from conformance.errors import UsageError
-from conformance.message import dump_json
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.exchange import Request
-from conformance.reference.faults import FAULTS, behaviour_with
-from conformance.reference.server import ReferenceServer
+from v2_conformance.errors import UsageError
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.exchange import Request
+from v2_conformance.reference.faults import FAULTS, behaviour_with
+from v2_conformance.reference.server import ReferenceServer
 
 
 def _int32(**changes: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from messages import (
+
+from support.messages import (
     INT32,
     answer,
     binary_int32,
@@ -20,11 +21,10 @@ from messages import (
     split,
     tensor,
 )
-
-import conformance
-from conformance.contract import contract
-from conformance.message import dump_json
-from conformance.reference.server import ReferenceServer
+from v2_conformance import __version__
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.models import contract
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_server_metadata(server: ReferenceServer) -> None:
     assert (status, headers["content-type"]) == (200, "application/json")
     assert json.loads(body) == {
         "name": "v2-conformance-reference",
-        "version": conformance.__version__,
+        "version": __version__,
         "extensions": ["binary_tensor_data"],
     }
 

@@ -1,0 +1,7 @@
+"""`python -m conformance` is the command."""
+
+import sys
+
+from v2_conformance.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command `v2-conformance`."""

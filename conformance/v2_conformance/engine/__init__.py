@@ -1,0 +1,1 @@
+"""Runs cases against a server."""

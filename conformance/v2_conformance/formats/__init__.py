@@ -1,0 +1,1 @@
+"""What people see, made of report.json alone."""

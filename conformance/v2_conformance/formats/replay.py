@@ -1,0 +1,265 @@
+"""Commands that send a case's recorded request again: curl where it can, else a Python script.
+
+curl can where it sends the same request line, the same field lines and the same body; their order
+is curl's own, which is the recorded one in the versions that this was tested with. Everything else
+(chunks, slices, broken heads, odd white space) is sent by a script that needs only Python's
+standard library. A case whose failure is that the server did not survive is sent with the requests
+that showed it, on the same connections.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.judging.survival import NOT_SURVIVED
+from v2_conformance.terminal_safe_text import plain
+
+SHELL_SCRIPT = "replay.sh"
+PYTHON_SCRIPT = "replay.py"
+
+# A longer command is no longer one to paste.
+_LONGEST = 6000
+_LINE = 76
+_MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
+
+_ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
+# What curl passes on as it is: no fragment, nothing that a URL must not have.
+_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/1\.1")
+_FIELD = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([!-~](?:[ -~]*[!-~])?)")
+# Fields that curl adds to, or does not send as it is told.
+_CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"transfer-encoding",
+              b"upgrade"}  # fmt: skip
+_ADDED = ("User-Agent", "Accept")
+_ADDED_TO_A_BODY = ("Content-Type", "Expect")
+_SHOW_BYTES = "od -v -A d -t x1 -t c"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One request: where its writes end, counted from the body's start, and on which connection."""
+
+    head: bytes
+    body: bytes
+    cuts: tuple[int, ...]
+    pause_s: float
+    reuse: bool
+
+
+def replay_command(
+    report: Mapping[str, Any],
+    case: Mapping[str, Any],
+    *,
+    longest: int = _LONGEST,
+    path: str = "report.json",
+) -> str:
+    """What to paste into a POSIX shell to send a case again; printable ASCII and line feeds.
+
+    Complete in itself where it has at most `longest` characters, else a call of `show` for the
+    report at `path`. "" where nothing was sent, or the report does not say where to.
+    """
+    steps, origin = _steps(case), _origin(report)
+    if not steps or not origin:
+        return ""
+    if sum(len(step.body) for step in steps) < longest:
+        comments = _comments(case, steps, origin)
+        command = _inline_curl(steps, origin) or _inline_python(steps, origin)
+        whole = "".join(f"# {line}\n" for line in comments) + command
+        if len(whole) <= longest:
+            return whole
+    return show_command(path, case["id"])
+
+
+def show_command(path: str, case_id: str) -> str:
+    """The call of `show` that writes a case's replay into a folder."""
+    return shlex.join(["v2-conformance", "show", path, plain(case_id), "--replay", "replay"])
+
+
+def write_replay(report: Mapping[str, Any], case: Mapping[str, Any], directory: Path) -> str:
+    """Write the request and what sends it into `directory`, and return the command to run.
+
+    There is always a Python script, and a shell script where curl can send the request. Raises
+    UsageError where another file would be overwritten, ReportFileError where nothing was sent.
+    """
+    files = _files(report, case)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            if (directory / name).exists() and (directory / name).read_bytes() != content:
+                raise UsageError(
+                    f"{directory / name} is there already, and is not of this replay; choose "
+                    "another folder"
+                )
+        for name, content in files.items():
+            (directory / name).write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
+    program, script = "python3", PYTHON_SCRIPT
+    if SHELL_SCRIPT in files:
+        program, script = "sh", SHELL_SCRIPT
+    return shlex.join([program, str(directory / script)])
+
+
+def _files(report: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, bytes]:
+    steps, origin = _steps(case), _origin(report)
+    if not steps:
+        raise ReportFileError(f"nothing was sent for {plain(case['id'])}")
+    if not origin:
+        raise ReportFileError("the report has no URL to replay to")
+    names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
+    files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
+    comments = [
+        f"Replays {plain(case['id'])} from a report of v2-conformance.",
+        "Another URL (scheme, host, port) can be given as the argument.",
+        *_comments(case, steps, origin),
+    ]
+    top = "".join(f"# {line}\n" for line in comments)
+    bodies = [f"beside({name!r})" if name else 'b""' for name in names]
+    files[PYTHON_SCRIPT] = f"{top}{_program(steps, bodies, origin)}".encode("ascii")
+    url = '"${1:-' + origin + '}"'
+    curl = _curl(steps, url, f"@{names[0]}")
+    if curl:
+        enter = 'cd "$(dirname "$0")" || exit\n'
+        files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}{curl} |\n{_SHOW_BYTES}\n".encode("ascii")
+    return files
+
+
+def _steps(case: Mapping[str, Any]) -> list[_Step]:
+    exchanges: Sequence[Mapping[str, Any]] = case["exchanges"]
+    if NOT_SURVIVED not in case["message"]:
+        exchanges = exchanges[:1]
+    return [_step(entry, first=not n) for n, entry in enumerate(exchanges) if entry["request"]]
+
+
+def _step(entry: Mapping[str, Any], *, first: bool) -> _Step:
+    try:
+        request = base64.b64decode(entry["request"], validate=True)
+    except ValueError as error:
+        raise ReportFileError(f"the report has a request that is not base64 ({error})") from error
+    end = request.find(b"\r\n\r\n") + 4
+    start = end if end > 3 else 0
+    pieces: Sequence[int] = entry.get("pieces", ())
+    if sum(pieces) != len(request):
+        pieces = ()
+    cuts = tuple(at - start for at in accumulate(pieces))[:-1]
+    reuse = bool(entry.get("reused")) and not first
+    pause_s = entry.get("pause_ms", 0) / 1000
+    return _Step(request[:start], request[start:], cuts, pause_s, reuse)
+
+
+def _origin(report: Mapping[str, Any]) -> str:
+    """Scheme, host and port of the target; "" where the report has no such URL."""
+    try:
+        parts = urlsplit(report["target"]["url"])
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}" if good and _ORIGIN.fullmatch(parts.netloc) else ""
+
+
+def _comments(case: Mapping[str, Any], steps: Sequence[_Step], origin: str) -> Iterator[str]:
+    """What to know before running it. No quotes: some shells read them even in comments."""
+    hidden = list(dict.fromkeys(name for step in steps for name in _hidden(step.head)))
+    if hidden:
+        yield f"The report hides {', '.join(hidden)}: put the true text in place of the asterisks."
+    if case["exchanges"][0]["note"].startswith("one of "):
+        yield "The case sends many such requests at a time; this sends one of them."
+    if origin.startswith("https:"):
+        yield "Where the certificate is not trusted here, set SSL_CERT_FILE to one that is."
+
+
+def _hidden(head: bytes) -> Iterator[str]:
+    """The parts of a head that the report masks."""
+    line, *fields = head.split(b"\r\n")
+    if b"*" * 6 in line:
+        yield "a part of the path"
+    for field in fields:
+        name, _, value = field.partition(b":")
+        if _MASKED.fullmatch(value.strip()):
+            yield f"the value of {_unquoted(name)}"
+
+
+def _unquoted(name: bytes) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "?", name.decode("latin-1"))[:60]
+
+
+def _inline_curl(steps: Sequence[_Step], origin: str) -> str:
+    curl = _curl(steps, shlex.quote(origin), "@-")
+    body = steps[0].body
+    if curl and body:
+        curl = f"printf %s {base64.b64encode(body).decode()} | base64 -d |\n{curl}"
+    return f"{curl} |\n{_SHOW_BYTES}" if curl else ""
+
+
+def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
+    """The curl command that sends the one step's request from `data`; "" where curl cannot.
+
+    `url` is scheme, host and port as a word of the shell.
+    """
+    step = steps[0]
+    line, *fields = step.head[:-4].split(b"\r\n")
+    parsed = _REQUEST_LINE.fullmatch(line)
+    if len(steps) > 1 or step.cuts or parsed is None:
+        return ""
+    given = [match[1] for field in fields if (match := _FIELD.fullmatch(field))]
+    if len(given) != len(fields) or given[:1] != [b"Host"]:
+        return ""
+    if parsed[1] == b"POST":
+        if fields.pop() != b"Content-Length: %d" % len(step.body):
+            return ""
+        given.pop()
+    elif step.body:
+        return ""
+    lower = {name.lower() for name in given[1:]}
+    if lower & _CURLS_OWN:
+        return ""
+    added = (*_ADDED, *_ADDED_TO_A_BODY) if parsed[1] == b"POST" else _ADDED
+    lines = ["curl -q -sS -i --raw --http1.1 --noproxy '*' --path-as-is -g -m 30"]
+    lines += [f"-H {shlex.quote(field.decode('ascii'))}" for field in fields]
+    lines += [f"-H {name}:" for name in added if name.lower().encode() not in lower]
+    target = url + shlex.quote(parsed[2].decode("ascii"))
+    if parsed[1] == b"POST":
+        data = "''" if not step.body else data
+        lines.append(f"--data-binary {data}")
+    return " \\\n  ".join([*lines, target])
+
+
+def _inline_python(steps: Sequence[_Step], origin: str) -> str:
+    bodies = [_base64(step.body) if step.body else 'b""' for step in steps]
+    return f"python3 - <<'REPLAY'\n{_program(steps, bodies, origin)}REPLAY"
+
+
+def _base64(data: bytes) -> str:
+    text = base64.b64encode(data).decode()
+    lines = "\n".join(f'        "{text[at : at + _LINE]}"' for at in range(0, len(text), _LINE))
+    return f"decoded(\n{lines}\n    )"
+
+
+def _program(steps: Sequence[_Step], bodies: Sequence[str], origin: str) -> str:
+    """The script: the sender's own text, and the requests."""
+    calls = []
+    for step, body in zip(steps, bodies, strict=True):
+        lines = "\n".join(f"        {_literal(line)}" for line in step.head.splitlines(True))
+        head = f"(\n{lines}\n    )" if step.head else 'b""'
+        arguments = f"{head}, {body}, {step.cuts!r}, {step.pause_s!r}, {step.reuse!r}"
+        calls.append(f"    Request({arguments}),\n")
+    return f"{_sender()}\n\nreplay({origin!r}, [\n{''.join(calls)}])\n"
+
+
+def _literal(data: bytes) -> str:
+    """A bytes literal that an interactive shell leaves alone, too: some expand `!` anywhere."""
+    return repr(data).replace("!", "\\x21")
+
+
+@cache
+def _sender() -> str:
+    return Path(__file__).with_name("replay_sender.py").read_text(encoding="ascii")

@@ -1,0 +1,1 @@
+"""From a transcript to a verdict, without any I/O."""

@@ -1,0 +1,35 @@
+"""A Python program that serves the models with the kserve package."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+
+_FILES = Path(__file__).resolve().parent / "files"
+
+
+def write(directory: Path) -> list[Path]:
+    """Write server.py and the models.json that it reads."""
+    server = directory / "server.py"
+    models = directory / "models.json"
+    shutil.copyfile(_FILES / "server.py", server)
+    entries = [_entry(model) for model in contract().values()]
+    models.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
+    return [server, models]
+
+
+def _entry(model: ModelContract) -> dict[str, Any]:
+    return {
+        "name": model.model,
+        "does": model.does,
+        "inputs": [_tensor(tensor) for tensor in model.inputs],
+        "outputs": [_tensor(tensor) for tensor in model.outputs],
+    }
+
+
+def _tensor(tensor: TensorSpec) -> dict[str, Any]:
+    return {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.dims)}

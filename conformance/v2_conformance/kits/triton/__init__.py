@@ -1,0 +1,49 @@
+"""A model repository for Triton's Python backend."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+
+_FILES = Path(__file__).resolve().parent / "files"
+_MAX_BATCH_SIZE = 8
+
+
+def write(directory: Path) -> list[Path]:
+    """Write NAME/config.pbtxt and NAME/1/model.py for each model of the contract."""
+    written: list[Path] = []
+    for model in contract().values():
+        config = directory / model.model / "config.pbtxt"
+        code = directory / model.model / "1" / "model.py"
+        code.parent.mkdir(parents=True)
+        config.write_text(config_pbtxt(model), encoding="utf-8", newline="\n")
+        shutil.copyfile(_FILES / "model.py", code)
+        written += [config, code]
+    return written
+
+
+def config_pbtxt(model: ModelContract) -> str:
+    """The Triton configuration of one model."""
+    # A batching model's dims leave out the batch dimension, and Triton puts it in front again.
+    first = 1 if model.batching else 0
+    return "\n".join(
+        [
+            f'name: "{model.model}"',
+            'backend: "python"',
+            f"max_batch_size: {_MAX_BATCH_SIZE if model.batching else 0}",
+            *(_tensor("input", tensor, first) for tensor in model.inputs),
+            *(_tensor("output", tensor, first) for tensor in model.outputs),
+            f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}',
+            "instance_group { kind: KIND_CPU count: 1 }",
+            "",
+        ]
+    )
+
+
+def _tensor(field: str, tensor: TensorSpec, first: int) -> str:
+    # Triton's configuration has kept BYTES under its older name.
+    datatype = "STRING" if tensor.datatype == "BYTES" else tensor.datatype
+    dims = ", ".join(map(str, tensor.dims[first:]))
+    return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {dims} ] }}'

@@ -1,0 +1,1 @@
+"""The protocol itself: datatypes, messages, content codings."""

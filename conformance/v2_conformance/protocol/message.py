@@ -1,0 +1,117 @@
+"""JSON header + blobs ⇄ HTTP body, with the byte range of every part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from v2_conformance.protocol.datatypes import Buffer, Shape
+
+HEADER_LENGTH = "Inference-Header-Content-Length"
+OCTET_STREAM = "application/octet-stream"
+JSON_TYPE = "application/json"
+
+# Deeper than any V2 message by far, and far from the interpreter's recursion limit.
+MAX_JSON_DEPTH = 64
+
+
+class MessageError(ValueError):
+    """A body that is not a V2 message: what is wrong, in words."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor's whole value; `blob` is its little-endian, row-major binary form."""
+
+    name: str
+    datatype: str
+    shape: Shape
+    blob: Buffer
+
+
+@dataclass(frozen=True)
+class Part:
+    """A byte range of a body: `kind` is "json", "blob" or "slack", `name` the blob's tensor."""
+
+    kind: str
+    name: str
+    start: int
+    end: int
+
+
+def dump_json(document: object) -> bytes:
+    """Compact UTF-8 JSON, non-ASCII characters as they are: P10 tells bytes from characters."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def compose(
+    head: bytes, document: bytes, blobs: Sequence[tuple[str, Buffer]]
+) -> tuple[bytes, tuple[Part, ...]]:
+    """HTTP head, JSON and blobs in one copy; the parts' ranges count from the body's start."""
+    parts = [Part("json", "", 0, len(document))]
+    for name, blob in blobs:
+        start = parts[-1].end
+        parts.append(Part("blob", name, start, start + len(blob)))
+    return b"".join([head, document, *(blob for _, blob in blobs)]), tuple(parts)
+
+
+def parse_json(data: Buffer) -> dict[str, Any]:
+    """A JSON object, strictly (P9): UTF-8 without BOM, no NaN or Infinity, no duplicate members.
+
+    Raises MessageError; nesting beyond MAX_JSON_DEPTH is refused before it is parsed.
+    """
+    try:
+        text = str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        raise MessageError(f"the JSON is not UTF-8 at byte {error.start}") from error
+    _check_depth(text)
+    try:
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        at = len(text[: error.pos].encode())
+        raise MessageError(f"not JSON at byte {at}: {error.msg}") from error
+    except MessageError:
+        raise
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits
+        raise MessageError(f"not usable JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise MessageError(f"a JSON {type(document).__name__} where an object must stand")
+    return document
+
+
+def _check_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
+        return
+    depth = 0
+    in_string = escaped = False
+    for char in text:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"':
+            in_string = True
+        elif char in "[{":
+            depth += 1
+            if depth > MAX_JSON_DEPTH:
+                raise MessageError(f"JSON nested deeper than {MAX_JSON_DEPTH} levels")
+        elif char in "]}":
+            depth -= 1
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        seen: set[str] = set()
+        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise MessageError(f"the JSON has the member {name[:60]!a} twice in one object")
+    return document
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise MessageError(f"{name} is not JSON")

@@ -1,0 +1,299 @@
+"""The embedded reference server: a real HTTP/1.1 server on threads, in this process.
+
+Requests are parsed by h11; bodies with a Content-Length are then received straight into place, so
+that a large one is not copied again. Responses are written by hand, so that a fault can break them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import threading
+from collections.abc import Callable, Collection, Sequence
+from types import TracebackType
+
+import h11
+import numpy as np
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.reference.behaviour import PROFILES, Behaviour
+from v2_conformance.reference.exchange import Rejected, Request
+from v2_conformance.reference.faults import behaviour_with
+
+MAX_BODY = 2**31
+IDLE_SECONDS = 60.0
+
+_MAX_HEAD = 2**16
+_RECEIVE = 2**16
+_JOIN_BELOW = 2**16
+_LINGER_BYTES = 2**20
+_LINGER_SECONDS = 1.0
+_STOP_SECONDS = 2.0
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class ReferenceServer:
+    """Serves the models of the contract over HTTP/1.1 until stopped; also a context manager.
+
+    `faults` are names from reference.faults; an unknown one raises UsageError. Port 0
+    takes a free one. Every start() begins with fresh state, on the same port if one was given.
+    """
+
+    def __init__(
+        self,
+        faults: Sequence[str] = (),
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        profiles: Collection[str] = PROFILES,
+    ) -> None:
+        self.faults = tuple(faults)
+        self.profiles = tuple(profiles)
+        self._host = host
+        self._wanted_port = port
+        self._port = port
+        self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._acceptor: threading.Thread | None = None
+        self._waker: socket.socket | None = None
+
+    @property
+    def url(self) -> str:
+        """The server's base URL, without a slash at its end; right once it is started."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """The port, known once the server is started."""
+        return self._port
+
+    def __enter__(self) -> ReferenceServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Listen, and serve on threads; connections are accepted when this returns. Or OSError."""
+        if self._acceptor is not None:
+            raise RuntimeError("the reference server is running already")
+        self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listener = socket.create_server((self._host, self._wanted_port), family=family, backlog=128)
+        self._port = listener.getsockname()[1]
+        waiting, self._waker = socket.socketpair()
+        self._acceptor = threading.Thread(
+            target=self._accept, args=(listener, waiting), name="reference-accept", daemon=True
+        )
+        self._acceptor.start()
+
+    def stop(self) -> None:
+        """Stop listening and cut every open connection. Does nothing if not running."""
+        if self._acceptor is None:
+            return
+        self._stop_listening()
+        self._acceptor.join(_STOP_SECONDS)
+        with self._lock:
+            connections = list(self._open.items())
+            for sock, _ in connections:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+        for _, thread in connections:
+            thread.join(_STOP_SECONDS)
+        self._acceptor = None
+
+    def wait(self) -> None:
+        """Block until the server no longer accepts connections."""
+        if self._acceptor is not None:
+            self._acceptor.join()
+
+    def _stop_listening(self) -> None:
+        with self._lock:
+            waker, self._waker = self._waker, None
+        if waker is not None:
+            waker.close()
+
+    def _accept(self, listener: socket.socket, waiting: socket.socket) -> None:
+        # A blocked accept() cannot be ended portably from another thread; closing one end of a
+        # socket pair that is waited for together with the listener can.
+        with listener, waiting, selectors.DefaultSelector() as selector:
+            listener.setblocking(False)
+            selector.register(listener, selectors.EVENT_READ)
+            selector.register(waiting, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select()}
+                if waiting in ready:
+                    return
+                try:
+                    sock, _ = listener.accept()
+                except OSError:  # the client is gone already, or there are no descriptors left
+                    continue
+                self._begin(sock)
+
+    def _begin(self, sock: socket.socket) -> None:
+        thread = threading.Thread(
+            target=self._serve, args=(sock,), name="reference-connection", daemon=True
+        )
+        with self._lock:
+            self._open[sock] = thread
+        thread.start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        try:
+            with sock, contextlib.suppress(OSError):
+                sock.setblocking(True)
+                sock.settimeout(IDLE_SECONDS)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                Connection(sock, self._behaviour, self._stop_listening).serve()
+        finally:
+            with self._lock:
+                self._open.pop(sock, None)
+
+
+class Connection:
+    """One accepted connection: requests, one after the other, until either side ends it."""
+
+    def __init__(
+        self, sock: socket.socket, behaviour: Behaviour, stop_listening: Callable[[], None]
+    ) -> None:
+        self._sock = sock
+        self._behaviour = behaviour
+        self._stop_listening = stop_listening
+        self._pending = b""  # received, but behind the request that is being served
+
+    def serve(self) -> None:
+        """Serve until the connection ends. Raises OSError where the client is gone or idle."""
+        while True:
+            try:
+                request = self._receive()
+            except h11.RemoteProtocolError as error:
+                return self._refuse(Rejected(f"not HTTP/1.1: {error}", error.error_status_hint))
+            except Rejected as rejection:
+                return self._refuse(rejection)
+            if request is None or not self._respond(request):
+                return None
+
+    def _respond(self, request: Request) -> bool:
+        behaviour = self._behaviour
+        response = behaviour.handle(request)
+        keep_open = behaviour.keeps_open(request, response)
+        with_body = request.method != "HEAD"
+        listening = behaviour.listening()
+        if not listening:
+            self._stop_listening()  # before the answer: whoever has it sees a closed port
+        self._send(behaviour.serialise(response, keep_open=keep_open, with_body=with_body))
+        self._pending = behaviour.left_over(request, response) + self._pending
+        return keep_open and listening
+
+    def _refuse(self, rejection: Rejected) -> None:
+        response = self._behaviour.error(rejection.status, str(rejection))
+        self._send(self._behaviour.serialise(response, keep_open=False))
+        # Closing with unread bytes resets the connection, and the client may lose the answer.
+        self._sock.shutdown(socket.SHUT_WR)
+        self._sock.settimeout(_LINGER_SECONDS)
+        left = _LINGER_BYTES
+        while left > 0:
+            read = len(self._sock.recv(_RECEIVE))
+            if not read:
+                return
+            left -= read
+
+    def _send(self, pieces: list[Buffer]) -> None:
+        small: list[Buffer] = []
+        for piece in pieces:
+            if len(piece) < _JOIN_BELOW:
+                small.append(piece)
+                continue
+            self._sock.sendall(b"".join(small))
+            self._sock.sendall(piece)
+            small = []
+        if small:
+            self._sock.sendall(b"".join(small))
+
+    def _receive(self) -> Request | None:
+        """The next request, whole; None where the client closed in between.
+
+        Raises h11.RemoteProtocolError, Rejected (too large) and OSError.
+        """
+        # A connection object for each request: the body need not pass through it.
+        parser = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
+        received = bytearray(self._pending)
+        if received:
+            parser.receive_data(bytes(received))
+        self._pending = b""
+        while (event := parser.next_event()) is h11.NEED_DATA:
+            data = self._sock.recv(_RECEIVE)
+            received += data
+            parser.receive_data(data)
+        if not isinstance(event, h11.Request):
+            return None
+        behind = parser.trailing_data[0]
+        head = bytes(received[: len(received) - len(behind)])
+        if len(head) > _MAX_HEAD:  # h11 only looks at heads that are not complete yet
+            raise Rejected(f"the head is longer than {_MAX_HEAD} bytes", 431)
+        chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
+        length = int(dict(event.headers).get(b"content-length", b"0"))
+        if length > MAX_BODY and not chunked:
+            raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
+        if parser.they_are_waiting_for_100_continue and not behind:
+            self._sock.sendall(_CONTINUE)
+        chunk_cuts: list[int] = []
+        segment_cuts: list[int] = []
+        if chunked:
+            body = self._chunked_body(parser, chunk_cuts)
+        else:
+            body = self._plain_body(behind, length, segment_cuts)
+        return Request(
+            method=event.method.decode(),
+            target=event.target.decode("latin-1"),
+            version=event.http_version.decode(),
+            headers=tuple((n.decode(), v.decode("latin-1")) for n, v in event.headers),
+            head=head,
+            body=body,
+            chunk_cuts=tuple(chunk_cuts),
+            segment_cuts=tuple(segment_cuts),
+        )
+
+    def _plain_body(self, behind: bytes, length: int, cuts: list[int]) -> memoryview:
+        if len(behind) >= length:
+            self._pending = behind[length:]
+            return memoryview(behind)[:length]
+        # Memory that is not touched is not taken: a client that only claims a length costs nothing.
+        body = np.empty(length, np.uint8).data
+        body[: len(behind)] = behind
+        filled = len(behind)
+        while filled < length:
+            if filled:
+                cuts.append(filled)
+            read = self._sock.recv_into(body[filled:])
+            if not read:
+                raise h11.RemoteProtocolError("the body ends early")
+            filled += read
+        return body
+
+    def _chunked_body(self, parser: h11.Connection, cuts: list[int]) -> memoryview:
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            event = parser.next_event()
+            if event is h11.NEED_DATA:
+                parser.receive_data(self._sock.recv(_RECEIVE))
+            elif isinstance(event, h11.Data):
+                pieces.append(event.data)
+                size += len(event.data)
+                if size > MAX_BODY:
+                    raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
+                if event.chunk_end:
+                    cuts.append(size)
+            else:
+                self._pending = parser.trailing_data[0]
+                return memoryview(b"".join(pieces))

@@ -1,0 +1,223 @@
+"""Hypothesis strategies for well-formed requests, as entries in the form of case files.
+
+An entry goes the way of every case from there: plan, encode, judge. Only what a MUST asks for is
+generated, so that a correct server passes all of it. Left out are what the documents dispute (O6)
+or leave free, NaNs (D4) and 16-bit floats as JSON (D12). Unknown parameters (S14) come only where
+they are asked for, and lower the entry's level to theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    decode_bytes,
+    element_count,
+    encode_bytes,
+    to_values,
+)
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.suite.value_patterns import pattern
+
+Entry = dict[str, Any]
+Draw = st.DrawFn
+
+# Elements of a tensor that are drawn; the rest of it follows a pattern. Each costs time.
+_MOST_DRAWN = 6
+_MOST_DRAWN_OF_MANY = 2
+# Quotes, escapes, controls, the ends of every length of UTF-8, and what line splitters split at.
+_CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
+
+
+def entries(case_id: str, roles: Sequence[str], *, extras: bool) -> st.SearchStrategy[Entry]:
+    """Entries of case files, each a request to the model in one of `roles`.
+
+    With `extras` some have parameters that no server knows.
+    """
+    several = [role for role in roles if len(contract()[role].inputs) > 1]
+    single = [role for role in roles if role not in several]
+    # Half of the requests for the few models of several inputs: most can go wrong there.
+    chosen = st.one_of([st.sampled_from(some) for some in (single, several) if some])
+    return chosen.flatmap(lambda role: _entry(case_id, role, extras))
+
+
+@st.composite
+def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
+    model = contract()[role]
+    inputs: list[Entry] = []
+    sayable: dict[int, bool] = {}
+    most = _MOST_DRAWN if len(model.inputs) < 4 else _MOST_DRAWN_OF_MANY
+    for index in draw(st.permutations(range(len(model.inputs)))):
+        entry, sayable[index] = draw(_input(model.inputs[index], most))
+        inputs.append({"tensor": index, **entry} if len(model.inputs) > 1 else entry)
+    request, forms = draw(_outputs(model, sayable))
+    if draw(st.booleans()):
+        request["id"] = draw(_text())
+    unknown = draw(_parameters()) if extras and draw(st.booleans()) else {}
+    if unknown:
+        request["parameters"] = {**unknown, **request.get("parameters", {})}
+        inputs[0]["parameters"] = unknown
+    request["inputs"] = inputs
+    space = draw(_white_space())
+    if space:
+        request["json"] = space
+    delivery = draw(_delivery(inputs))
+    if delivery != "whole":
+        request["delivery"] = delivery
+    return {
+        "id": case_id,
+        "why": f"Generated: a well-formed request to {role}, which every server has to answer.",
+        **({"level": "SHOULD"} if unknown else {}),
+        "model": role,
+        "request": request,
+        "expect": {"outcome": "success", "outputs": {str(i): form for i, form in forms.items()}},
+    }
+
+
+@st.composite
+def _input(draw: Draw, spec: TensorSpec, most: int) -> tuple[Entry, bool]:
+    """One input, and whether JSON can say its values."""
+    shape = [draw(_dimension()) if n == -1 else n for n in spec.dims]
+    kind = DATATYPES[spec.datatype].kind
+    sayable = kind in ("bool", "int")
+    if spec.datatype in ("FP32", "FP64", "BYTES"):
+        sayable = draw(st.booleans())
+    form = draw(_form(nested=len(shape) > 1)) if sayable else "binary"
+    entry: Entry = {"shape": shape}
+    if form != "binary":
+        entry["form"] = form
+    count = element_count(shape)
+    start = draw(_elements(spec.datatype, sayable, min(count, most)))
+    return {**entry, "values": {"hex": _blob(spec.datatype, count, start).hex()}}, sayable
+
+
+def _blob(datatype: str, count: int, start: Sequence[bytes]) -> bytes:
+    """`count` elements that begin with `start`; the rest all differ, so that a shift shows."""
+    rest = pattern("counting", datatype, count)
+    size = DATATYPES[datatype].size
+    if size is None:
+        return encode_bytes([*start, *decode_bytes(rest)[len(start) :]])
+    return b"".join(start) + rest[size * len(start) :]
+
+
+@cache
+def _dimension() -> st.SearchStrategy[int]:
+    return st.integers(0, 4) | st.integers(0, 64)
+
+
+@cache
+def _form(*, nested: bool) -> st.SearchStrategy[str]:
+    return st.sampled_from(["binary", "json", *(["nested"] if nested else [])])
+
+
+@cache
+def _elements(datatype: str, sayable: bool, most: int) -> st.SearchStrategy[list[bytes]]:
+    return st.lists(_element(datatype, sayable), max_size=most)
+
+
+@cache
+def _element(datatype: str, sayable: bool) -> st.SearchStrategy[bytes]:
+    """One element's bytes (of BYTES without its length), corners of the datatype often."""
+    spec = DATATYPES[datatype]
+    if spec.kind == "bool":
+        return st.sampled_from([b"\x00", b"\x01"])
+    if spec.size is None:
+        if sayable:
+            return _text(least=0).map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
+        return st.binary(max_size=12) | st.sampled_from([b"\x00\x00", b"tail\x00", b"x" * 258])
+    corners = pattern("finite_extremes" if sayable else "extremes", datatype, 14)
+    listed = [corners[i : i + spec.size] for i in range(0, len(corners), spec.size)]
+    free = st.binary(min_size=spec.size, max_size=spec.size)
+    if spec.kind == "float":
+        free = free.filter(lambda data: _usable(datatype, data, sayable))
+    return st.sampled_from(listed) | free
+
+
+def _usable(datatype: str, data: bytes, sayable: bool) -> bool:
+    (value,) = to_values(datatype, data)
+    return math.isfinite(value) if sayable else not math.isnan(value)
+
+
+@cache
+def _text(least: int = 1) -> st.SearchStrategy[str]:
+    """Text that JSON can hold, without NUL and `$`, which begins an axis in a case file."""
+    # Numbers, not st.characters: that would compute a table of all of Unicode first.
+    any_character = st.integers(0x20, 0x10FFFF).map(chr).filter(_writable)
+    character = st.sampled_from(_CORNER_CHARACTERS) | any_character
+    return st.lists(character, min_size=least, max_size=12).map("".join)
+
+
+def _writable(character: str) -> bool:
+    return character != "$" and not "\ud800" <= character <= "\udfff"
+
+
+@cache
+def _parameters() -> st.SearchStrategy[Entry]:
+    """Parameters that no server knows, with values of the types that OIP names."""
+    names = st.sampled_from(["unknown_one", "unknown_two", "unknown three", "unknown-ü"])
+    values = st.booleans() | st.integers(-(2**31), 2**31) | _text()
+    return st.dictionaries(names, values, min_size=1, max_size=3)
+
+
+@st.composite
+def _outputs(
+    draw: Draw, model: ModelContract, sayable: dict[int, bool]
+) -> tuple[Entry, dict[int, str]]:
+    """The request's members that choose outputs, and the form that each output has to have."""
+    default = draw(st.sampled_from([None, True, False]))
+    request: Entry = {} if default is None else {"parameters": {"binary_data_output": default}}
+    tensors = range(len(model.outputs))
+    if (default or all(sayable.values())) and draw(st.booleans()):  # none is listed
+        return request, dict.fromkeys(tensors, "binary" if default else "json")
+    listed = draw(st.permutations(tensors))[: draw(st.integers(1, len(tensors)))]
+    forms = {}
+    request["outputs"] = []
+    for tensor in listed:
+        flags: list[bool | None] = [True]
+        if sayable[tensor]:
+            # With binary_data_output true, no flag is what the documents dispute (O6).
+            flags += [False] if default else [False, None]
+        flag = draw(st.sampled_from(flags))
+        request["outputs"].append(
+            {"tensor": tensor, **({} if flag is None else {"binary_data": flag})}
+        )
+        forms[tensor] = "binary" if flag else "json"
+    return request, forms
+
+
+@cache
+def _space() -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(" \t\r\n"), max_size=5).map("".join)
+
+
+@st.composite
+def _white_space(draw: Draw) -> Entry:
+    text = {"before": draw(_space()), "after": draw(_space())}
+    found: Entry = {key: value for key, value in text.items() if value}
+    if draw(st.integers(0, 3)) == 3:
+        found["indent"] = draw(st.integers(0, 4))
+    return found
+
+
+@st.composite
+def _delivery(draw: Draw, inputs: Sequence[Entry]) -> Any:
+    """How the request is sent. Pieces are few: between slices the sender waits."""
+    kind = draw(st.sampled_from(["whole", "whole", "slices", "chunks"]))
+    if kind == "whole":
+        return kind
+    lengths = [len(entry["values"]["hex"]) // 2 for entry in inputs]
+    blobs = [n for n, entry in zip(lengths, inputs, strict=True) if "form" not in entry]
+    cut = draw(st.sampled_from(["one", "seam", "size", *(["blob"] if any(blobs) else [])]))
+    if cut == "blob":
+        blob = draw(st.sampled_from([i for i, n in enumerate(blobs) if n]))
+        return {kind: [{"blob": blob, "at": draw(st.integers(0, min(blobs[blob], 16)))}]}
+    if cut == "size":
+        about = 80 * len(inputs) + 2 * sum(lengths)
+        return {kind: about // draw(st.integers(1, 6 if kind == "slices" else 40)) + 1}
+    return {kind: cut}

@@ -1,0 +1,65 @@
+"""The models that a certified server deploys, read from cases/models.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import yaml
+
+from v2_conformance.protocol.datatypes import Shape
+from v2_conformance.resources import YAML_LOADER, folder
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A model's input or output: -1 in `dims` is a variable dimension."""
+
+    name: str
+    datatype: str
+    dims: Shape
+
+
+@dataclass(frozen=True)
+class ModelContract:
+    """What the model in one role has to look like and do.
+
+    `does` is "identity" (OUTPUTi = INPUTi) or "first_three" (the first three elements of INPUT0 as
+    [3, 1], and their negation). `profile` names the opt-in profile that alone needs the model.
+    """
+
+    role: str
+    model: str
+    does: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    profile: str
+    batching: bool
+
+
+@cache
+def contract() -> dict[str, ModelContract]:
+    """Every role of cases/models.yaml, in its order."""
+    with (folder("cases") / "models.yaml").open(encoding="utf-8") as file:
+        entries = yaml.load(file, Loader=YAML_LOADER)["models"]
+    return {entry["role"]: _model(entry) for entry in entries}
+
+
+def _model(entry: dict[str, Any]) -> ModelContract:
+    return ModelContract(
+        role=entry["role"],
+        model=entry["model"],
+        does=entry["does"],
+        inputs=_tensors("INPUT", entry["inputs"]),
+        outputs=_tensors("OUTPUT", entry.get("outputs", entry["inputs"])),
+        profile=entry.get("profile", "binary"),
+        batching=entry.get("batching", False),
+    )
+
+
+def _tensors(prefix: str, entries: list[list[Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec(f"{prefix}{i}", datatype, tuple(dims))
+        for i, (datatype, dims) in enumerate(entries)
+    )

@@ -1,0 +1,173 @@
+"""Requirements, levels and profiles, read from cases/requirements.yaml."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import yaml
+
+from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.resources import YAML_LOADER, folder, schema
+
+# The strictest first.
+LEVELS = ("MUST", "SHOULD", "MAY", "DISPUTED")
+BASES = ("text", "oip", "http", "derived")
+PROFILES = ("binary", "raw", "compression", "bf16", "client")
+
+_FILE = "requirements.yaml"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that requirements cite."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Where a document says it.
+
+    `document` is a key of `documents()`. `section` is a heading ("A > B" is heading B below A) or
+    an RFC's section number. `paragraph` counts paragraphs and list items in the section from 1.
+    """
+
+    document: str
+    section: str
+    paragraph: int | None = None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One requirement. `follows` says why a derived one holds; it is empty for every other basis.
+
+    `untested` says why it has no case; it is empty for a requirement that has one.
+    `level_in` maps a profile to the level that the requirement has for a server that claims it.
+    """
+
+    id: str
+    level: str
+    basis: str
+    profile: str
+    title: str
+    statement: str
+    cite: tuple[Citation, ...]
+    follows: str = ""
+    note: str = ""
+    untested: str = ""
+    level_in: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def family(self) -> str:
+        """The letter of the id, a key of `families()`."""
+        return self.id[0]
+
+    def level_for(self, profiles: Collection[str]) -> str:
+        """The level for a server that claims `profiles`: the strictest, where several name one."""
+        raised = [level for profile, level in self.level_in.items() if profile in profiles]
+        return min(raised, key=LEVELS.index) if raised else self.level
+
+
+@cache
+def catalogue() -> dict[str, Requirement]:
+    """Every requirement by id, in the order of the file."""
+    return {entry["id"]: _requirement(entry) for entry in _data()["requirements"]}
+
+
+@cache
+def families() -> dict[str, str]:
+    """Family letter to title, in the order of the file."""
+    return dict(_data()["families"])
+
+
+@cache
+def documents() -> dict[str, Document]:
+    """The documents that citations name, by their key."""
+    return {key: Document(**entry) for key, entry in _data()["documents"].items()}
+
+
+@cache
+def digest() -> str:
+    """The version of the cases in a report: the same cases, the same digest.
+
+    It is what `cat cases/* | sha256sum | cut -c1-16` prints in the C locale.
+    """
+    total = hashlib.sha256()
+    for path in sorted(folder("cases").iterdir(), key=lambda path: path.name):
+        if path.is_file() and not path.name.startswith("."):
+            total.update(path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def check_profile(name: str) -> str:
+    """Return `name`, the name of a profile, or raise UsageError with what may have been meant."""
+    if name in PROFILES:
+        return name
+    close = difflib.get_close_matches(name.lower(), PROFILES)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise UsageError(f"unknown profile {name!r}: {hint}the profiles are {', '.join(PROFILES)}")
+
+
+def check_catalogue() -> None:
+    """Raise CaseFileError, with file and line, where cases/requirements.yaml breaks its rules.
+
+    Beyond its schema: ids are unique and in the order of families and numbers, and every citation
+    names a known document. A test calls this; loading the catalogue does not.
+    """
+    data = _data()
+    errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))
+    if errors:
+        first = errors[0]
+        here = [error.message for error in errors if error.json_path == first.json_path]
+        raise _bad(f"{first.json_path}: {'; '.join(here)}", list(first.absolute_path))
+    order = list(data["families"])
+    previous = (-1, 0)
+    for index, entry in enumerate(data["requirements"]):
+        where: list[str | int] = ["requirements", index, "id"]
+        letter, number = entry["id"][0], int(entry["id"][1:])
+        if letter not in order:
+            raise _bad(f"{entry['id']}: family {letter} is not in families", where)
+        place = (order.index(letter), number)
+        if place == previous:
+            raise _bad(f"{entry['id']} is there twice", where)
+        if place < previous:
+            raise _bad(f"{entry['id']} is out of order: sort by family, then by number", where)
+        previous = place
+        for n, cited in enumerate(entry["cite"]):
+            if cited["document"] not in data["documents"]:
+                message = f"{entry['id']} cites {cited['document']!r}, which documents lacks"
+                raise _bad(message, ["requirements", index, "cite", n])
+
+
+@cache
+def _data() -> dict[str, Any]:
+    with (folder("cases") / _FILE).open(encoding="utf-8") as file:
+        data: dict[str, Any] = yaml.load(file, Loader=YAML_LOADER)
+    return data
+
+
+def _requirement(entry: Mapping[str, Any]) -> Requirement:
+    return Requirement(**{**entry, "cite": tuple(Citation(**cited) for cited in entry["cite"])})
+
+
+def _bad(message: str, path: Sequence[str | int]) -> CaseFileError:
+    return CaseFileError(f"cases/{_FILE}, line {_line(path)}: {message}")
+
+
+def _line(path: Sequence[str | int]) -> int:
+    """The line, from 1, of the value at `path`, or of the nearest value around it."""
+    with (folder("cases") / _FILE).open(encoding="utf-8") as file:
+        node = yaml.compose(file, Loader=YAML_LOADER)
+    for step in path:
+        if isinstance(node, yaml.MappingNode):
+            values = {key.value: value for key, value in node.value}
+            node = values.get(str(step), node)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            node = node.value[step]
+    return int(node.start_mark.line) + 1 if node else 1

@@ -1,0 +1,1 @@
+"""Judges a report again from its recorded bytes."""

@@ -1,0 +1,275 @@
+"""The command: exit codes, one line for each problem, reports, and what must never be shown."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import PIPE, Popen, run
+
+import pytest
+
+from support.runs import command
+from support.servers import Peer, Script, free_port, http, serving
+from v2_conformance.cli import run as command_run
+from v2_conformance.cli.main import main
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import load_report
+from v2_conformance.suite.cases import Case, load_cases
+from v2_conformance.suite.library import suite_cases
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+COMMAND = [sys.executable, "-m", "v2_conformance"]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
+    """A suite of few cases, so that a whole run is short."""
+    kept = ("P2/blob-follows-json[INT32]", "P4/", "R3/", "O5/")
+    cases = [case for case in load_cases() if case.id.startswith(kept)]
+    monkeypatch.setattr(command_run, "suite_cases", lambda *, large: cases)
+    return cases
+
+
+def problem(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that the command printed on standard error."""
+    printed = capsys.readouterr()
+    lines = [x for x in printed.err.splitlines() if not x.startswith("testing ")]
+    assert len(lines) == 1, printed.err
+    assert lines[0].startswith("v2-conformance: ")
+    assert "Traceback" not in printed.err + printed.out
+    return lines[0]
+
+
+class TestRun:
+    def test_the_embedded_server_is_conformant_and_leaves_a_report(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        profiles = ["--profile", "raw", "--profile", "bf16"]
+        assert main(["run", *profiles, "-n", "2", "--report-dir", str(tmp_path)]) == 0
+        report = load_report(tmp_path / "report.json")  # valid by the schema, or this raises
+        assert report["complete"]
+        assert report["verdict"]["conformant"]
+        assert report["verdict"]["robust"]
+        assert [case["id"] for case in report["cases"]] == [case.id for case in suite_cases()]
+        assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "CONFORMANT, ROBUST" in capsys.readouterr().out
+
+    @pytest.mark.usefixtures("few")
+    def test_a_fault_makes_it_not_conformant(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        fault = ["--fault", "request-blobs-off-by-one"]
+        assert main(["run", *fault, "--report-dir", str(tmp_path)]) == 1
+        printed = capsys.readouterr().out
+        assert "NOT CONFORMANT" in printed
+        assert "FAIL MUST P2/blob-follows-json[INT32]" in printed
+
+    @pytest.mark.usefixtures("few")
+    def test_a_warning_fails_a_strict_run_only(self, tmp_path: Path) -> None:
+        fault = ["--fault", "binary-response-typed-json", "--report-dir", str(tmp_path)]
+        assert main(["run", *fault]) == 0
+        assert main(["run", *fault, "--strict"]) == 1
+        assert main(["run", "--strict", "--report-dir", str(tmp_path)]) == 0
+
+    def test_a_selection_is_never_conformant(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert (
+            main(["run", "--case", "R3", "--case", "P2/*INT32]", f"--report-dir={tmp_path}"]) == 1
+        )
+        report = load_report(tmp_path / "report.json")
+        assert {case["outcome"] for case in report["cases"]} == {"pass"}
+        assert "P2/blob-follows-json[INT32]" in {case["id"] for case in report["cases"]}
+        assert not report["verdict"]["conformant"]
+        assert "left out" in report["verdict"]["reasons"][0]
+
+    def test_a_mistake_of_the_suite_is_not_taken_for_a_verdict(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(command_run, "print_summary", broken)
+        assert main(["run", "--case", "R3", "--report-dir", str(tmp_path)]) == 3
+        assert "mistake of the suite" in capsys.readouterr().err
+
+
+def _silent(peer: Peer) -> None:
+    peer.until_closed()
+
+
+def _endless(peer: Peer) -> None:
+    peer.request()
+    peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    peer.forever(b" " * 65536)
+
+
+def _says(reply: bytes) -> Script:
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            peer.send(reply)
+
+    return script
+
+
+class TestProblems:
+    def test_nobody_there(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        url = f"http://127.0.0.1:{free_port()}"
+        assert main(["run", url, "--report-dir", str(tmp_path / "new")]) == 3
+        assert "connection refused" in problem(capsys)
+        assert not (tmp_path / "new").exists()
+
+    @pytest.mark.parametrize(
+        ("script", "words"),
+        [
+            (_says(http(b"<!doctype html><p>Hello", 200)), "answered with HTML"),
+            (_says(http(b'{"detail": "Not Found"}', 404)), "status 404"),
+            (_says(http(b"[1, 2]", 200)), "not with V2 server metadata"),
+            (_says(b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot be reached"),
+            (_silent, "no complete answer within 0.5 s"),
+            (_endless, "more than"),
+        ],
+        ids=["html", "404", "other-json", "not-http", "silent", "endless"],
+    )
+    def test_what_is_not_a_v2_server(
+        self, script: Script, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        timeout = "0.5" if script is _silent else "5"
+        with serving(script) as server:
+            assert main(["run", server.url, "--timeout", timeout, f"--report-dir={tmp_path}"]) == 3
+        assert words in problem(capsys)
+
+    def test_a_server_without_models(
+        self, start: Start, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        class Empty(Behaviour):
+            def find_model(self, name: str, version: str | None) -> None:  # type: ignore[override]
+                super().find_model("nothing", version)
+
+        assert main(["run", start(Empty).url, "--report-dir", str(tmp_path)]) == 4
+        assert "none of the contract's models" in problem(capsys)
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (["--target", "missing.yaml"], 2),
+            (["--target", "broken.yaml"], 2),
+            (["--target", "wrong.yaml"], 2),
+            (["--profile", "binry"], 2),
+            (["--profile", "client"], 2),
+            (["--fault", "no-such-fault"], 2),
+            (["--report-dir", "a-file"], 2),
+            (["--report-dir", "a-file/below"], 2),
+            (["--header", "no colon"], 2),
+            (["--timeout", "nan"], 2),
+            (["-n", "0"], 2),
+            (["--case", "H6/no-such-*"], 4),
+            (["localhost:8000"], 2),
+            (["ftp://localhost"], 2),
+            (["http://"], 2),
+            (["http://h:99999"], 2),
+            (["http://h?token=x"], 2),
+            (["http://h h"], 2),
+            ([""], 2),
+            (["http://h", "--fault", "size-wraps-at-32-bits"], 2),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_wrong_usage_is_one_line(
+        self,
+        arguments: list[str],
+        code: int,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("a-file").touch()
+        Path("broken.yaml").write_text("url: [\n")
+        Path("wrong.yaml").write_text("url: http://h\nprofils: [raw]\n")
+        assert main(["run", *arguments]) == code
+        problem(capsys)
+
+    def test_a_bad_case_file_is_named_with_its_line(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = (
+            "family: P\ncases:\n  - id: P2/x\n    why: too short\n    expect: {outcome: reject}\n"
+        )
+        (tmp_path / "mine.yaml").write_text(text)
+        arguments = ["run", "--cases", str(tmp_path), "--report-dir", str(tmp_path / "reports")]
+        assert main(arguments) == 2
+        assert re.match(r"v2-conformance: mine\.yaml:[345]: ", problem(capsys))
+
+
+class TestOtherCommands:
+    @pytest.mark.parametrize(
+        ("what", "line"),
+        [
+            ("requirements", "P2  MUST     text    binary"),
+            ("cases", "P2/blob-follows-json[INT32]  MUST success"),
+            ("faults", "H5  header-length-clamped: "),
+            ("models", "identity/INT32: identity_int32"),
+        ],
+    )
+    def test_lists(self, what: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["list", what]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert any(x.startswith(line) for x in lines)
+        assert all(x.isprintable() for x in lines)
+
+    def test_a_reader_that_goes_away_gets_no_traceback(self) -> None:
+        with Popen([*COMMAND, "list", "cases"], stdout=PIPE, stderr=PIPE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 3
+
+    @pytest.mark.parametrize("kit", ["triton", "kserve"])
+    def test_a_kit_goes_into_a_new_folder_only(
+        self, kit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["kit", kit, str(tmp_path / "kit")]) == 0
+        assert (tmp_path / "kit" / "README.md").exists()
+        assert capsys.readouterr().out.startswith("wrote ")
+        assert main(["kit", kit, str(tmp_path / "kit")]) == 2
+        assert "not empty" in problem(capsys)
+
+    def test_serve_prints_its_url_and_ends_with_an_interrupt(self) -> None:
+        with command("serve", "--port", "0") as process:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found
+            with urllib.request.urlopen(found[0] + "/v2", timeout=10) as response:
+                assert "binary_tensor_data" in json.load(response)["extensions"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+    def test_serve_needs_a_free_port(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with serving(_silent) as server:
+            assert main(["serve", "--port", str(server.port)]) == 3
+        assert "in use" in problem(capsys)
+        assert main(["serve", "--port", "70000"]) == 2
+        problem(capsys)
+
+    def test_a_report_that_is_none(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "x.json").write_text("{}")
+        for path in (tmp_path, tmp_path / "missing", tmp_path / "x.json"):
+            assert main(["report", str(path)]) == 2
+            problem(capsys)
+
+    def test_the_exit_code_is_that_of_the_process(self, tmp_path: Path) -> None:
+        done = run([*COMMAND, "run", "--case", "Q1"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 4
+        assert done.stderr.startswith("v2-conformance: --case 'Q1' matches no case")
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,151 @@
+"""The command against hostile servers and signals: what is shown, hidden and kept."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from support.runs import command
+from v2_conformance.cli.main import main
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import load_report
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+
+
+class TestWhatIsShown:
+    def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
+        self,
+        start: Start,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
+
+        class Hostile(Behaviour):
+            def server_metadata(self, request: Request) -> Response:
+                fields = {"name": nasty, "version": nasty, "extensions": [nasty]}
+                return self.json_response(json.loads(json.dumps(fields)))
+
+            def json_response(self, document: object) -> Response:
+                return Response(200, (), (json.dumps(document).encode(),))
+
+            def handle(self, request: Request) -> Response:
+                if request.target.endswith("identity_int32/infer"):
+                    return Response(500, (), (nasty.encode("utf-8", "replace"),))
+                return super().handle(request)
+
+        monkeypatch.chdir(tmp_path)
+        cases = ["--case", "R3", "--case", "P2", "--case", "P1", "--case", "O6"]
+        assert main(["run", start(Hostile).url, *cases]) == 1
+        printed = capsys.readouterr()
+        for line in printed.out.splitlines() + printed.err.splitlines():
+            assert line.isprintable(), line
+            assert len(line) <= 80, line
+        assert printed.out.replace("…", "").isascii()
+
+    def test_secrets_are_nowhere(
+        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        class Echoes(Behaviour):
+            def echo(self, request: Request) -> str:
+                pair = request.values("authorization")[0].partition(" ")[2]
+                with contextlib.suppress(ValueError):
+                    pair += " " + base64.b64decode(pair, validate=True).decode()
+                return f"{request.headers} {pair} {request.head!r}"
+
+            def server_metadata(self, request: Request) -> Response:
+                name = "who are you: " + self.echo(request)
+                return self.json_response({"name": name, "version": "1", "extensions": []})
+
+            def infer(self, model: object, request: Request) -> Response:
+                return self.error(401, self.echo(request), (("X-Got", self.echo(request)),))
+
+        url = start(Echoes).url
+        ways = [
+            [url, "--header", "Authorization: Bearer t0p-s3cret-t0ken"],
+            [url.replace("//", "//alice:w0nder+l4nd%21@")],
+        ]
+        hidden = [b"t0p-s3cret-t0ken", b"w0nder+l4nd%21", b"w0nder+l4nd!"]
+        hidden += [base64.b64encode(secret) for secret in (*hidden, b"alice:w0nder+l4nd!")]
+        for number, arguments in enumerate(ways):
+            folder = tmp_path / str(number)
+            assert main(["run", *arguments, "--case", "P2", f"--report-dir={folder}"]) == 1
+            printed = capsys.readouterr()
+            seen = [printed.out.encode(), printed.err.encode()]
+            seen += [path.read_bytes() for path in folder.iterdir()]
+            for case in load_report(folder / "report.json")["cases"]:
+                for exchange in case["exchanges"]:
+                    seen += [base64.b64decode(exchange[way]) for way in ("request", "response")]
+            assert any(b"Authorization: ****" in data for data in seen)
+            for secret in hidden:
+                assert not any(secret in data for data in seen), secret
+
+
+class TestStopped:
+    @contextlib.contextmanager
+    def half_done(
+        self, start: Start, folder: Path, *more: str
+    ) -> Iterator[tuple[Popen[str], Callable[[], None]]]:
+        """A run that waits in its middle for an answer, and what lets that answer go."""
+        reached, release = threading.Event(), threading.Event()
+
+        class Pauses(Behaviour):
+            served = 0
+
+            def infer(self, model: object, request: Request) -> Response:
+                type(self).served += 1
+                if self.served == 60:
+                    reached.set()
+                    release.wait(20)
+                return super().infer(model, request)  # type: ignore[arg-type]
+
+        arguments = ["run", start(Pauses).url, "--report-dir", str(folder), *more]
+        with command(*arguments) as process:
+            try:
+                assert reached.wait(20)
+                yield process, release.set
+            finally:
+                release.set()
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize("workers", ["1", "2"])
+    def test_a_signal_leaves_a_report_that_says_incomplete(
+        self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
+    ) -> None:
+        with self.half_done(start, tmp_path, "-n", workers) as (process, answer):
+            process.send_signal(number)
+            answer()
+            _, errors = process.communicate(timeout=20)
+        assert process.returncode == 3
+        assert errors.splitlines()[-1] == "v2-conformance: stopped"
+        assert "Traceback" not in errors
+        report = load_report(tmp_path / "report.json")
+        assert not report["complete"]
+        assert not report["verdict"]["conformant"]
+        assert "incomplete" in report["verdict"]["reasons"][0]
+        assert 0 < len(report["cases"]) < 200
+
+    def test_what_is_left_of_a_killed_run_becomes_a_report(
+        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with self.half_done(start, tmp_path) as (process, _):
+            process.kill()
+            process.communicate(timeout=20)
+        assert not (tmp_path / "report.json").exists()
+        assert main(["report", str(tmp_path / "report.jsonl")]) == 0
+        assert "report.json" in capsys.readouterr().out
+        report = load_report(tmp_path / "report.json")
+        assert not report["complete"]
+        assert report["cases"]

@@ -1,0 +1,284 @@
+"""Discovery: what a server says of itself, and one clear line for whatever is no V2 server."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import trustme
+
+from support.servers import Peer, Script, answering, free_port, http, serving
+from v2_conformance.engine.discovery import Server, discover, server_alive
+from v2_conformance.engine.target import Target
+from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
+from v2_conformance.suite.models import contract
+from v2_conformance.wire.http1 import Limits
+
+METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
+PATIENT = Limits(connect_s=5, exchange_s=5)
+SHORT = Limits(connect_s=5, exchange_s=0.15)
+
+
+def v2_server(metadata: object = METADATA, models: Mapping[str, object] | None = None) -> Script:
+    """A V2 server that has `models` (default: all of the contract, without tensors)."""
+    known = models if models is not None else {m.model: {} for m in contract().values()}
+
+    def script(peer: Peer) -> None:
+        while True:
+            path = peer.request().split(b" ")[1].decode()
+            name = path.removeprefix("/v2/models/")
+            if path == "/v2":
+                peer.send(http(dumped(metadata)))
+            elif name in known:
+                peer.send(http(dumped(known[name])))
+            else:
+                peer.send(http(b'{"error": "no such model"}', 404))
+
+    return script
+
+
+def dumped(value: object) -> bytes:
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+def discovered(script: Script, limits: Limits = PATIENT) -> Server:
+    with serving(script) as server:
+        return discover(Target(server.url, limits=limits))
+
+
+def unreachable(script: Script, limits: Limits = PATIENT) -> str:
+    started = time.perf_counter()
+    with serving(script) as server, pytest.raises(UnreachableError) as error:
+        discover(Target(server.url, limits=limits))
+    assert time.perf_counter() - started < 2
+    assert "\n" not in str(error.value)
+    assert server.url in str(error.value)
+    return str(error.value)
+
+
+def test_a_server_with_every_model_is_known() -> None:
+    server = discovered(v2_server())
+    assert (server.name, server.version) == ("srv", "1.2")
+    assert server.extensions == ("binary_tensor_data",)
+    wanted = {role for role, model in contract().items() if model.profile == "binary"}
+    assert server.present.keys() == wanted
+    assert not server.absent
+
+
+def test_models_of_a_claimed_profile_are_looked_for() -> None:
+    with serving(v2_server()) as server:
+        found = discover(Target(server.url, profiles=("binary", "raw", "bf16")))
+    assert found.present.keys() == contract().keys()
+
+
+def test_the_targets_prefix_fields_and_password_go_out() -> None:
+    with serving(answering(http(b"", 404))) as server:
+        url = server.url.replace("http://", "http://me:pw@") + "/base/"
+        target = Target(url, headers=(("X-A", "b"), ("Host", "other.example")), limits=PATIENT)
+        with pytest.raises(UnreachableError) as error:
+            discover(target)
+        (request,) = server.requests
+    assert "pw" not in str(error.value)
+    assert request.startswith(b"GET /base/v2 HTTP/1.1\r\n")
+    lines = request.lower().split(b"\r\n")
+    assert b"x-a: b" in lines
+    assert [line for line in lines if line.startswith(b"host:")] == [b"host: other.example"]
+    assert b"authorization: basic bwu6chc=" in lines
+
+
+# Not a V2 server.
+
+
+def test_a_refused_connection_is_unreachable() -> None:
+    with pytest.raises(UnreachableError, match="connection refused"):
+        discover(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70, "name.invalid"])
+def test_a_host_without_an_address_is_unreachable(host: str) -> None:
+    with pytest.raises(UnreachableError):
+        discover(Target(f"http://{host}:1", limits=PATIENT))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (http(b"<!doctype html><html></html>"), "answered with HTML"),
+        (http(b"\n <html>"), "answered with HTML"),
+        (http(b"OK"), "something else"),
+        (http(b""), "something else"),
+        (http(b"[]"), "something else"),
+        (http(b'{"name": "x"}'), "required property"),
+        (http(b'{"name": "x", "version": 1, "extensions": []}'), "$.version"),
+        (http(b'{"name": "x", "version": "1", "extensions": "binary"}'), "$.extensions"),
+        (http(b'{"a": NaN}'), "NaN"),
+        (http(b'{"a": ' + b"[" * 50_000), "nested"),
+        (http(b"", 404), "status 404"),
+        (http(b"", 500), "status 500"),
+        (http(b'{"error": "no"}', 401), "status 401"),
+        (http(b"", 302, ("Location", "http://elsewhere/")), "status 302"),
+        (http(b"", 302, ("Location", "http://[")), "status 302"),
+    ],
+)
+def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words: str) -> None:
+    assert words in unreachable(answering(reply))
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nA: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 100,
+    ],
+)
+def test_garbage_is_unreachable(garbage: bytes) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(garbage)
+
+    unreachable(script)
+
+
+def test_a_server_that_never_answers_is_unreachable_in_time() -> None:
+    message = unreachable(Peer.until_closed, SHORT)
+    assert "within 0.15 s" in message
+
+
+def drip(start: bytes) -> Script:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(start)
+        while not peer.left(0.02):
+            peer.send(b"x")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nA: ",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 1000000\r\n\r\n",
+    ],
+)
+def test_a_server_that_drips_one_byte_at_a_time_is_unreachable_in_time(start: bytes) -> None:
+    started = time.perf_counter()
+    with serving(drip(start)) as server, pytest.raises(UnreachableError):
+        discover(Target(server.url, limits=SHORT))
+    assert time.perf_counter() - started < 1.5
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"302 Found\r\nLocation: /x", b"404 No"])
+def test_an_endless_body_is_cut_off(status: bytes) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(b"HTTP/1.1 " + status + b"\r\n\r\n")
+        peer.forever(b"x" * 65536)
+
+    assert "more than 1048576 bytes" in unreachable(script)
+
+
+# Models.
+
+
+def test_a_model_that_is_not_there_is_absent_with_its_name_and_status() -> None:
+    server = discovered(v2_server(models={"identity_int32": {}}))
+    assert list(server.present) == ["identity/INT32"]
+    assert "no model identity_fp32" in server.absent["identity/FP32"]
+    assert "404" in server.absent["identity/FP32"]
+
+
+def test_a_server_without_a_single_model_runs_nothing() -> None:
+    with pytest.raises(NothingRanError, match="none of the contract's models"):
+        discovered(v2_server(models={}))
+
+
+def tensors(name: object, datatype: object) -> dict[str, object]:
+    return {"inputs": [{"name": name, "datatype": datatype, "shape": [-1]}], "outputs": []}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        (tensors("INPUT0", "INT64"), "has INPUT0 as 'INT64', the role wants INT32"),
+        (tensors("INPUT0", None), "has INPUT0 as None"),
+        (tensors("INPUT0", ["INT32"]), "has INPUT0 as ['INT32']"),
+        (tensors("INPUT0", "\x1b[31m" * 100), "\\x1b"),
+        (tensors("other", "INT32"), "no tensor INPUT0 among its inputs"),
+        ({"outputs": [{"name": "x"}]}, "no tensor OUTPUT0 among its outputs"),
+        (b"<html>", "is not JSON"),
+        (b"[]", "is not JSON"),
+    ],
+)
+def test_metadata_that_contradicts_the_role_makes_the_model_absent(
+    metadata: object, words: str
+) -> None:
+    models = {"identity_int32": metadata, "identity_fp32": {}}
+    server = discovered(v2_server(models=models))
+    assert words in server.absent["identity/INT32"]
+    assert server.absent["identity/INT32"].isprintable()
+    assert list(server.present) == ["identity/FP32"]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"inputs": [], "outputs": []},
+        {"inputs": None, "outputs": 3},
+        {"inputs": ["text", None, 1]},
+        {"inputs": [{"name": [1]}, {"name": {}}]},
+        {"inputs": [{"name": "INPUT0", "datatype": "INT32"}]},
+    ],
+)
+def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_model(
+    metadata: object,
+) -> None:
+    server = discovered(v2_server(models={"identity_int32": metadata}))
+    assert "identity/INT32" in server.present
+
+
+# Alive.
+
+
+@pytest.mark.parametrize("status", [200, 400, 404, 503])
+def test_any_http_answer_is_a_sign_of_life(status: int) -> None:
+    with serving(answering(http(b"", status))) as server:
+        assert server_alive(Target(server.url, limits=PATIENT))
+
+
+def test_silence_and_refusal_are_none() -> None:
+    assert not server_alive(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
+    with serving(Peer.until_closed) as server:
+        assert not server_alive(Target(server.url, limits=SHORT))
+
+
+# TLS.
+
+
+def test_certificates_are_checked_unless_the_user_says_not_to(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    path = str(tmp_path / "ca.pem")
+    authority.cert_pem.write_to_path(path)
+    with serving(v2_server(), tls=context) as server:
+
+        def found(verify: bool | str) -> Server:
+            return discover(Target(server.url, verify=verify, limits=PATIENT))
+
+        with pytest.raises(ConformanceError, match="TLS failed"):
+            found(True)
+        assert found(path).name == found(False).name == "srv"

@@ -1,0 +1,122 @@
+"""The badge: true to its report, and harmless wherever it is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from support.reports_made import HOSTILE, report_of, saved
+from v2_conformance.cli.main import main
+from v2_conformance.formats.badge import endpoint, svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+REPORTS: dict[str, dict[str, Any]] = {
+    "conformant, robust": report_of(),
+    "conformant, not robust": report_of({"H6": "fail"}),
+    "not conformant": report_of({"P2": "fail"}),
+    "incomplete run": report_of(complete=False),
+}
+
+
+def texts(report: dict[str, Any]) -> list[str]:
+    """The words that the drawing shows."""
+    return [node.text or "" for node in ElementTree.fromstring(svg(report)).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("words", REPORTS)
+def test_both_forms_say_the_verdict(words: str) -> None:
+    report = REPORTS[words]
+    assert texts(report) == ["V2 binary tensors", words]
+    document = endpoint(report)
+    assert (document["schemaVersion"], document["message"]) == (1, words)
+    assert document["label"] == "V2 binary tensors"
+    assert f"#{document['color']}" in svg(report)
+
+
+def test_each_verdict_has_a_colour_of_its_own_on_which_white_is_legible() -> None:
+    colours = {endpoint(report)["color"] for report in REPORTS.values()}
+    assert len(colours) == len(REPORTS)
+    for colour in colours:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        light = sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        assert 1.05 / (light + 0.05) > 4.5
+
+
+@pytest.mark.parametrize(
+    "report",
+    [report_of(complete=False), report_of(left_out=["W1", "P2"]), report_of(left_out=["P4"])],
+    ids=["stopped", "a MUST left out", "a SHOULD left out"],
+)
+def test_a_part_of_a_run_is_never_called_conformant(report: dict[str, Any]) -> None:
+    report["verdict"].update(conformant=True, robust=True)  # even if someone wrote so
+    assert "conformant" not in endpoint(report)["message"]
+    assert "conformant" not in "".join(texts(report))
+    title = ElementTree.fromstring(svg(report)).findtext(f"{SVG}title") or ""
+    assert title.startswith("V2 binary tensors: incomplete run (")
+
+
+def test_the_title_says_for_what_the_verdict_is() -> None:
+    root = ElementTree.fromstring(svg(report_of(profiles=["binary", "raw"])))
+    title = root.findtext(f"{SVG}title") or ""
+    assert root.attrib["aria-label"] == title
+    assert root.attrib["role"] == "img"
+    for words in ("Server 9.8.7", "binary, raw", "2025-01-02", "v2-conformance 1.2.3"):
+        assert words in title
+
+
+def test_text_fits_its_half() -> None:
+    for report in REPORTS.values():
+        root = ElementTree.fromstring(svg(report))
+        rects = [r for r in root.iter(f"{SVG}rect") if "fill" in r.attrib]
+        for rect, text in zip(rects, root.iter(f"{SVG}text"), strict=True):
+            start, width = float(rect.get("x", 0)), float(rect.attrib["width"])
+            begin, length = float(text.attrib["x"]), float(text.attrib["textLength"])
+            assert start < begin
+            assert begin + length < start + width
+            assert length >= 5 * len(text.text or "")
+
+
+def test_a_hostile_server_gets_no_markup_into_it() -> None:
+    report = report_of(server=(HOSTILE * 100, HOSTILE))
+    drawing = svg(report)
+    root = ElementTree.fromstring(drawing)  # well-formed, without what XML forbids
+    assert {node.tag for node in root.iter()} == {
+        f"{SVG}{name}" for name in ("svg", "title", "clipPath", "rect", "g", "text")
+    }
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\ufffe]", drawing)
+    assert len(drawing) < 4000
+    assert "forged" not in json.dumps(endpoint(report))
+
+
+def test_the_command_writes_both_beside_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(REPORTS["not conformant"], tmp_path / "report.json")
+    assert main(["badge", str(path), str(tmp_path / "new")]) == 0
+    assert capsys.readouterr().out.split() == [
+        str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
+    ]
+    assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == "not conformant"
+
+
+def test_what_is_no_report_or_no_folder_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(REPORTS["not conformant"], tmp_path / "report.json")
+    for arguments in ([str(tmp_path / "no.json"), str(tmp_path)], [str(path), str(path)]):
+        assert main(["badge", *arguments]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_run_writes_the_badge_and_no_older_one_survives(tmp_path: Path) -> None:
+    (tmp_path / "badge.svg").write_text("conformant")
+    (tmp_path / "badge.json").write_text("{}")
+    assert main(["run", "--report-dir", str(tmp_path), "--case", "P1"]) == 1
+    assert json.loads((tmp_path / "badge.json").read_text())["message"] == "incomplete run"
+    assert "incomplete run" in (tmp_path / "badge.svg").read_text()

@@ -1,0 +1,261 @@
+"""What GitHub Actions is told of a run, and what no server can make it believe."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.reports_made import HOSTILE, report_of
+from v2_conformance.cli.main import main
+from v2_conformance.formats.github import (
+    MOST_ANNOTATIONS,
+    MOST_BYTES,
+    annotation_lines,
+    markdown,
+    publish,
+)
+from v2_conformance.formats.terminal import summary_lines
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.terminal_safe_text import plain
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+MUSTS = [r.id for r in catalogue().values() if r.profile == "binary" and r.level == "MUST"]
+
+
+def as_shown(text: str) -> str:
+    return html.unescape(re.sub(r"</?code>|<br>", " ", text))
+
+
+def commands(output: str) -> list[str]:
+    """The lines that GitHub's runner takes for commands, as it reads them."""
+    return [
+        line
+        for line in re.split(r"\r\n|\r|\n", output)
+        if line.lstrip().startswith("::") or ("##[" in line and not line.startswith("::"))
+    ]
+
+
+@pytest.fixture
+def hostile(start: Start) -> str:
+    """The URL of a server that tries to give the runner commands."""
+
+    class Hostile(Behaviour):
+        def server_metadata(self, request: Request) -> Response:
+            return self.json_response({"name": HOSTILE, "version": HOSTILE, "extensions": []})
+
+        def json_response(self, document: object) -> Response:
+            return Response(200, (), (json.dumps(document).encode(),))
+
+        def handle(self, request: Request) -> Response:
+            if request.target.endswith("identity_int32/infer"):
+                body = "::set-env name=PATH::x " * 20 + HOSTILE
+                return Response(500, (), (body.encode(),))
+            return super().handle(request)
+
+    return start(Hostile).url
+
+
+class TestMarkdown:
+    def test_it_says_verdict_counts_and_each_failure(self) -> None:
+        report = report_of({"P2": "fail", "P4": "fail", "P9": "not_run", "H6": "inconclusive"})
+        shown = as_shown(markdown(report, Path("reports")))
+        assert shown.startswith("### ✗ V2 binary tensor data: not conformant\n")
+        for words in (
+            "Server 9.8.7", "binary", "v2-conformance", "1.2.3", "MUST P2 failed (1 case)",
+            "✗ fail | MUST |  P2", "✗ fail | SHOULD |  P4", "what came is not what was wanted",
+            "? inconclusive | MUST |  H6", "P2/case-2[INT32]", "reports/report.html",
+        ):  # fmt: skip
+            assert words in shown, words
+        must = next(line for line in shown.splitlines() if line.startswith("| MUST |"))
+        passed = sum(
+            r["outcome"] == "pass" and r["level"] == "MUST" for r in report["requirements"]
+        )
+        assert must.split("|")[2].strip() == str(passed)
+
+    def test_a_good_run_lists_no_failure(self) -> None:
+        text = markdown(report_of())
+        assert "conformant, robust" in text
+        assert "first case" not in text
+
+    def test_a_part_of_a_run_is_no_verdict_and_lists_only_what_ran(self) -> None:
+        text = as_shown(markdown(report_of({"P2": "fail"}, left_out=["P3", "P5"])))
+        assert "incomplete run" in text
+        assert "4 planned cases did not run" in text
+        assert "P2/case-2" in text
+        assert "|  P3 " not in text
+
+    def test_nothing_of_a_server_is_markup_a_link_a_mention_or_a_line(self) -> None:
+        report = report_of({"P2": "fail"}, server=(HOSTILE, HOSTILE), message=HOSTILE)
+        text, calm = markdown(report), markdown(report_of({"P2": "fail"}))
+        assert len(text.splitlines()) == len(calm.splitlines())
+        quoted = re.findall(r"<code>(.*?)</code>", text)
+        assert quoted
+        for inside in quoted:
+            assert re.fullmatch(r"(?:\w|[ ,]|&#[0-9]+;)*", inside), inside
+        outside = re.sub(r"<code>.*?</code>", "", text)
+        assert set(re.findall(r"<[^>]*>", outside)) == {"<br>"}
+        assert "alert" not in outside
+        assert "@" not in text
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\ufffe]", text)
+
+    def test_it_is_bounded(self) -> None:
+        report = report_of(dict.fromkeys(MUSTS, "fail"), message="\U0001f4a5<|" * 1000)
+        report["verdict"]["reasons"] = ["*" * 1000] * 1000
+        report["requirements"] *= 3
+        text = markdown(report)
+        assert len(text.encode()) < 210_000
+        assert re.search(r"^and \d+ more requirements$", text, re.M)
+        assert "- and 990 more reasons" in text
+
+
+class TestAnnotations:
+    def test_the_verdict_comes_first_then_the_strictest(self) -> None:
+        lines = annotation_lines(report_of({"P4": "fail", "S1": "fail"}))
+        assert lines == [
+            "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary: "
+            "requirements: 1 MUST fail, 1 SHOULD fail",
+            f"::error title=MUST S1 {catalogue()['S1'].title}::S1/case-2[INT32]: what came is not "
+            "what was wanted",
+            f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: what came is "
+            "not what was wanted",
+        ]
+
+    def test_what_was_expected_is_a_notice(self) -> None:
+        report = report_of({"S1": "fail"})
+        for case in report["cases"]:
+            if case["outcome"] == "fail":
+                case["expected"] = {"reason": "known"}
+        assert annotation_lines(report)[1].startswith("::notice title=expected%3A MUST S1 ")
+        assert "fail, as expected | MUST |" in markdown(report)
+
+    def test_a_good_run_is_a_notice_and_a_part_of_one_an_error(self) -> None:
+        assert [line.split(" ")[0] for line in annotation_lines(report_of())] == ["::notice"]
+        assert annotation_lines(report_of(left_out=["P4"]))[0].startswith("::error ")
+
+    def test_they_are_few_and_each_is_one_command(self) -> None:
+        report = report_of(
+            dict.fromkeys(MUSTS, "fail"), server=(HOSTILE, HOSTILE), message="a%b," + HOSTILE
+        )
+        for row in report["requirements"]:
+            row["title"] = HOSTILE
+        lines = annotation_lines(report)
+        assert len(lines) == MOST_ANNOTATIONS
+        for line in lines:
+            assert line.splitlines() == [line]
+            assert re.fullmatch(r"::(error|warning|notice) title=[^:,]*::.*", line), line
+            assert len(line) < 1000
+        assert "a%25b," in lines[1]
+
+
+class TestPublish:
+    def report(self) -> dict[str, Any]:
+        return report_of({"P2": "fail"})
+
+    def test_elsewhere_nothing_is_said(self) -> None:
+        said: list[str] = []
+        publish(self.report(), None, said.append)
+        assert said == []
+
+    def test_the_summary_is_appended(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "summary.md"
+        path.write_text("# of another step\n")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+        publish(self.report(), None, print)
+        publish(self.report(), None, print)
+        text = path.read_text()
+        assert text.startswith("# of another step\n### ")
+        assert text.count("V2 binary tensor data: not conformant") == 2
+
+    def test_it_never_grows_beyond_what_github_reads(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "summary.md"
+        path.write_text("x" * (MOST_BYTES - 100))
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+        said: list[str] = []
+        publish(self.report(), None, said.append)
+        assert path.stat().st_size == MOST_BYTES - 100
+        assert len(said) == 1
+
+    def test_a_file_that_cannot_be_written_is_one_line(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+        said: list[str] = []
+        publish(self.report(), None, said.append)
+        assert len(said) == 1
+        assert "no step summary" in said[0]
+
+
+class TestForgedCommands:
+    def test_text_is_defused_only_where_it_is_read_as_commands(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = "::error::x ##[error]y a:::b"
+        assert plain(text) == text
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        assert plain(text) == r":\x3aerror:\x3ax ##\x5berror]y a:\x3a:b"
+
+    def test_no_line_of_a_summary_is_a_command_wherever_it_breaks(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        message = "::error::forged ##[error] " * 10 + "::warning::" * 20
+        report = report_of(dict.fromkeys(MUSTS, "fail"), server=("::error::x", message))
+        for shift, case in enumerate(report["cases"]):
+            case["message"] = "x" * (shift // 2) + " " + message
+        lines = summary_lines(report, Path("out"))
+        assert sum("error" in line for line in lines) > 30
+        assert commands("\n".join(lines)) == []
+
+    def test_a_run_prints_its_own_commands_and_no_others(
+        self,
+        hostile: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+        cases = ["--case", "P1", "--case", "P2", "--case", "H6"]
+        assert main(["run", hostile, *cases, "--report-dir", str(tmp_path)]) == 1
+        printed = capsys.readouterr()
+        assert commands(printed.err) == []
+        report = json.loads((tmp_path / "report.json").read_text())
+        assert commands(printed.out) == annotation_lines(report)
+        assert len(annotation_lines(report)) > 1
+        assert "incomplete run" in (tmp_path / "summary.md").read_text()
+
+    def test_pytest_prints_them_too_and_no_others(
+        self, hostile: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
+        pytester.makepyfile("def test_own():\n    pass\n")
+        result = pytester.runpytest(
+            *("-p", "no:hypothesispytest", "--v2-url", hostile, "-m", "P1 or P2 or H6", "-rA"),
+            "--v2-report-dir=out",
+        )
+        report = json.loads((pytester.path / "out" / "report.json").read_text())
+        assert commands(result.stdout.str()) == annotation_lines(report)
+        assert "incomplete run" in (pytester.path / "summary.md").read_text()
+
+    def test_collecting_alone_is_no_run(
+        self, hostile: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
+        result = pytester.runpytest(
+            *("-p", "no:hypothesispytest", "--v2-url", hostile, "--collect-only", "-m", "P1")
+        )
+        assert commands(result.stdout.str()) == []
+        assert not (pytester.path / "summary.md").exists()

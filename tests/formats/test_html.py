@@ -1,0 +1,289 @@
+"""report.html: whole, safe against what a server wrote, and true to report.json."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.reports_of import case, exchange, message_with, passes, replaced, report_of
+from v2_conformance.formats.html.page import case_anchor, render, requirement_anchor
+from v2_conformance.report.summary import verdict_words
+from v2_conformance.suite.requirements import catalogue, digest
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page; fails on tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.meta: dict[str, str] = {}
+        self.text = ""
+        self.title = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.tags[tag] += 1
+        self.attributes |= set(values)
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a":
+            self.links.append(values["href"])
+        if tag == "meta":
+            self.meta[values.get("http-equiv", values.get("name", ""))] = values.get("content", "")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "title":
+            self.title += data
+        elif self._open and self._open[-1] not in ("script", "style"):
+            self.text += data
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.text.split())
+
+
+def test_a_good_report_says_what_it_is_about() -> None:
+    page = Page(render(report_of(passes())))
+    assert page.title == "Server 9.8.7: conformant, robust · V2 binary tensor data"
+    for words in (
+        "Server 9.8.7", "conformant, robust", "2025-01-02 02:04 UTC", "1 min 15 s, run complete",
+        "v2-conformance 1.2.3", digest(), "http://server.example:8000",
+        f"{len(passes())} cases by outcome",
+    ):  # fmt: skip
+        assert words in page.words
+    assert "Incomplete" not in page.words
+    assert "did not pass" not in page.words
+
+
+def test_it_loads_nothing() -> None:
+    text = render(report_of(passes()))
+    page = Page(text)
+    assert page.meta["Content-Security-Policy"].startswith("default-src 'none'; ")
+    assert "src" not in page.attributes
+    assert "@import" not in text
+    assert "url(" not in text
+    assert page.tags["link"] == 1  # the empty icon, so that no browser asks for one
+    outside = {link for link in page.links if not link.startswith("#")}
+    assert all(link.startswith("https://") for link in outside)
+
+
+def test_every_anchor_is_there_once_and_every_link_leads_somewhere() -> None:
+    cases = replaced(
+        passes(),
+        case("P5/x[a,b]", "fail", "wrong"),
+        case("S2/y[1]", "not_run", "no model"),
+        case("W1/raw", "unsupported", "not claimed"),
+    )
+    report = report_of(cases)
+    page = Page(render(report))
+    assert len(page.ids) == len(set(page.ids))
+    for requirement in report["requirements"]:
+        assert f"req-{requirement['id']}" in page.ids
+    for entry in report["cases"]:
+        assert case_anchor(entry["id"]) in page.ids
+    inside = {link[1:] for link in page.links if link.startswith("#")}
+    assert inside <= set(page.ids)
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_anchors_differ_and_need_no_quoting(one: str, two: str) -> None:
+    assert (case_anchor(one) == case_anchor(two)) == (one == two)
+    assert quote(case_anchor(one), safe="/,:+=()~") == case_anchor(one)
+    assert requirement_anchor("P5") == "req-P5"
+
+
+@pytest.mark.parametrize(
+    ("cases", "words"),
+    [
+        ([], "conformant, robust"),
+        ([case("S2/x", "fail", "accepted")], "conformant, not robust"),
+        ([case("P5/x", "fail", "wrong")], "not conformant"),
+        ([case("P5/x", "inconclusive", "time")], "not conformant"),
+    ],
+)
+def test_the_verdict_is_in_words(cases: list[dict[str, Any]], words: str) -> None:
+    report = report_of(replaced(passes(), *cases))
+    text = render(report)
+    assert verdict_words(report["verdict"]) == words
+    assert f'<strong id="verdict">{words}</strong>' in text
+    for reason in report["verdict"]["reasons"]:
+        assert reason in Page(text).words
+
+
+def test_an_incomplete_run_says_so() -> None:
+    page = Page(render(report_of(passes(), complete=False)))
+    assert "Incomplete run." in page.words
+    assert "run incomplete" in page.words
+    assert "not conformant" in page.words
+
+
+def test_hostile_strings_are_text() -> None:
+    body = HOSTILE.encode()
+    answer = b"HTTP/1.1 500 X\r\nX: " + body + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    bad = case(
+        "P5/x[<script>alert(1)</script>]", "fail", HOSTILE,
+        exchange(message_with(body, name=HOSTILE), answer, HOSTILE, detail=HOSTILE),
+        exchange(answer, message_with(body), HOSTILE, ending="malformed"),
+    )  # fmt: skip
+    report = report_of(
+        replaced(passes(), bad, case("S2/x", "not_run", HOSTILE), case("D5/x", "pass", HOSTILE)),
+        name=HOSTILE,
+    )
+    report["target"]["server"]["version"] = HOSTILE
+    report["target"]["server"]["extensions"] = [HOSTILE]
+    report["target"]["url"] = f"javascript:alert(1){HOSTILE}"
+    report["target"]["absent"] = {HOSTILE: HOSTILE}
+    report["target"]["unsupported"] = [HOSTILE]
+    report["verdict"]["reasons"].append(HOSTILE)
+    report["verdict"]["warnings"].append(HOSTILE)
+    report["suite"]["version"] = report["suite"]["catalogue"] = report["started"] = HOSTILE
+    text = render(report)
+    page, plain = Page(text), Page(render(report_of(passes())))
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    assert "\x00" not in text
+    assert page.tags["script"] == plain.tags["script"] == 1
+    assert page.tags["img"] == 0
+    assert not [name for name in page.attributes if name.startswith("on")]
+    assert not [link for link in page.links if not link.startswith(("#", "https://"))]
+    assert page.text.count("<script>alert(1)</script>") > 15
+    assert "alert(1)</script>\"'><img src=x onerror=alert(1)>\\u202e\\x00" in page.text
+
+
+def test_lone_surrogates_do_not_break_the_file() -> None:
+    report = report_of(replaced(passes(), case("P5/x\ud800", "fail", "\udfff")), name="\ud800")
+    render(report).encode("utf-8")
+
+
+def test_a_failure_shows_its_exchanges() -> None:
+    request = message_with(b"\x01\x02\x03\x04")
+    report = report_of(
+        replaced(
+            passes(),
+            case(
+                "P5/x", "fail", "the reason of it",
+                exchange(request, b"", ending="closed", detail="reset by peer", sent=10),
+                exchange(request, b"", "canary on a fresh connection", first_byte_ms=3.25),
+            ),
+        )
+    )  # fmt: skip
+    words = Page(render(report)).words
+    for expected in (
+        "the reason of it", "Exchange 1 of 2", "Exchange 2 of 2: canary on a fresh connection",
+        "connection closed before a complete response (reset by peer)", "first byte after 3.2 ms",
+        "only the first 10 bytes were sent", "POST /v2/models/m/infer HTTP/1.1",
+        "INPUT0 · 4 bytes", "01 02 03 04", '"binary_data_size": 4', "Response · nothing",
+    ):  # fmt: skip
+        assert expected in words
+
+
+def test_long_parts_are_folded() -> None:
+    blob = bytes(range(251)) * 40
+    failing = case("P5/x", "fail", "m", exchange(message_with(blob), b""))
+    page = Page(render(report_of(replaced(passes(), failing))))
+    words = page.words
+    assert f"{len(blob) - 576:,} bytes left out".replace(",", "\u202f") in page.text
+    assert f"SHA-256 of the whole: {hashlib.sha256(blob).hexdigest()}" in words
+    assert blob[:16].hex(" ") in words
+    assert blob[496:512].hex(" ") in words
+    assert blob[512:528].hex(" ") not in words
+    assert blob[-16:].hex(" ") in words
+
+
+def test_base64_that_is_none_is_shown_as_nothing() -> None:
+    broken = {"request": "a", "response": "é", "note": ""}
+    words = Page(render(report_of(replaced(passes(), case("P5/x", "fail", "m", broken))))).words
+    assert "Request · nothing" in words
+
+
+def test_every_case_says_why_it_is_there_in_the_words_of_its_report() -> None:
+    cases = [case("P5/x", "fail", "m"), case("S2/y", "not_run", "n"), case("W1/z", "unsupported")]
+    report = report_of(replaced(passes(), *cases))
+    words = Page(render(report)).words
+    for entry in report["cases"]:
+        assert entry["why"] in words
+
+
+def test_requirements_are_shown_as_their_report_states_them() -> None:
+    report = report_of(passes())
+    row = report["requirements"][0]
+    row |= {"title": "A title of then", "statement": "What it stated.", "note": "A note.",
+            "follows": "As it follows.", "cite": [
+        {"document": "RFC 9112: HTTP/1.1", "url": "https://www.rfc-editor.org/rfc/rfc9112.html",
+         "section": "6.1", "paragraph": 3},
+        {"document": "Elsewhere", "url": "javascript:alert(1)", "section": "Here"},
+    ]}  # fmt: skip
+    page = Page(render(report))
+    for words in ("A title of then", "What it stated.", "Note: A note.", "As it follows.",
+                  "RFC 9112: HTTP/1.1, section 6.1, paragraph 3", "Elsewhere, Here"):  # fmt: skip
+        assert words in page.words
+    assert "https://www.rfc-editor.org/rfc/rfc9112.html#section-6.1" in page.links
+    assert not [link for link in page.links if link.startswith("javascript")]
+
+
+def test_requirements_that_this_catalogue_lacks_are_shown() -> None:
+    report = report_of(passes())
+    report["requirements"].append(
+        {"id": "Q1", "level": "MUST", "basis": "text", "outcome": "not_run", "cases": {}}
+    )
+    page = Page(render(report))
+    assert "req-Q1" in page.ids
+    assert "Q · Other" in page.words
+
+
+def test_absent_roles_have_their_reason() -> None:
+    report = report_of(passes())
+    report["target"]["absent"] = {"identity/bf16": "the server has no such model"}
+    assert "identity/bf16: the server has no such model" in Page(render(report)).words
+
+
+def test_cases_that_did_not_run_are_grouped_by_reason() -> None:
+    cases = [case(f"P5/x[{n}]", "not_run", "the role identity/bf16 is absent") for n in range(40)]
+    page = Page(render(report_of(replaced(passes(), *cases))))
+    assert page.words.count("the role identity/bf16 is absent") == 1
+    assert "40 cases: the role identity/bf16 is absent" in page.words
+
+
+def test_a_huge_report_stays_below_eight_megabytes() -> None:
+    request = message_with(bytes(range(256)) * 8)
+    exchanges = [exchange(request, request) for _ in range(3)]
+    ids = [r.id for r in catalogue().values() if r.profile == "binary"]
+    cases = [
+        case(f"{ids[n % len(ids)]}/a-rather-long-name-{n}[FP32]", "fail", '"<' * 1500, *exchanges)
+        for n in range(2500)
+    ]
+    text = render(report_of(cases))
+    assert 3_000_000 < len(text.encode()) < 8_000_000
+    assert "The page has no room left for the recorded bytes" in text
+    assert "1 exchange" not in re.findall("Recorded bytes: [^<]*", text)
+    assert len(re.findall('<article class="card case"', text)) == 2500
+
+
+def test_few_failures_are_open_from_the_start() -> None:
+    failing = case("P5/x", "fail", "m", exchange(message_with(b"1"), b""))
+    assert '<details class="bytes" open>' in render(report_of(replaced(passes(), failing)))

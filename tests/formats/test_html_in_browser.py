@@ -1,0 +1,161 @@
+"""report.html in a real browser: filters, search, deep links, hostile text, width, size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.browser import Browser, choose, in_view, opened, shown
+from support.reports_of import case, exchange, message_with, passes, replaced, report_of
+from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.suite.requirements import catalogue
+
+HOSTILE = (
+    "</script></style><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
+    "\x1b[31m\u202eevil\u202c\u200b ]]> --> {{ 7*7 }}"
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a page in which P5 and D1 fail, a role is absent and a profile not claimed."""
+    own = exchange(message_with(b"\x01\x02\x03\x04", name=HOSTILE), HOSTILE.encode(), HOSTILE)
+    report = report_of(
+        replaced(
+            passes(),
+            case("P5/wrong[FP32]", "fail", HOSTILE, own),
+            *(case(f"D1/off[{n}]", "fail", "an unusual word: zyzzyva", own) for n in range(40)),
+            case("S2/gone[1]", "not_run", HOSTILE),
+            {**case("W1/raw[1]", "unsupported", "not claimed"), "profile": "raw"},
+        ),
+        name=HOSTILE,
+    )
+    report["target"]["absent"] = {"identity/" + "x" * 300: HOSTILE}
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(render(report, lambda _, shown: f"curl {shown['id']} {HOSTILE}"), "utf-8")
+    return file.as_uri()
+
+
+def test_hostile_text_stays_text(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    seen = browser.evaluate("document.body.textContent")
+    assert "</script></style><img src=x onerror=" in seen
+    assert "\\x1b[31m\\u202eevil\\u202c\\u200b" in seen
+    assert not set(seen) & set("\x1b\u202e\u202c\u200b")
+    assert browser.evaluate("document.title").startswith("</script></style><img")
+    assert browser.evaluate("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
+    assert browser.complaints == []
+
+
+def test_filters_show_what_they_say(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    choose(browser, "outcome", "fail")
+    assert shown(browser, "tr[data-outcome]") == {"req-P5", "req-D1"}
+    assert len(shown(browser, ".case")) == 41
+    choose(browser, "family", "P")
+    assert shown(browser, "tr[data-outcome]") == {"req-P5"}
+    assert shown(browser, ".case") == {case_anchor("P5/wrong[FP32]")}
+    assert browser.evaluate("document.getElementById('found').value") == "1 requirement, 1 case"
+    choose(browser, "level", "MAY")
+    assert shown(browser, "[data-outcome]") == set()
+    assert browser.evaluate("document.getElementById('nothing').checkVisibility()")
+    browser.evaluate("document.getElementById('clear').click()")
+    assert len(shown(browser, "tr[data-outcome]")) > 100
+    assert not browser.evaluate("document.getElementById('nothing').checkVisibility()")
+
+
+def test_what_a_filter_finds_in_a_closed_part_is_shown(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    assert shown(browser, "details.case") == set()
+    choose(browser, "outcome", "not_run")
+    assert shown(browser, "li[data-outcome]") == {case_anchor("S2/gone[1]")}
+    choose(browser, "outcome", "pass")
+    assert len(shown(browser, "details.case")) > 90
+    choose(browser, "outcome", "")
+    assert shown(browser, "details.case") == set()
+
+
+def test_search_finds_words_in_any_order_and_case(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    browser.evaluate("document.getElementById('find').focus()")
+    browser.type("ZYZZYVA off[7]")
+    browser.wait(lambda: len(shown(browser, ".case")) == 1)
+    assert shown(browser, ".case") == {case_anchor("D1/off[7]")}
+    assert shown(browser, "tr[data-outcome]") == set()
+    browser.evaluate("document.getElementById('find').select()")
+    title = catalogue()["P8"].title
+    browser.type(title.upper())
+    browser.wait(lambda: "req-P8" in shown(browser, "tr[data-outcome]"))
+    assert "req-P5" not in shown(browser, "tr[data-outcome]")
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    ["req-O12"]
+    + [case_anchor(name) for name in ("D1/off[33]", "P8/plain[FP32]", "S2/gone[1]", "W1/raw[1]")],
+)
+def test_a_deep_link_opens_and_scrolls_to_its_target(
+    browser: Browser, page: str, anchor: str
+) -> None:
+    opened(browser, page, anchor)
+    browser.wait(lambda: in_view(browser, anchor))
+    opened(browser, page)
+    choose(browser, "outcome", "disputed")  # the target is filtered away
+    browser.evaluate(f"location.hash = {anchor!r}")
+    browser.wait(lambda: in_view(browser, anchor))
+
+
+def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> None:
+    opened(browser, page, case_anchor("D1/off[33]"))
+    element = f"document.getElementById({case_anchor('D1/off[33]')!r})"
+    browser.wait(lambda: browser.evaluate(f"{element}.querySelector('pre.hex').checkVisibility()"))
+    assert "01 02 03 04" in browser.evaluate(f"{element}.innerText")
+
+
+def test_dark_is_dark_and_light_is_light(browser: Browser, page: str) -> None:
+    paper = {}
+    for scheme in ("light", "dark"):
+        opened(browser, page, prefers_color_scheme=scheme)
+        colour = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        paper[scheme] = sum(int(part) for part in re.findall("[0-9]+", colour)[:3])
+    assert paper["dark"] < 150
+    assert paper["light"] > 600
+
+
+def test_the_page_fits_360_pixels(browser: Browser, page: str) -> None:
+    for anchor in ("", "counts", case_anchor("P5/wrong[FP32]")):
+        opened(browser, page, anchor, width=360, height=700)
+        wide = browser.evaluate("document.documentElement.scrollWidth")
+        assert wide <= browser.evaluate("document.documentElement.clientWidth")
+
+
+def test_the_keyboard_reaches_what_is_closed(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    browser.press("Tab", 9)
+    assert browser.evaluate("document.activeElement.className") == "skip"
+    browser.evaluate("document.querySelector('article.case summary').focus()")
+    browser.press("Enter", 13, "\r")
+    assert browser.evaluate("document.querySelector('article.case details').open")
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.evaluate(outline) == "solid"
+
+
+def test_2500_cases_stay_below_8_megabytes_and_can_be_filtered(
+    browser: Browser, tmp_path: Path
+) -> None:
+    own = exchange(message_with(bytes(range(100, 200))), message_with(bytes(40)))
+    ids = [r.id for r in catalogue().values() if r.profile == "binary"]
+    cases = [
+        case(f"{ids[n % len(ids)]}/case-{n}[FP32]", "fail" if n % 5 else "pass", "m" * 200, own)
+        for n in range(2500)
+    ]
+    file = tmp_path / "report.html"
+    file.write_text(render(report_of(cases)), "utf-8")
+    assert 4_000_000 < file.stat().st_size < 8_000_000
+    anchor = case_anchor(cases[2222]["id"])
+    opened(browser, file.as_uri(), anchor)
+    browser.wait(lambda: in_view(browser, anchor))
+    choose(browser, "outcome", "pass")
+    assert len(shown(browser, ".case")) == 500

@@ -1,0 +1,397 @@
+"""A replay sends the recorded request again: what the pasted command sends is compared with it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shlex
+import shutil
+import ssl
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from markupsafe import escape
+
+from support.runs import CASES, results, target_of
+from support.servers import Peer, Script, http, prepared, serving
+from v2_conformance.engine.engine import Exchange, Result
+from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.formats.page_files import write_page
+from v2_conformance.formats.replay import replay_command, write_replay
+from v2_conformance.redaction import Mask
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import case_record
+from v2_conformance.wire.encode import Address
+from v2_conformance.wire.http1 import COMPLETE, Transcript
+
+NORMAL = "P2/blob-follows-json[INT32]"
+FIELDS = (("User-Agent", "v2-conformance"), ("Accept", "*/*"))
+HEAD = b"POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n"
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on PATH")
+
+
+def record(
+    *pieces: Any,
+    name: str = NORMAL,
+    pause_s: float = 0.0,
+    mask: Mask | None = None,
+    message: str = "",
+    more: Sequence[tuple[bytes, bool]] = (),
+) -> dict[str, Any]:
+    """A case's record; `more` are the requests after its own, and if on the same connection."""
+    request = b"".join(pieces)
+    sizes = tuple(len(piece) for piece in pieces)
+    own = Transcript(request, len(request), b"", COMPLETE, pieces=sizes, pause_s=pause_s)
+    exchanges = [Exchange(own, "")]
+    for data, reused in more:
+        exchanges.append(Exchange(Transcript(data, len(data), b"", COMPLETE, "", reused), "canary"))
+    result = Result(CASES()[name], "fail", message, 0.0, tuple(exchanges))
+    return case_record(result, ("binary",), mask or Mask())
+
+
+def of_suite(name: str) -> dict[str, Any]:
+    """The record of a case of the suite, as it is sent."""
+    ready = prepared(CASES()[name], Address("server.example:80", "", FIELDS))
+    return record(*ready.pieces, name=name, pause_s=ready.pause_s)
+
+
+def posted(body: bytes, *fields: bytes, path: bytes = b"/v2/models/m/infer") -> bytes:
+    lines = [b"POST " + path + b" HTTP/1.1", b"Host: h", *fields]
+    lines.append(b"Content-Length: %d" % len(body))
+    return b"\r\n".join([*lines, b"", body])
+
+
+def report(url: str) -> dict[str, Any]:
+    return {"target": {"url": url}}
+
+
+def request_of(case: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(case["exchanges"][0]["request"])
+
+
+def taking(*sizes: int) -> Script:
+    """A script: read exactly so many bytes and answer, for each size; nothing more may come."""
+
+    def script(peer: Peer) -> None:
+        for size in sizes:
+            peer.requests.append(peer.exactly(size))
+            peer.send(http(b"fine"))
+        with pytest.raises(ConnectionError):
+            peer.exactly(1)
+
+    return script
+
+
+def paste(command: str, **environment: str) -> str:
+    """What the command prints, run by a POSIX shell."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["sh", "-c", command],
+        env={**os.environ, **environment, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+def answers(printed: str) -> list[bytes]:
+    """The bytes of the answers that a command printed: `od`'s rows, or the script's."""
+    blocks = re.split(r"(?m)^request .*$", printed)
+    if len(blocks) == 1:
+        rows = re.findall(r"(?m)^\d{7}((?:  [0-9a-f]{2})+)$", printed)
+        return [bytes.fromhex("".join(rows))]
+    return [
+        bytes.fromhex("".join(re.findall(r"(?m)^[0-9a-f]{6}  (.{47})", block)))
+        for block in blocks[1:]
+    ]
+
+
+def arrived(case: Mapping[str, Any]) -> tuple[bytes, str]:
+    """What arrives when the case's command is pasted, and the command."""
+    with serving(taking(len(request_of(case)))) as server:
+        command = replay_command(report(server.url), case)
+        assert answers(paste(command)) == [http(b"fine")]
+    return server.requests[0], command
+
+
+def parts(request: bytes) -> tuple[bytes, list[bytes], bytes]:
+    """The request line, the field lines in any order, the body."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    line, *fields = head.split(b"\r\n")
+    return line, sorted(fields), body
+
+
+# The command to paste.
+
+
+@needs_curl
+@pytest.mark.parametrize(
+    "name",
+    [
+        NORMAL,
+        "P1/metadata-lists-extension",
+        "H2/name-in-any-case[iNfErEnCe-HeAdEr-CoNtEnT-lEnGtH]",
+        "H6/not-a-number[letters]",
+        "H12/conflicting-duplicates[true_first]",
+        "B11/nul-bytes",
+        "W1/body-is-the-tensor[INT32]",
+        "W10/empty-body",
+    ],
+)
+def test_curl_sends_the_recorded_line_fields_and_body(name: str) -> None:
+    case = of_suite(name)
+    came, command = arrived(case)
+    assert "curl " in command
+    assert "python3" not in command
+    assert parts(came) == parts(request_of(case))
+
+
+@needs_curl
+@pytest.mark.parametrize(
+    "request_",
+    [
+        posted(b"\x00'\"\\$(id)`id`\n\r\n\x00%s !1 @x"),
+        posted(b"x", path=b"/v2/../a//it's$(id);y&z!/[1-2]{a,b}/%20%2F/inf*er?q=~'"),
+        posted(b"x", b'X-Odd: it\'s "$(id)" `id` !1 \\n @file; %s', b"X-Odd: again"),
+        posted(b"x", b"Content-Type: application/json", b"X-At: @/etc/passwd"),
+    ],
+    ids=["body", "path", "field", "at"],
+)
+def test_nothing_in_a_request_is_a_word_of_the_shell_or_of_curl(request_: bytes) -> None:
+    case = record(request_)
+    came, command = arrived(case)
+    assert "curl " in command
+    assert parts(came) == parts(request_)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "H6/not-a-number[empty]",
+        "H13/optional-white-space[trailing]",
+        "B10/cut-inside-a-prefix[chunks_2]",
+        "B10/cut-inside-a-prefix[slices_2]",
+    ],
+)
+def test_what_curl_cannot_send_is_sent_byte_for_byte_by_python(name: str) -> None:
+    case = of_suite(name)
+    came, command = arrived(case)
+    assert command.startswith("python3 - <<'REPLAY'\n")
+    assert came == request_of(case)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"\x00\xff no head, 'REPLAY'\nREPLAY\n!1",
+        HEAD + b"Content-Length: 9\r\n\r\nabc",
+        HEAD + b"\xffname: \x00\x1b[31m\r\nno colon\r\n!!: !$\r\n\r\n",
+        HEAD + b"Content-Length: 1\r\ncontent-length: 1\r\n\r\nx",
+        b"POST /v2/a#b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+        b"POST /v2 HTTP/1.1\r\nContent-Length: 1\r\n\r\nx",
+    ],
+)
+def test_a_request_that_is_hardly_http_is_sent_byte_for_byte_by_python(request_: bytes) -> None:
+    case = record(request_)
+    came, command = arrived(case)
+    assert command.startswith("python3 ")
+    assert came == request_
+    assert command.isascii()
+    assert "!" not in command  # interactive shells expand it, even here
+
+
+@pytest.mark.parametrize(
+    "name", ["B10/cut-inside-a-prefix[chunks_of_seven]", "C4/segmented-writes[bytes,in_element]"]
+)
+def test_the_script_has_the_recorded_writes_and_pauses(name: str, tmp_path: Path) -> None:
+    case = of_suite(name)
+    pieces = prepared(CASES()[name], Address("server.example:80", "", FIELDS)).pieces
+    write_replay(report("http://h"), case, tmp_path)
+    script = (tmp_path / "replay.py").read_text()
+    names: dict[str, Any] = {"__file__": str(tmp_path / "replay.py")}
+    exec(script.replace("\nreplay(", "\nmade = ("), names)  # its call, as data
+    _, (request,) = names["made"]
+    assert request.writes == [bytes(piece) for piece in pieces]
+    assert request.pause_s == (0 if "chunks" in name else 0.005)
+
+
+def test_a_long_body_is_not_pasted() -> None:
+    case = record(posted(b"x" * 100_000))
+    assert replay_command(report("http://h"), case) == (
+        f"v2-conformance show report.json '{NORMAL}' --replay replay"
+    )
+
+
+@needs_curl
+@pytest.mark.parametrize("program", ["sh", "python3"])
+def test_a_huge_body_goes_into_a_file_from_which_it_is_sent(program: str, tmp_path: Path) -> None:
+    request = posted(os.urandom(1 << 20) * 5)
+    where = tmp_path / "a folder's name"
+    with serving(taking(len(request))) as server:
+        command = write_replay(report(server.url), record(request), where)
+        assert command == shlex.join(["sh", str(where / "replay.sh")])
+        script = "replay.sh" if program == "sh" else "replay.py"
+        printed = paste(shlex.join([program, str(where / script)]))
+    assert answers(printed) == [http(b"fine")]
+    assert parts(server.requests[0]) == parts(request)
+    assert sorted(path.name for path in where.iterdir()) == ["body-1.bin", "replay.py", "replay.sh"]
+
+
+@pytest.mark.parametrize("name", [NORMAL, "C1/chunked-is-the-same[INT32,chunks_of_100]"])
+def test_the_reference_server_answers_a_replay_as_it_answered_the_case(
+    name: str, tmp_path: Path
+) -> None:
+    with ReferenceServer() as server:
+        (result,) = results(target_of(server.url), [CASES()[name]]).values()
+        case = case_record(result, ("binary",), Mask())
+        recorded = base64.b64decode(case["exchanges"][0]["response"])
+        printed = paste(f"{write_replay(report('http://elsewhere'), case, tmp_path)} {server.url}")
+    assert answers(printed) == [recorded]
+
+
+def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they_were() -> None:
+    first, same, fresh = (posted(body) for body in (b"killer", b"same", b"fresh"))
+    message = "did not survive: a known-good request got a wrong answer on the same connection"
+    case = record(first, message=message, more=[(same, True), (fresh, False)])
+    scripts = taking(len(first), len(same)), taking(len(fresh))
+    with serving(*scripts) as server:
+        printed = paste(replay_command(report(server.url), case))
+    assert [peer.requests for peer in server.peers] == [[first, same], [fresh]]
+    assert answers(printed) == [http(b"fine")] * 3
+
+
+def test_a_case_that_the_server_survived_is_sent_alone() -> None:
+    case = record(posted(b"x"), more=[(posted(b"y"), False)])
+    command = replay_command(report("http://h"), case)
+    assert base64.b64encode(b"x").decode() in command
+    assert base64.b64encode(b"y").decode() not in command
+
+
+def test_over_tls_it_trusts_what_the_environment_says(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    case = record(b"odd\r\n\r\n")
+    with serving(taking(len(request_of(case))), tls=context) as server:
+        command = replay_command(report(f"https://localhost:{server.port}"), case)
+        assert "SSL_CERT_FILE" in command
+        printed = paste(command, SSL_CERT_FILE=str(tmp_path / "ca.pem"))
+    assert server.requests == [request_of(case)]
+    assert answers(printed) == [http(b"fine")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab\x1b", "6 bytes of it are missing"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab\x1b", "IncompleteRead"),
+        (b"\x1b[31m\n", "BadStatusLine"),
+        (b"", "RemoteDisconnected"),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_told_and_shown(reply: bytes, words: str) -> None:
+    def script(peer: Peer) -> None:
+        peer.exactly(3)
+        peer.send(reply)
+
+    with serving(script) as server:
+        printed = paste(replay_command(report(server.url), record(b"odd")))
+    assert f"no whole answer: {words}" in printed
+    assert answers(printed) == [reply]
+    assert "\x1b" not in printed
+
+
+# What it says.
+
+
+def test_a_masked_field_has_to_be_filled_in() -> None:
+    secret = posted(b"x", b"Authorization: Bearer hunter2000", b"X-Key: k", b"Accept: */*")
+    mask = Mask(("Bearer hunter2000",), ("Authorization", "X-Key"))
+    command = replay_command(report("http://h"), record(secret, mask=mask))
+    assert "hunter" not in command
+    assert command.startswith("# The report hides the value of Authorization: put")
+    assert "Authorization: *****************" in command
+    assert "*" not in replay_command(report("http://h"), record(posted(b"x"))).replace("'*'", "")
+
+
+def test_one_of_many_at_a_time_says_so() -> None:
+    case = record(posted(b"x"))
+    case["exchanges"][0]["note"] = "one of 40, 8 at a time"
+    assert replay_command(report("http://h"), case).startswith("# The case sends many ")
+
+
+def test_nothing_sent_is_nothing_to_replay(tmp_path: Path) -> None:
+    case = {**record(posted(b"x")), "exchanges": []}
+    assert replay_command(report("http://h"), case) == ""
+    with pytest.raises(ReportFileError, match="nothing was sent"):
+        write_replay(report("http://h"), case, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ftp://h", "http://", "http://h:x", "http://[", "http://a b", "http://$(id)", "h"]
+)
+def test_a_report_whose_url_is_none_has_no_replay(url: str, tmp_path: Path) -> None:
+    assert replay_command(report(url), record(posted(b"x"))) == ""
+    with pytest.raises(ReportFileError, match="no URL"):
+        write_replay(report(url), record(posted(b"x")), tmp_path)
+
+
+def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
+    case = record(posted(b"x"))
+    first = write_replay(report("http://h"), case, tmp_path)
+    assert write_replay(report("http://h"), case, tmp_path) == first
+    (tmp_path / "body-1.bin").write_bytes(b"mine")
+    (tmp_path / "replay.py").unlink()
+    with pytest.raises(UsageError, match=r"body-1\.bin is there already"):
+        write_replay(report("http://h"), case, tmp_path)
+    assert (tmp_path / "body-1.bin").read_bytes() == b"mine"
+    assert not (tmp_path / "replay.py").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot write into"):
+        write_replay(report("http://h"), record(posted(b"x")), tmp_path / "file" / "x")
+
+
+def test_the_script_needs_nothing_but_python() -> None:
+    command = replay_command(report("http://h"), record(b"odd"))
+    script = "\n".join(command.split("\n")[1:-1])
+    imported = re.findall(r"(?m)^(?:import|from) (\w+)", script)
+    assert set(imported) <= set(sys.stdlib_module_names)
+    assert "conformance" not in imported
+
+
+def test_the_page_of_a_case_has_its_command_and_stays_small_however_many(
+    tmp_path: Path,
+) -> None:
+    odd = of_suite("H6/not-a-number[empty]")
+    command = replay_command(report("http://h"), odd)
+    whole = {
+        "suite": {"name": "v2-conformance", "version": "1", "catalogue": ""},
+        "target": {
+            "url": "http://h",
+            "server": {"name": "S", "version": "1", "extensions": []},
+            "profiles": ["binary"],
+        },
+        "started": "2026-01-01T00:00:00+00:00",
+        "duration_s": 1,
+        "complete": True,
+        "verdict": {"conformant": False, "robust": False, "reasons": []},
+        "requirements": [],
+        "cases": [{**odd, "id": f"{odd['id']}{number}"} for number in range(2500)],
+    }
+    page = write_page(tmp_path, whole).read_text()
+    assert str(escape(command)).partition("\n")[0] in page
+    assert page.count("python3 - ") > 100
+    assert len(page.encode()) < 8_000_000

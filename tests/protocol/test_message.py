@@ -1,0 +1,188 @@
+"""The strict reading of JSON, and where the parts of a message lie."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from v2_conformance.protocol.message import (
+    MAX_JSON_DEPTH,
+    MessageError,
+    Part,
+    compose,
+    dump_json,
+    parse_json,
+)
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(MessageError) as error:
+        parse_json(data)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
+    return str(error.value)
+
+
+@pytest.mark.parametrize("data", [b'{"a": NaN}', b'{"a": Infinity}', b'{"a": [-Infinity]}'])
+def test_numbers_that_json_does_not_have_are_refused(data: bytes) -> None:
+    assert "is not JSON" in refused(data)
+
+
+def test_a_duplicate_member_is_refused_at_any_depth() -> None:
+    assert "member 'a' twice" in refused(b'{"a": 1, "b": 2, "a": 1}')
+    assert "member 'x' twice" in refused(b'{"a": [{"x": 1, "x": 2}]}')
+
+
+def test_an_escaped_duplicate_member_is_the_same_member() -> None:
+    assert "twice" in refused(rb'{"a": 1, "\u0061": 2}')
+
+
+def test_the_same_member_in_two_objects_is_no_duplicate() -> None:
+    assert parse_json(b'{"a": {"x": 1}, "b": {"x": 2}}') == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+def test_a_huge_duplicate_member_makes_no_huge_message() -> None:
+    name = b'"' + b"n" * 100_000 + b'": 1'
+    refused(b"{" + name + b"," + name + b"}")
+
+
+@pytest.mark.parametrize("at", [1, 7])
+def test_invalid_utf8_is_refused_with_its_offset(at: int) -> None:
+    assert f"not UTF-8 at byte {at}" in refused(b'{"a": "b"}'[:at] + b"\xff" + b'{"a": "b"}'[at:])
+
+
+def test_a_byte_order_mark_is_refused() -> None:
+    assert "BOM" in refused(b'\xef\xbb\xbf{"a": 1}')
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le"])
+def test_other_encodings_are_refused(encoding: str) -> None:
+    refused('{"a": "é"}'.encode(encoding))
+
+
+def test_the_offset_of_a_syntax_error_counts_bytes_not_characters() -> None:
+    assert "at byte 10:" in refused('{"é日": x}'.encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"{}{}",
+        b"{}x",
+        b"{}\x00",
+        b"{,}",
+        b'{"a": 1,}',
+        b"{'a': 1}",
+        b'{"a": 01}',
+        b'{"a": "\x01"}',
+        b'{"a": "\t"}',
+        b"\x0b{}",
+        b"{}\xc2\xa0",
+        b'{"a": 0x10}',
+        b'{"a": +1}',
+        b'{"a": .5}',
+        rb'{"a": "\x41"}',
+    ],
+)
+def test_what_is_not_json_is_refused(data: bytes) -> None:
+    refused(data)
+
+
+@pytest.mark.parametrize("data", [b"[]", b'"text"', b"3", b"null", b"true"])
+def test_json_other_than_an_object_is_refused(data: bytes) -> None:
+    assert "where an object must stand" in refused(data)
+
+
+@pytest.mark.parametrize("data", [b" \t\r\n{} \t\r\n", bytearray(b"{}"), memoryview(b"{}")])
+def test_white_space_and_every_buffer_are_accepted(
+    data: bytes | bytearray | memoryview,
+) -> None:
+    assert parse_json(data) == {}
+
+
+@pytest.mark.parametrize("piece", [b"[", b'{"a":', b'[{"a":'])
+def test_nesting_of_a_hundred_thousand_levels_is_refused(piece: bytes) -> None:
+    assert "nested deeper" in refused(piece * 100_000)
+    assert "nested deeper" in refused(b'{"a": ' + piece * 100_000)
+
+
+def test_depth_is_bounded_exactly_and_brackets_in_strings_do_not_count() -> None:
+    inner = MAX_JSON_DEPTH - 1
+    assert parse_json(b'{"a": ' + b"[" * inner + b"]" * inner + b"}")
+    assert "nested deeper" in refused(b'{"a": ' + b"[" * (inner + 1) + b"]" * (inner + 1) + b"}")
+    text = '\\"' + "[" * 1000
+    assert parse_json(dump_json({"a": text})) == {"a": text}
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    rows: list[list[int]] = [[]] * 1000
+    assert parse_json(dump_json({"data": rows})) == {"data": rows}
+
+
+def test_an_integer_of_ten_thousand_digits_is_refused_or_exact() -> None:
+    data = b'{"a": ' + b"9" * 10_000 + b"}"
+    if hasattr(sys, "set_int_max_str_digits"):
+        assert "not usable JSON" in refused(data)
+    else:
+        assert parse_json(data) == {"a": 10**10_000 - 1}
+
+
+def test_big_integers_keep_every_digit() -> None:
+    assert parse_json(b'{"a": 18446744073709551615}') == {"a": 2**64 - 1}
+
+
+@given(st.binary(max_size=64))
+def test_no_bytes_at_all_raise_anything_else(data: bytes) -> None:
+    with contextlib.suppress(MessageError):
+        parse_json(data)
+
+
+TEXT = st.text('a\0\n"\\\u00e9\u65e5\U0001f642{[', max_size=6)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(TEXT, json_values, max_size=2))
+def test_what_is_dumped_is_read_again(document: dict[str, object]) -> None:
+    assert parse_json(dump_json(document)) == document
+    assert json.loads(dump_json(document)) == document
+
+
+def test_dumped_json_is_compact_and_keeps_non_ascii_as_it_is() -> None:
+    assert dump_json({"id": "é", "a": [1, 2]}) == '{"id":"é","a":[1,2]}'.encode()
+
+
+def test_composed_parts_name_exactly_their_bytes() -> None:
+    wire, parts = compose(b"HEAD", b"{}", [("A", b"abc"), ("", b""), ("B", memoryview(b"de"))])
+    assert wire == b"HEAD{}abcde"
+    assert parts == (
+        Part("json", "", 0, 2),
+        Part("blob", "A", 2, 5),
+        Part("blob", "", 5, 5),
+        Part("blob", "B", 5, 7),
+    )
+
+
+@given(st.binary(max_size=9), st.binary(max_size=9), st.lists(st.binary(max_size=9), max_size=4))
+def test_parts_follow_each_other_without_gap(
+    head: bytes, document: bytes, blobs: list[bytes]
+) -> None:
+    wire, parts = compose(head, document, [(str(i), blob) for i, blob in enumerate(blobs)])
+    body = wire[len(head) :]
+    assert wire[: len(head)] == head
+    assert [body[part.start : part.end] for part in parts] == [document, *blobs]
+    assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
+    assert parts[-1].end == len(body)

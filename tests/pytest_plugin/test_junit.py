@@ -1,0 +1,196 @@
+"""pytest's own reports of a run, JUnit XML and pytest-html: what they say of each case."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from support.reports_made import HOSTILE, report_of
+from v2_conformance.pytest_plugin.html import Page, verdict_html, wire_log
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import load_report
+from v2_conformance.suite.cases import load_cases
+from v2_conformance.suite.requirements import digest
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+# Passes, fails (MUST and SHOULD) and is not claimed, in a second.
+SOME = "P1 or P2 or P4 or P12 or W1"
+
+
+@pytest.fixture
+def hostile(start: Start) -> str:
+    """The URL of a server that answers with markup, control characters and forged commands."""
+
+    class Hostile(Behaviour):
+        def server_metadata(self, request: Request) -> Response:
+            fields = {"name": HOSTILE, "version": HOSTILE, "extensions": [HOSTILE]}
+            return self.json_response(fields)
+
+        def json_response(self, document: object) -> Response:
+            return Response(200, (), (json.dumps(document).encode(),))
+
+        def handle(self, request: Request) -> Response:
+            if request.target.endswith("identity_int32/infer"):
+                return Response(500, (), (HOSTILE.encode(),))
+            return super().handle(request)
+
+    return start(Hostile).url
+
+
+def run(pytester: pytest.Pytester, url: str, *arguments: str) -> pytest.RunResult:
+    common = ("-p", "no:hypothesispytest", "--v2-url", url, "-m", SOME)
+    return pytester.runpytest(*common, *arguments)
+
+
+def properties(node: ElementTree.Element) -> dict[str, str]:
+    found = [(p.attrib["name"], p.attrib["value"]) for p in node.findall("properties/property")]
+    assert len(found) == len(dict(found))
+    return dict(found)
+
+
+def blob(page: Path) -> dict[str, Any]:
+    """The data of a page of pytest-html."""
+    match = re.search(r'data-jsonblob="([^"]*)"', page.read_text())
+    assert match
+    data: dict[str, Any] = json.loads(html.unescape(match[1]))
+    return data
+
+
+def check_rows(page: Path) -> None:
+    """Rows of cases have requirement, level and wire log; a vendor's own test has none of them."""
+    text = page.read_text()
+    for name in ("requirement", "level"):
+        assert f'<th class="sortable" data-column-type="{name}">' in text
+    rows = {name: entries[0] for name, entries in blob(page)["tests"].items()}
+    logs = {name: html.unescape(row["log"]) for name, row in rows.items()}
+    assert {len(row["resultsTableRow"]) for row in rows.values()} == {6}
+    bad = "v2-conformance::P2/blob-follows-json[INT32]"
+    assert (rows[bad]["requirement"], rows[bad]["level"]) == ("P2", "MUST")
+    for words in (
+        "POST /v2/models/identity_int32/infer HTTP/1.1",
+        "INPUT0 INT32 [8] · 32 bytes",
+        "HTTP/1.1 500",
+        "500 came",
+    ):
+        assert words in logs[bad], words
+    good = next(name for name in rows if "::P12/" in name)
+    assert "No log output captured" not in logs[good]
+    assert "> request, " in logs[good]
+    own = next(name for name in rows if name.endswith("::test_own"))
+    assert (rows[own]["requirement"], rows[own]["level"]) == ("", "")
+    assert "exchange 1" not in logs[own]
+    assert "V2 binary tensors: ○ incomplete run" in text
+
+
+class TestJUnit:
+    @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "xdist"])
+    def test_test_cases_and_suite_carry_their_properties_and_rows_their_columns(
+        self, workers: list[str], pytester: pytest.Pytester, hostile: str
+    ) -> None:
+        pytester.makepyfile("import pytest\n@pytest.mark.P1\ndef test_own():\n    assert False\n")
+        page = ("--html=page.html", "--self-contained-html")
+        run(pytester, hostile, "--junitxml=x.xml", "--v2-report-dir=out", *page, *workers)
+        check_rows(pytester.path / "page.html")
+        suite = ElementTree.parse(pytester.path / "x.xml").getroot().find("testsuite")
+        assert suite is not None
+        report = load_report(pytester.path / "out" / "report.json")
+        cases = {case["id"]: case for case in report["cases"]}
+        nodes = {node.attrib["name"]: node for node in suite.findall("testcase")}
+        assert properties(nodes.pop("test_own")) == {}
+        assert set(nodes) == set(cases)
+        profiles = {case.id: case.profile for case in load_cases()}
+        tags = {"pass": None, "fail": "failure", "unsupported": "skipped"}
+        for name, node in nodes.items():
+            case, found = cases[name], properties(node)
+            assert found == {
+                **{key: case[key] for key in ("requirement", "level", "basis", "outcome")},
+                "profile": profiles[name],
+                "message": case["message"],
+            }
+            result = [part.tag for part in node if part.tag != "properties"]
+            assert result == [tag for tag in [tags[case["outcome"]]] if tag]
+        assert {case["outcome"] for case in cases.values()} == set(tags)
+        of_suite = properties(suite)
+        assert of_suite["v2_verdict"] == "incomplete run"
+        assert of_suite["v2_catalogue"] == digest()
+        assert of_suite["v2_profiles"] == "binary"
+        assert of_suite["v2_server"].startswith("<script>alert(1)</script>")
+
+    def test_what_a_server_sent_is_legal_in_xml_and_printable(
+        self, pytester: pytest.Pytester, hostile: str
+    ) -> None:
+        run(pytester, hostile, "--junitxml=x.xml")
+        text = (pytester.path / "x.xml").read_text()
+        assert "alert(1)" in text
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\ufffe\u202e]|&#x?0*(0|11|b|27|1b);", text)
+
+    def test_a_property_of_the_vendor_stays(self, pytester: pytest.Pytester, hostile: str) -> None:
+        pytester.makeconftest(
+            "def pytest_collection_modifyitems(items):\n"
+            "    for item in items:\n"
+            "        item.user_properties.append(('team', 'inference'))\n"
+        )
+        run(pytester, hostile, "--junitxml=x.xml", "-k", "P12")
+        for node in ElementTree.parse(pytester.path / "x.xml").getroot().iter("testcase"):
+            assert properties(node)["team"] == "inference"
+            assert properties(node)["outcome"] == "pass"
+
+
+class TestPytestHtml:
+    def test_what_a_server_sent_is_text(self, pytester: pytest.Pytester, hostile: str) -> None:
+        run(pytester, hostile, "--html=page.html", "--self-contained-html")
+        page = pytester.path / "page.html"
+        assert "<script>alert" not in page.read_text()
+        for entries in blob(page)["tests"].values():
+            log = entries[0]["log"]
+            assert "<" not in log
+            assert not re.search(r"[\x00-\x08\x0b-\x1f\ufffe\u202e]", log)
+
+    def test_without_the_plugin_a_run_is_as_ever(
+        self, pytester: pytest.Pytester, hostile: str
+    ) -> None:
+        result = run(pytester, hostile, "-p", "no:html", "-p", "no:metadata", "-k", "P12")
+        assert result.ret == 0
+
+    def test_a_page_stays_of_a_size_that_opens(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        case = {
+            **report_of()["cases"][0],
+            "exchanges": [
+                {"request": "QUJD" * 2000, "response": "eyJ9" * 2000, "note": HOSTILE * 99}
+            ]
+            * 50,
+        }
+        assert 10_000 < len(wire_log(case, (512, 64))) <= 40_000
+        monkeypatch.setattr("v2_conformance.pytest_plugin.html._PAGE_CHARS", 200_000)
+
+        class Report:
+            v2_case = json.dumps(case)
+            longreprtext = "failed"
+            sections = ()
+
+        page = Page(lambda: None)
+        total = 0
+        for _ in range(20):
+            data: list[str] = []
+            page.pytest_html_results_table_html(Report(), data)
+            total += len("".join(data))
+        assert 100_000 < total < 210_000
+        assert "this page is full" in data[-1]
+
+    def test_the_verdict_names_what_blocks_it(self) -> None:
+        report = report_of({"P2": "fail", "S1": "fail"}, server=(HOSTILE, ""))
+        text = verdict_html(report)
+        assert "✗ not conformant" in text
+        assert "MUST P2 failed (1 case)" in text
+        assert "<script" not in text
+        report["verdict"]["reasons"] = [HOSTILE] * 1000
+        assert "<li>and 995 more</li>" in verdict_html(report)

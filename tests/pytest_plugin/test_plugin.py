@@ -1,0 +1,275 @@
+"""The pytest plugin: inert without a URL; with one, the cases are tests like any other."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from support.servers import answering, free_port, http, serving
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import load_report
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.requirements import catalogue
+
+OWN_TEST = "def test_of_the_vendor():\n    assert True\n"
+
+
+@pytest.fixture(scope="module")
+def good() -> Iterator[str]:
+    """The URL of a server without faults."""
+    with ReferenceServer() as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def bad() -> Iterator[str]:
+    """The URL of a server with two faults: in H6 (MUST) and in P4 (SHOULD)."""
+    with ReferenceServer(["non-numeric-header-length-raw", "binary-response-typed-json"]) as server:
+        yield server.url
+
+
+def start(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest in this process; other plugins that it does not need only take time."""
+    return pytester.runpytest("-p", "no:hypothesispytest", *arguments)
+
+
+def collected(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def junit(path: Path) -> dict[str, str]:
+    """Outcome by the name of the test; each is there once."""
+    cases = ElementTree.parse(path).getroot().findall(".//testcase")
+    results = ([part.tag for part in case if part.tag != "properties"] for case in cases)
+    found = {
+        case.attrib["name"]: next(iter(tags), "passed")
+        for case, tags in zip(cases, results, strict=True)
+    }
+    assert len(found) == len(cases)
+    return found
+
+
+class TestWithoutUrl:
+    def test_it_adds_nothing_and_loads_nothing(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(
+            "import sys\n"
+            "def test_alone(request):\n"
+            "    assert len(request.session.items) == 1\n"
+            "    loaded = {name for name in sys.modules if name.startswith('v2_conformance')}\n"
+            "    plugin = 'v2_conformance.pytest_plugin'\n"
+            "    assert loaded <= {'v2_conformance', plugin, f'{plugin}.plugin'}\n"
+            "    assert 'requests' not in sys.modules\n"
+        )
+        result = pytester.runpytest_subprocess("-p", "no:html", "-p", "no:metadata", "-W", "error")
+        result.assert_outcomes(passed=1)
+
+    def test_its_other_options_do_nothing_alone(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(OWN_TEST)
+        result = start(pytester, "--v2-report-dir", "out", "--v2-profile", "raw")
+        result.assert_outcomes(passed=1)
+        assert not (pytester.path / "out").exists()
+
+    def test_it_can_be_switched_off(self, pytester: pytest.Pytester, good: str) -> None:
+        pytester.makepyfile(OWN_TEST)
+        start(pytester, "-p", "no:v2_conformance").assert_outcomes(passed=1)
+        assert start(pytester, "-p", "no:v2_conformance", "--v2-url", good).ret == 4
+
+
+class TestSelection:
+    def test_every_case_is_collected_under_its_id(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        result = start(pytester, "--v2-url", good, "--collect-only", "-q", "--strict-markers")
+        ids = collected(result)
+        assert "v2-conformance::P2/blob-follows-json[INT32]" in ids
+        assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
+
+    @pytest.mark.parametrize(
+        ("option", "pattern"),
+        [
+            (["-m", "H6"], r"H6/"),
+            (["-m", "MUST and family_B"], r"B(1|2|3|4|5|6|7|8|9|10|11|12|13)/"),
+            (["-m", "profile_raw"], r"W\d+/"),
+            (["-k", "blob-follows-json and INT32 and not UINT32"], r"P2/blob-follows-json\[INT32"),
+            (["-m", "P4 or v2_nothing"], r"P4/"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_marks_and_words_select(
+        self, option: list[str], pattern: str, pytester: pytest.Pytester, good: str
+    ) -> None:
+        pytester.makepyfile(OWN_TEST)
+        ids = collected(start(pytester, "--v2-url", good, "--collect-only", "-q", *option))
+        assert ids
+        assert all(re.match("v2-conformance::" + pattern, name) for name in ids), ids
+        if option[-1] == "MUST and family_B":
+            wanted = [c.id for c in suite_cases() if c.id[0] == "B" and c.level == "MUST"]
+            assert len(ids) == len(wanted)
+            assert catalogue()["B14"].level == "SHOULD"  # or this shows nothing
+
+    def test_the_vendors_own_tests_run_beside(self, pytester: pytest.Pytester, good: str) -> None:
+        pytester.makepyfile(OWN_TEST)
+        result = start(pytester, "--v2-url", good, "-k", "vendor or P12", "-v")
+        passed = result.parseoutcomes()["passed"]
+        assert passed == 1 + sum(case.requirement == "P12" for case in suite_cases())
+        result.stdout.fnmatch_lines(["*::test_of_the_vendor PASSED*"])
+
+    def test_last_failed_runs_the_failures_again(
+        self, pytester: pytest.Pytester, bad: str, good: str
+    ) -> None:
+        pytester.makepyfile(OWN_TEST)
+        first = start(pytester, "--v2-url", bad, "-m", "P4 or P12").parseoutcomes()
+        assert first["failed"]
+        assert first["passed"]
+        again = start(pytester, "--v2-url", good, "--lf").parseoutcomes()
+        assert again["passed"] == first["failed"]
+        assert "failed" not in again
+
+
+class TestReports:
+    def test_workers_come_to_the_same_outcomes_and_one_report(
+        self, pytester: pytest.Pytester, bad: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = pytester.mkdir("tmp")
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        common = ["--v2-url", bad, "--tb=no", "-m", "family_P or H6 or R3 or D9 or W1 or C6"]
+        ids = [case.id for case in suite_cases() if re.match(r"P|(H6|R3|D9|W1|C6)/", case.id)]
+        start(pytester, *common, "--junitxml=serial.xml", "--v2-report-dir=serial")
+        start(pytester, *common, "--junitxml=two.xml", "--v2-report-dir=two", "-n", "2")
+        serial, two = (junit(pytester.path / name) for name in ("serial.xml", "two.xml"))
+        assert two == serial
+        assert set(serial.values()) == {"passed", "failure", "skipped"}
+        reports = [load_report(pytester.path / name / "report.json") for name in ("serial", "two")]
+        for report in reports:
+            assert report["complete"]
+            assert [case["id"] for case in report["cases"]] == ids
+        outcomes = [{c["id"]: c["outcome"] for c in report["cases"]} for report in reports]
+        assert outcomes[0] == outcomes[1]
+        counts = Counter(outcomes[0].values())
+        assert counts["fail"] == Counter(serial.values())["failure"]
+        assert not list(folder.glob("v2-conformance-*")), "left behind"
+
+    def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:
+        result = start(
+            pytester,
+            *("--v2-url", good, "--v2-profile", "raw", "--v2-profile", "bf16", "-n", "2", "-q"),
+            *("--v2-report-dir", "out", "--html=page.html", "--self-contained-html"),
+        )
+        assert result.ret == 0
+        compression = sum(case.profile == "compression" for case in suite_cases())
+        result.assert_outcomes(passed=len(suite_cases()) - compression, skipped=compression)
+        cases = load_report(pytester.path / "out" / "report.json")["cases"]
+        assert [case["id"] for case in cases] == [case.id for case in suite_cases()]
+        result.stdout.fnmatch_lines(["*V2 conformance*", "*CONFORMANT, ROBUST", "report: out/*"])
+        assert (pytester.path / "out" / "report.html").exists()
+        assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
+
+    def test_a_run_that_stops_at_a_failure_says_so(
+        self, pytester: pytest.Pytester, bad: str
+    ) -> None:
+        start(pytester, "--v2-url", bad, "-x", "-m", "P4", "--v2-report-dir", "out")
+        report = load_report(pytester.path / "out" / "report.json")
+        assert not report["complete"]
+
+    def test_a_secret_is_in_no_message(self, pytester: pytest.Pytester, bad: str) -> None:
+        header = ["--v2-header", "Authorization: Bearer t0p-s3cret-t0ken"]
+        result = start(pytester, "--v2-url", bad, *header, "-m", "P4", "--v2-report-dir", "out")
+        assert result.ret == 1
+        written = [path.read_text() for path in (pytester.path / "out").iterdir()]
+        assert not any("t0p-s3cret" in text for text in [*written, result.stdout.str()])
+
+
+class TestFailures:
+    def test_a_failure_says_what_and_why_and_has_no_traceback(
+        self, pytester: pytest.Pytester, bad: str
+    ) -> None:
+        result = start(pytester, "--v2-url", bad, "-k", "H6 and letters and not without")
+        result.assert_outcomes(failed=1, deselected=len(suite_cases()) - 1)
+        result.stdout.fnmatch_lines(
+            [
+                "FAIL MUST H6/not-a-number[[]letters]",
+                "sent to identity/UINT8 *the server accepted it with 200*",
+                "why: Something that is not a decimal number*",
+            ]
+        )
+        assert "Traceback" not in result.stdout.str()
+        assert "plugin.py" not in result.stdout.str()
+
+    @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+    def test_a_dead_server_is_one_failure_and_the_rest_names_it(
+        self, pytester: pytest.Pytester, workers: list[str]
+    ) -> None:
+        with ReferenceServer(["rejection-stops-listening"]) as server:
+            result = start(pytester, "--v2-url", server.url, "-m", "R3 or P12", "-rs", *workers)
+        counts = result.parseoutcomes()
+        total = sum(case.requirement in ("R3", "P12") for case in suite_cases())
+        assert counts["failed"] == 1
+        # Workers take cases as they come, so with several a good one may come after the bad.
+        assert counts["skipped"] == 2 or (workers and counts["skipped"] > 2)
+        assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
+        result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
+
+    @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+    def test_an_unreachable_server_is_a_usage_error_in_one_line(
+        self, pytester: pytest.Pytester, workers: list[str]
+    ) -> None:
+        pytester.makepyfile(OWN_TEST)
+        url = f"http://127.0.0.1:{free_port()}"
+        result = start(pytester, "--v2-url", url, *workers)
+        assert result.ret == 4
+        lines = [line for line in result.errlines if line]
+        assert len(lines) == 1
+        assert "connection refused" in lines[0]
+        assert "Traceback" not in result.stdout.str()
+
+    @pytest.mark.parametrize("selection", [["-k", "no_such_case"], ["-m", "M55"]], ids=" ".join)
+    def test_a_selection_that_matches_nothing_is_no_success(
+        self, pytester: pytest.Pytester, good: str, selection: list[str]
+    ) -> None:
+        result = start(pytester, "--v2-url", good, "--v2-report-dir", "reports", *selection)
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+        report = pytester.path / "reports" / "report.json"
+        assert not report.exists() or not load_report(report)["verdict"]["conformant"]
+
+    def test_a_server_without_a_model_of_the_contract_is_a_usage_error_in_one_line(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        metadata = http(b'{"name":"s","version":"1","extensions":[]}')
+        replies = answering(metadata, *[http(b'{"error":"no"}', 404)] * 50)
+        with serving(replies) as server:
+            result = start(pytester, "--v2-url", server.url)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        lines = [line for line in result.errlines if line]
+        assert len(lines) == 1
+        assert "none of the contract's models" in lines[0]
+
+    def test_a_misspelt_profile_is_named_with_what_was_meant(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        result = start(pytester, "--v2-url", good, "--v2-profile", "rwa")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        (line,) = [line for line in result.errlines if line]
+        assert "unknown profile 'rwa': did you mean raw?" in line
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--v2-url", "localhost:8000"],
+            ["--v2-target", "missing.yaml"],
+            ["--v2-url", "http://h", "--v2-profile", "binry"],
+            ["--v2-url", "http://h", "--v2-header", "no colon"],
+        ],
+        ids=" ".join,
+    )
+    def test_wrong_options_are_usage_errors_in_one_line(
+        self, pytester: pytest.Pytester, options: list[str]
+    ) -> None:
+        result = start(pytester, *options)
+        assert result.ret == 4
+        assert len([line for line in result.errlines if line]) == 1

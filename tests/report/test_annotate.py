@@ -1,0 +1,305 @@
+"""Annotated dumps: every byte is shown once and in order, whatever was recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from v2_conformance.protocol.message import HEADER_LENGTH
+from v2_conformance.report.annotate import (
+    Dump,
+    Section,
+    annotate_request,
+    annotate_response,
+    is_visible,
+    visible,
+)
+
+BLOB = bytes(range(16))
+
+
+def document(size: Any = 16, name: Any = "INPUT0", member: str = "inputs") -> bytes:
+    entry = {
+        "name": name,
+        "datatype": "FP32",
+        "shape": [4],
+        "parameters": {"binary_data_size": size},
+    }
+    return json.dumps({member: [entry]}).encode()
+
+
+def request(body: bytes, *fields: str, length: bool = True) -> bytes:
+    lines = ["POST /v2/models/m/infer HTTP/1.1", "Host: x", *fields]
+    if length:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def response(body: bytes, *fields: str) -> bytes:
+    lines = ["HTTP/1.1 200 OK", *fields, f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+def counted(json_part: bytes) -> str:
+    return f"{HEADER_LENGTH}: {len(json_part)}"
+
+
+def kinds(dump: Dump) -> list[str]:
+    return [section.kind for section in dump.sections]
+
+
+def check_cover(dump: Dump, data: bytes) -> None:
+    """Every byte once and in order, in sections and in the rows of each."""
+    at = 0
+    for section in dump.sections:
+        assert section.start == at
+        assert section.end >= at
+        at = section.end
+        assert len(section.data) <= section.end - section.start
+        shown = b"".join(bytes.fromhex(row.hex) for row in section.rows)
+        assert shown == section.data
+        assert [row.offset for row in section.rows] == list(
+            range(section.base, section.base + len(section.data), 16)
+        )
+    assert at == len(data)
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**30, -1, 0, 4, 1e308, 4.0, 0.5, "4", "-0", "name", "\ud800", "\x00"])
+    | st.floats()
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "shape", "datatype", "parameters", "binary_data_size"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+ENTRIES = st.lists(
+    JSON_VALUES
+    | st.fixed_dictionaries(
+        {
+            "name": JSON_VALUES,
+            "parameters": st.fixed_dictionaries({"binary_data_size": JSON_VALUES}),
+        }
+    ),
+    max_size=4,
+)
+HEADS = st.lists(
+    st.sampled_from(
+        [
+            b"POST / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n",
+            b"\r\n", b"\n", b"\n\n", b"Content-Length: 7\r\n", b"content-length: -1\r\n", b": \r\n",
+            b"Transfer-Encoding: chunked\r\n", b"Content-Encoding: gzip\r\n", b"\xff\xfe: \x00\r\n",
+            b"Inference-Header-Content-Length: 9\r\n", b"Inference-Header-Content-Length: 0\r\n",
+            b"Inference-Header-Content-Length: 99999999999999999999999\r\n",
+        ]
+    ),
+    max_size=6,
+).map(b"".join)  # fmt: skip
+BODIES = (
+    st.binary(max_size=80)
+    | st.lists(
+        st.sampled_from(
+            [b"5\r\nabcde\r\n", b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"3;x\r\n{}\n\r\n"]
+        )
+    ).map(b"".join)
+    | st.tuples(ENTRIES, ENTRIES, st.binary(max_size=20)).map(
+        lambda t: json.dumps({"inputs": t[0], "outputs": t[1]}).encode() + t[2]
+    )
+)
+MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
+
+
+@given(MESSAGES)
+def test_any_bytes_are_covered_once_and_in_order(data: bytes) -> None:
+    check_cover(annotate_request(data), data)
+    check_cover(annotate_response(data, "closed"), data)
+
+
+@given(ENTRIES, st.binary(max_size=40), st.sampled_from(["inputs", "outputs"]))
+def test_any_json_entries_are_covered(entries: list[Any], blobs: bytes, member: str) -> None:
+    body = json.dumps({member: entries}).encode() + blobs
+    for dump, data in (
+        (annotate_request(request(body)), request(body)),
+        (annotate_response(response(body)), response(body)),
+    ):
+        check_cover(dump, data)
+        assert b"".join(section.data for section in dump.sections) == data
+        assert kinds(dump)[:2] == ["head", "json"]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=10))
+def test_chunks_are_put_together(sizes: list[int]) -> None:
+    body = document() + BLOB
+    chunks, at = b"", 0
+    while at < len(body):
+        piece = body[at : at + sizes[at % len(sizes)]]
+        chunks += b"%x\r\n%b\r\n" % (len(piece), piece)
+        at += len(piece)
+    head = request(b"", counted(document()), "Transfer-Encoding: chunked", length=False)
+    data = head + chunks + b"0\r\n\r\n"
+    dump = annotate_request(data)
+    check_cover(dump, data)
+    assert kinds(dump) == ["head", "json", "blob", "raw"]
+    assert dump.sections[1].data == document()
+    assert dump.sections[2].data == BLOB
+    assert dump.sections[2].base == len(document())
+    assert dump.sections[3].label == "the last chunk"
+    assert "chunk" in dump.notes[0]
+
+
+def test_a_blob_has_its_tensors_name_and_range() -> None:
+    data = request(document() + BLOB, counted(document()))
+    dump = annotate_request(data)
+    assert kinds(dump) == ["head", "json", "blob"]
+    blob = dump.sections[2]
+    assert blob.label == "INPUT0 FP32 [4]"
+    assert (blob.base, blob.end) == (len(document()), len(data))
+    assert blob.rows[0].hex == BLOB.hex(" ")
+    assert dump.notes == ()
+
+
+def test_a_response_is_read_by_its_outputs() -> None:
+    head = document(name="OUTPUT0", member="outputs")
+    dump = annotate_response(response(head + BLOB, counted(head)), "complete")
+    assert [section.label for section in dump.sections] == ["head", "JSON", "OUTPUT0 FP32 [4]"]
+    assert dump.notes == ()
+
+
+def test_without_a_header_length_the_json_ends_where_its_object_ends() -> None:
+    dump = annotate_request(request(document() + BLOB))
+    assert kinds(dump) == ["head", "json", "blob"]
+    assert dump.sections[2].data == BLOB
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 5])
+def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
+    end = len(document()) + shift
+    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
+    assert dump.sections[1].end - dump.sections[1].start == end
+    assert f"is {end}, but the JSON object ends after byte {len(document())}" in dump.notes[0]
+
+
+@pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])
+def test_an_unusable_header_length_is_noted(value: str) -> None:
+    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
+    assert kinds(dump) == ["head", "json", "blob"]
+    assert HEADER_LENGTH in dump.notes[0]
+
+
+def test_a_header_length_beyond_the_body_is_noted() -> None:
+    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: 5000"))
+    assert "is 5000, but the body has" in dump.notes[0]
+    assert kinds(dump) == ["head", "json", "blob"]
+
+
+@pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, 10**400, [16], {}, float("inf")])
+def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
+    head = document(size)
+    dump = annotate_request(request(head + BLOB, counted(head)))
+    assert kinds(dump) == ["head", "json", "slack"]
+    assert "no usable binary_data_size" in dump.sections[2].label
+
+
+def test_a_size_beyond_the_body_is_said() -> None:
+    head = document(2**40)
+    blob = annotate_request(request(head + BLOB, counted(head))).sections[2]
+    assert blob.label.endswith(f"{2**40} bytes declared, 16 are here")
+    assert blob.data == BLOB
+
+
+def test_bytes_left_over_are_slack() -> None:
+    dump = annotate_request(request(document() + BLOB + b"xyz", counted(document())))
+    assert kinds(dump)[2:] == ["blob", "slack"]
+    assert dump.sections[3].data == b"xyz"
+
+
+def test_bytes_after_the_end_are_slack() -> None:
+    dump = annotate_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
+    assert kinds(dump) == ["head", "json", "slack"]
+    assert dump.sections[2].label == "after the end of the response"
+
+
+def test_interim_responses_are_heads() -> None:
+    dump = annotate_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
+    assert [section.label for section in dump.sections] == ["interim response", "head", "JSON"]
+
+
+def test_no_json_is_raw() -> None:
+    assert kinds(annotate_response(response(b"404 page not found"))) == ["head", "raw"]
+    assert kinds(annotate_response(b"SSH-2.0\r\n")) == ["raw"]
+    assert kinds(annotate_response(response(b"\x1f\x8b", "Content-Encoding: gzip"))) == [
+        "head",
+        "raw",
+    ]
+
+
+def test_header_length_zero_is_a_body_without_json() -> None:
+    dump = annotate_request(request(BLOB, f"{HEADER_LENGTH}: 0"))
+    assert kinds(dump) == ["head", "blob"]
+
+
+def test_a_cut_off_response_says_so() -> None:
+    data = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"
+    dump = annotate_response(data, "closed")
+    assert dump.notes == (
+        "Content-Length is 50, but the body here has 1 byte",
+        "the connection was closed before the response was whole",
+    )
+    assert annotate_response(b"", "timeout").notes == ("no whole response in time",)
+
+
+def test_deep_and_huge_json_is_raw() -> None:
+    for body in (b'{"inputs":' + b"[" * 100_000, b'{"a":' + b"1" * 10_000 + b"}"):
+        assert kinds(annotate_request(request(body))) == ["head", "raw"]
+
+
+def test_many_empty_tensors_do_not_make_many_sections() -> None:
+    entries = [{"name": "x", "parameters": {"binary_data_size": 0}}] * 10_000
+    head = json.dumps({"inputs": entries}).encode()
+    assert len(annotate_request(request(head + b"!", counted(head))).sections) < 100
+
+
+def test_hostile_names_are_short_and_visible() -> None:
+    head = document(name="\x1b[31m\u202e\n" + "x" * 5000)
+    label = annotate_request(request(head + BLOB, counted(head))).sections[2].label
+    assert label.startswith("\\x1b[31m\\u202e\\nxxx")
+    assert len(label) < 100
+
+
+def test_folding_keeps_both_ends() -> None:
+    data = bytes(range(256)) * 4
+    section = Section("blob", "x", 0, 1024, data, 100)
+    first, left_out, last = section.fold()
+    assert (len(first), left_out, len(last)) == (512, 448, 64)
+    rows, same, tail = section.folded_rows(512, 64)
+    assert same == left_out
+    assert rows[0].offset == 100
+    assert tail[0].offset == 100 + 1024 - 64
+    assert tail[-1].hex.endswith("fe ff")
+    assert section.fold(1000, 64) == (data, 0, b"")
+    assert section.sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_visible_spells_out_what_hides_or_reorders() -> None:
+    assert visible("a\tb\nc é 漢") == "a\tb\nc é 漢"
+    assert (
+        visible("\x00\r\x1b\x9b\u202e\ufeff\ud800") == "\\x00\\x0d\\x1b\\x9b\\u202e\\ufeff\\ud800"
+    )
+
+
+@given(st.text())
+def test_a_text_is_visible_exactly_where_nothing_has_to_be_spelt_out(text: str) -> None:
+    assert is_visible(text) == (visible(text) == text)

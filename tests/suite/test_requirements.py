@@ -1,0 +1,241 @@
+"""The requirement catalogue: complete, well-formed, honest about where each entry comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.resources import folder, schema
+from v2_conformance.suite import requirements as module
+from v2_conformance.suite.requirements import (
+    BASES,
+    LEVELS,
+    PROFILES,
+    Requirement,
+    catalogue,
+    check_catalogue,
+    check_profile,
+    digest,
+    documents,
+    families,
+)
+
+# Permanent: the last number of each family only ever grows.
+LAST_NUMBERS = {
+    "P": 14, "H": 13, "S": 14, "D": 14, "B": 14, "M": 7, "O": 18, "E": 5, "W": 11, "C": 6, "Z": 6,
+    "L": 2, "R": 6, "K": 12,
+}  # fmt: skip
+
+
+def ids(**numbers: list[int]) -> list[str]:
+    return [f"{letter}{number}" for letter in numbers for number in numbers[letter]]
+
+
+DERIVED = ids(
+    H=[3, 4, 5, 6, 7, 8, 9, 10, 12], S=[2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13], B=[6, 7, 9, 14],
+    O=[9, 16], W=[9], Z=[5, 6], R=[3], K=[5, 6, 9],
+)  # fmt: skip
+SHOULDS = ids(
+    P=[1, 4], H=[8, 11, 12], S=[4, 9, 10, 11, 14], D=[4, 12], B=[14], O=[9, 14, 15, 16],
+    W=[8, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6], K=[6, 8],
+)  # fmt: skip
+MAYS = ids(P=[7, 13, 14], D=[13], O=[17], E=[3], C=[3], L=[2])
+
+
+@pytest.fixture
+def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of cases/ to break; `edit` replaces text in its requirements.yaml."""
+    copy = tmp_path / "cases"
+    copy.mkdir()
+    for path in folder("cases").iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(module, "folder", lambda name: copy)
+    module._data.cache_clear()
+    digest.cache_clear()
+    yield copy / "requirements.yaml"
+    module._data.cache_clear()
+    digest.cache_clear()
+
+
+def edit(path: Path, old: str, new: str) -> int:
+    """Replace the first `old` and return the line on which it stood."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return text[: text.index(old)].count("\n") + 1
+
+
+def having(**wanted: str) -> list[str]:
+    return [
+        id
+        for id, requirement in catalogue().items()
+        if all(getattr(requirement, name) == value for name, value in wanted.items())
+    ]
+
+
+def test_file_obeys_its_schema_and_rules() -> None:
+    check_catalogue()
+
+
+def test_schema_is_itself_a_schema() -> None:
+    validator = schema("requirements")
+    validator.check_schema(validator.schema)
+
+
+def test_schema_and_code_name_the_same_levels_bases_and_profiles() -> None:
+    document: Any = schema("requirements").schema
+    defs = document["$defs"]
+    assert tuple(defs["level"]["enum"]) == LEVELS
+    assert tuple(defs["profile"]["enum"]) == PROFILES
+    assert tuple(defs["requirement"]["properties"]["basis"]["enum"]) == BASES
+
+
+def test_every_permanent_id_is_there_in_order() -> None:
+    expected = [f"{letter}{n}" for letter, last in LAST_NUMBERS.items() for n in range(1, last + 1)]
+    assert list(catalogue()) == expected
+    assert list(families()) == list(LAST_NUMBERS)
+
+
+def test_family_is_the_letter_of_the_id() -> None:
+    assert {requirement.family for requirement in catalogue().values()} == set(families())
+    assert catalogue()["O18"].family == "O"
+
+
+def test_levels_are_those_of_the_specification_work() -> None:
+    assert having(level="DISPUTED") == ["O6"]
+    assert having(level="SHOULD") == SHOULDS
+    assert having(level="MAY") == MAYS
+
+
+def test_derived_requirements_say_why_they_follow() -> None:
+    assert having(basis="derived") == DERIVED
+    assert {id for id, requirement in catalogue().items() if requirement.follows} == set(DERIVED)
+
+
+def test_profiles_hold_their_families() -> None:
+    assert having(profile="bf16") == ["D9"]
+    assert having(profile="raw") == [f"W{n}" for n in range(1, 11)]
+    assert having(profile="compression") == [f"Z{n}" for n in range(1, 7)]
+    assert having(profile="client") == [f"K{n}" for n in range(1, 13)]
+    assert catalogue()["W11"].profile == "binary"
+
+
+@pytest.mark.parametrize(
+    ("id", "basis"),
+    [
+        ("P5", "text"), ("H2", "http"), ("H13", "http"), ("B10", "http"), ("C1", "http"),
+        ("C5", "http"), ("O13", "oip"), ("O18", "oip"), ("R1", "oip"), ("R2", "oip"),
+    ],
+)  # fmt: skip
+def test_basis_is_the_document_that_says_it(id: str, basis: str) -> None:
+    assert catalogue()[id].basis == basis
+
+
+def test_requirement_is_stricter_only_for_a_server_that_claims_the_profile() -> None:
+    metadata = catalogue()["P1"]
+    assert metadata.level_for(["binary"]) == "SHOULD"
+    assert metadata.level_for({"binary", "raw"}) == "MUST"
+    assert catalogue()["H3"].level_for(PROFILES) == "MUST"
+    assert catalogue()["O6"].level_for(PROFILES) == "DISPUTED"
+
+
+def test_strictest_level_wins_when_several_claimed_profiles_name_one() -> None:
+    requirement = Requirement(
+        id="P1", level="MAY", basis="text", profile="binary", title="", statement="", cite=(),
+        level_in={"bf16": "SHOULD", "raw": "MUST"},
+    )  # fmt: skip
+    assert requirement.level_for(["raw", "bf16"]) == "MUST"
+
+
+def test_citations_name_known_documents_and_every_document_is_cited() -> None:
+    cited = {c.document for requirement in catalogue().values() for c in requirement.cite}
+    assert cited == set(documents())
+
+
+def test_http_and_base_protocol_requirements_cite_their_source() -> None:
+    for requirement in catalogue().values():
+        cited = {citation.document for citation in requirement.cite}
+        if requirement.basis == "http":
+            assert cited & {"rfc9110", "rfc9112"}, requirement.id
+        if requirement.basis == "oip":
+            assert "oip" in cited, requirement.id
+
+
+def test_statements_say_what_their_level_says() -> None:
+    word = {"MUST": "must", "SHOULD": "should", "MAY": "may", "DISPUTED": "may"}
+    for requirement in catalogue().values():
+        assert word[requirement.level] in requirement.statement.split(), requirement.id
+
+
+def test_statements_and_titles_are_each_said_once() -> None:
+    for name in ("title", "statement"):
+        texts = [getattr(requirement, name) for requirement in catalogue().values()]
+        assert len(set(texts)) == len(texts)
+
+
+def test_requirements_are_values_that_hash_and_pickle() -> None:
+    assert len(set(catalogue().values())) == len(catalogue())
+    assert pickle.loads(pickle.dumps(catalogue())) == catalogue()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("  - id: P2", "  - id: P1", "P1 is there twice"),
+        ("  - id: P2", "  - id: P3", "P3 is there twice"),
+        ("  - id: P4", "  - id: P40", "P5 is out of order"),
+        ("  - id: P1\n", "  - id: X1\n", "family X is not in families"),
+        ("{document: oip,", "{document: oop,", "P1 cites 'oop'"),
+        ("level: MUST", "level: SHALL", "'SHALL' is not one of"),
+        ("basis: derived", "basis: text", "'derived' was expected"),
+        ("    title: Request", "    titel: Request", "titel"),
+    ],
+)
+def test_broken_catalogue_is_refused(edited: Path, old: str, new: str, message: str) -> None:
+    edit(edited, old, new)
+    with pytest.raises(CaseFileError, match=message):
+        check_catalogue()
+
+
+def test_refusal_names_file_and_line(edited: Path) -> None:
+    line = edit(edited, "level: MUST\n", "level: SHALL\n")
+    with pytest.raises(CaseFileError, match=rf"^cases/requirements\.yaml, line {line}: "):
+        check_catalogue()
+
+
+def test_digest_is_that_of_all_case_files_in_order() -> None:
+    paths = sorted(folder("cases").iterdir(), key=lambda path: path.name)
+    together = b"".join(path.read_bytes() for path in paths if path.is_file())
+    assert digest() == hashlib.sha256(together).hexdigest()[:16]
+
+
+def test_digest_changes_with_any_case_file(edited: Path) -> None:
+    before = digest()
+    with (edited.parent / "models.yaml").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    digest.cache_clear()
+    assert digest() != before
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_known_profile_is_accepted(name: str) -> None:
+    assert check_profile(name) == name
+
+
+def test_misspelt_profile_is_refused_with_what_was_meant() -> None:
+    with pytest.raises(UsageError, match="did you mean compression") as refusal:
+        check_profile("compresion")
+    assert all(name in str(refusal.value) for name in PROFILES)
+
+
+def test_profile_like_no_other_is_refused_without_a_guess() -> None:
+    with pytest.raises(UsageError) as refusal:
+        check_profile("zzz")
+    assert "did you mean" not in str(refusal.value)
+    assert ", ".join(PROFILES) in str(refusal.value)

@@ -1,0 +1,275 @@
+"""One exchange over a real socket: sent exactly as given, and read exactly."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from support.servers import (
+    BIG,
+    PATIENT,
+    REQUEST,
+    SHORT,
+    Peer,
+    answering,
+    connected,
+    exchange,
+    free_port,
+    http,
+    parsed,
+    posting,
+    response,
+    serving,
+)
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.http1 import (
+    CLOSED,
+    COMPLETE,
+    REFUSED,
+    TIMEOUT,
+    Connection,
+    Endpoint,
+)
+
+# Framings of a response.
+
+
+def test_a_counted_response_is_whole_and_the_connection_stays() -> None:
+    came = exchange(answering(http(b"body\r\n\r\nmore", 200, ("X-Any", "v"))))
+    assert bytes(response(came).body) == b"body\r\n\r\nmore"
+    assert response(came).framing == "content-length"
+    assert response(came).status == 200
+    assert response(came).value("x-ANY") == "v"
+    assert came.open
+    assert not came.reused
+    assert came.sent == len(REQUEST)
+    assert came.first_byte_s is not None
+    assert 0 <= came.first_byte_s <= came.duration_s
+
+
+def test_a_chunked_response_is_joined() -> None:
+    raw = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"1;ext=1\r\na\r\n3\r\nbcd\r\n0\r\nTrailer: t\r\n\r\n"
+    )
+    came = exchange(answering(raw))
+    assert bytes(response(came).body) == b"abcd"
+    assert response(came).framing == "chunked"
+    assert bytes(came.received) == raw
+    assert came.open
+
+
+def test_a_response_without_a_length_ends_with_the_connection() -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(b"HTTP/1.1 200 OK\r\n\r\nto the end")
+
+    came = exchange(script)
+    assert bytes(response(came).body) == b"to the end"
+    assert response(came).framing == "close"
+    assert not came.open
+
+
+def test_informational_responses_are_passed_over() -> None:
+    came = exchange(answering(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 E\r\n\r\n" + http(b"x")))
+    assert bytes(response(came).body) == b"x"
+    assert bytes(came.received).startswith(b"HTTP/1.1 100")
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_statuses_without_a_body_end_at_once(status: int) -> None:
+    came = exchange(answering(b"HTTP/1.1 %d X\r\n\r\n" % status))
+    assert bytes(response(came).body) == b""
+
+
+def test_a_body_of_megabytes_is_exact() -> None:
+    body = bytes(range(256)) * (BIG // 256)
+    came = exchange(answering(http(body)), request=posting(body))
+    assert response(came).body == body
+
+
+def test_bytes_after_the_response_are_excess_and_end_the_connection() -> None:
+    came = exchange(answering(http(b"abc") + b"HTTP/1.1"))
+    assert bytes(response(came).body) == b"abc"
+    assert response(came).excess == 8
+    assert not came.open
+
+
+def test_a_response_that_asks_to_close_is_not_kept() -> None:
+    assert not exchange(answering(http(b"x", 200, ("Connection", "close")))).open
+    assert not exchange(answering(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).open
+
+
+def test_field_values_are_found_in_any_case_and_in_order() -> None:
+    came = parsed(http(b"", 200, ("X-A", 1), ("x-a", 2), ("X-B", 3)))
+    assert came.values("X-a") == ["1", "2"]
+    assert came.value("x-c") is None
+
+
+# Connections.
+
+
+def test_a_kept_connection_is_used_again() -> None:
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        first, second = connection.exchange([REQUEST]), connection.exchange([REQUEST])
+        assert [bytes(response(t).body) for t in (first, second)] == [b"1", b"2"]
+        assert (first.reused, second.reused) == (False, True)
+        assert len(server.peers) == 1
+
+
+def test_a_fresh_connection_can_be_asked_for() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
+        connection.exchange([REQUEST])
+        assert not connection.exchange([REQUEST], fresh=True).reused
+        assert len(server.peers) == 2
+
+
+def test_a_kept_connection_that_the_server_closed_is_noticed() -> None:
+    def once(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        peer.end()
+        peer.until_closed()
+
+    with serving(once) as server, connected(server) as connection:
+        assert connection.exchange([REQUEST]).open
+        assert server.peers[0].ended.wait(5)
+        assert not connection.open
+        assert not connection.pending()
+        came = connection.exchange([REQUEST])
+        assert bytes(response(came).body) == b"1"
+        assert not came.reused
+
+
+def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        peer.request()
+
+    with serving(script) as server, connected(server) as connection:
+        connection.exchange([REQUEST])
+        came = connection.exchange([REQUEST])
+    assert (came.ending, came.reused, bytes(came.received)) == (CLOSED, True, b"")
+
+
+def test_bytes_that_nobody_asked_for_are_pending() -> None:
+    go = threading.Event()
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        go.wait(5)
+        peer.send(b"left over")
+        peer.end()
+        peer.until_closed()
+
+    with serving(script) as server, connected(server) as connection:
+        connection.exchange([REQUEST])
+        assert connection.open
+        assert not connection.pending()
+        go.set()
+        assert server.peers[0].ended.wait(5)
+        assert connection.open
+        assert connection.pending()
+        connection.close()
+        assert not connection.pending()
+
+
+def test_a_refused_connection_is_said_to_be_refused() -> None:
+    came = Connection(Endpoint("127.0.0.1", free_port()), PATIENT).exchange([REQUEST])
+    assert came.ending == REFUSED
+    assert "refused" in came.detail
+    assert came.sent == 0
+    assert came.response is None
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70 + ".invalid"])
+def test_a_host_that_cannot_be_a_name_is_refused(host: str) -> None:
+    assert Connection(Endpoint(host, 80), PATIENT).exchange([REQUEST]).ending == REFUSED
+
+
+# What is sent is exactly what was given.
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.001])
+def test_slices_go_out_exactly_and_in_order(pause_s: float) -> None:
+    pieces = [REQUEST[i : i + 7] for i in range(0, len(REQUEST), 7)]
+    with serving(answering(http())) as server, connected(server) as connection:
+        came = connection.exchange(pieces, pause_s=pause_s)
+        assert server.requests == [REQUEST]
+    assert bytes(came.request) == REQUEST
+    assert came.sent == len(REQUEST)
+    assert (sum(came.pieces), set(came.pieces[:-1]), came.pause_s) == (came.sent, {7}, pause_s)
+
+
+def test_chunks_go_out_exactly() -> None:
+    pieces: list[Buffer] = [
+        b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"3\r\nabc\r\n",
+        memoryview(b"1\r\n\n\r\n"),
+        b"0\r\n\r\n",
+    ]
+    raw: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        raw.append(peer.exactly(sum(map(len, pieces))))
+        peer.send(http())
+        peer.until_closed()
+
+    with serving(script) as server, connected(server) as connection:
+        assert connection.exchange(pieces).ending == COMPLETE
+    assert raw == [b"".join(pieces)]
+
+
+def test_a_request_larger_than_the_sockets_buffers_goes_out_whole() -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    with serving(answering(http(b"ok"))) as server, connected(server) as connection:
+        came = connection.exchange([head, bytes(BIG)])
+        assert came.sent == len(head) + BIG == len(server.requests[0])
+        assert response(came).body == b"ok"
+
+
+def test_an_early_answer_ends_the_sending_of_a_large_request() -> None:
+    def script(peer: Peer) -> None:
+        peer.head()
+        peer.send(http(b"too large", 413))
+        peer.until_closed_unread()
+
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(script, request=head + bytes(BIG))
+    assert response(came).status == 413
+    assert came.sent < len(head) + BIG
+    assert not came.open
+
+
+def test_an_early_answer_before_a_reset_is_read() -> None:
+    def script(peer: Peer) -> None:
+        peer.head()
+        peer.send(http(b"no", 400))
+        peer.end()
+
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(script, request=head + bytes(BIG))
+    assert came.ending in (COMPLETE, CLOSED)
+    if came.response is not None:
+        assert came.response.status == 400
+
+
+def test_an_early_answer_between_slices_is_kept() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(http(b"early", 400))
+        peer.until_closed()
+
+    with serving(script) as server, connected(server) as connection:
+        came = connection.exchange([REQUEST[:9], REQUEST[9:]], pause_s=2)
+    assert response(came).status == 400
+    assert came.duration_s < 1
+
+
+def test_a_server_that_stops_reading_is_a_time_out() -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(Peer.until_closed_unread, SHORT, head + bytes(BIG))
+    assert (came.ending, came.detail) == (TIMEOUT, "the server stopped reading the request")
+    assert 0 < came.sent < BIG

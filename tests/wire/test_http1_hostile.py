@@ -1,0 +1,301 @@
+"""Whatever a server does, an exchange ends in time, in bounded memory, and says how; TLS."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from itertools import pairwise
+
+import pytest
+import trustme
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.servers import (
+    REQUEST,
+    SHORT,
+    Peer,
+    answering,
+    connected,
+    exchange,
+    http,
+    parsed,
+    posting,
+    response,
+    same,
+    serving,
+)
+from v2_conformance.wire.http1 import (
+    CLOSED,
+    COMPLETE,
+    MALFORMED,
+    REFUSED,
+    TIMEOUT,
+    TOO_LARGE,
+    Limits,
+    ResponseReader,
+)
+
+# Hostile and broken servers: every ending comes in time and in bounded memory.
+
+
+def test_a_server_that_never_answers_is_a_time_out() -> None:
+    came = exchange(answering(), SHORT)
+    assert came.ending == TIMEOUT
+    assert came.first_byte_s is None
+    assert 0.09 <= came.duration_s < 1
+
+
+def test_a_server_that_drips_forever_is_a_time_out() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        peer.forever(b"1\r\nx\r\n")
+
+    came = exchange(script, SHORT)
+    assert came.ending == TIMEOUT
+    assert came.duration_s < 1
+
+
+def test_an_endless_body_is_cut_off() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(b"HTTP/1.1 200 OK\r\n\r\n")
+        peer.forever(b"x" * 65536)
+
+    came = exchange(script, Limits(exchange_s=5, response=1 << 20))
+    assert came.ending == TOO_LARGE
+    assert (1 << 20) < len(came.received) <= (1 << 20) + (1 << 19)
+
+
+@pytest.mark.parametrize("request_size", [100, 100_000])
+def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(request_size: int) -> None:
+    request = posting(bytes(request_size))
+    most = Limits().response_to(len(request))
+    assert most >= 32 * request_size + (1 << 20)
+    for size, ending in ((most - 100, COMPLETE), (most + (1 << 20), TOO_LARGE)):
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size
+
+        def script(peer: Peer, answer: bytes = head + bytes(size)) -> None:
+            peer.request()
+            peer.send(answer)
+
+        came = exchange(script, request=request)
+        assert came.ending == ending
+        assert len(came.received) <= most + (1 << 19)
+
+
+def test_a_content_length_of_10_to_the_18_is_not_believed() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\nabc")
+        peer.until_closed()
+
+    came = exchange(script, SHORT)
+    assert came.ending == TIMEOUT
+    assert came.partial is not None
+    assert bytes(came.partial.body) == b"abc"
+    assert came.partial.value("Content-Length") == "1000000000000000000"
+
+
+@pytest.mark.parametrize("line", [b"A: b\r\n", b"A", b" \r\n", b"\r\n"])
+def test_endless_headers_are_too_large(line: bytes) -> None:
+    def script(peer: Peer) -> None:
+        peer.send(b"HTTP/1.1 200 OK\r\n" if line != b"\r\n" else b"")
+        peer.forever(line * 1000)
+
+    came = exchange(script)
+    assert came.ending in (TOO_LARGE, MALFORMED)
+    assert came.ending == TOO_LARGE or line in (b" \r\n", b"\r\n")
+    assert came.duration_s < 2
+
+
+def test_endless_chunk_extensions_are_too_large() -> None:
+    def script(peer: Peer) -> None:
+        peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
+        peer.forever(b"x" * 1000)
+
+    assert exchange(script).ending in (TOO_LARGE, MALFORMED)
+
+
+def test_a_flood_of_informational_responses_is_cut_off() -> None:
+    def script(peer: Peer) -> None:
+        peer.forever(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    came = exchange(script)
+    assert came.ending == TOO_LARGE
+    assert "informational" in came.detail
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"\x16\x03\x01\x00\x05hello\r\n\r\n",
+        b"closed HTTP\r\n\r\n",
+        b"HTTP/1.1 closed\r\n\r\n",
+        b"HTTP/1.1 20x OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("closes", [True, False])
+def test_garbage_is_malformed_whether_or_not_the_server_closes(
+    garbage: bytes, closes: bool
+) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(garbage)
+        if not closes:
+            peer.until_closed()
+
+    came = exchange(script)
+    assert came.ending == MALFORMED
+    assert came.response is None
+    assert bytes(came.received) == garbage
+
+
+@pytest.mark.parametrize(
+    ("raw", "has_head"),
+    [
+        (b"", False),
+        (b"HT", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcd", True),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", True),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n", True),
+    ],
+)
+def test_a_response_that_is_cut_off_is_closed_not_malformed(raw: bytes, has_head: bool) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(raw)
+
+    came = exchange(script)
+    assert came.ending == CLOSED
+    assert came.response is None
+    assert (came.partial is not None) == has_head
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+@settings(max_examples=100)
+def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, cuts: list[int]) -> None:
+    for raw in (tail, b"HTTP/1.1 " + tail, b"HTTP/1.1 200 OK\r\n" + tail):
+        reader = ResponseReader(Limits())
+        edges = [0, *sorted(cuts), len(raw)]
+        for start, stop in pairwise(edges):
+            if raw[start:stop] and not (reader.done or reader.error):
+                reader.feed(raw[start:stop])
+        if not (reader.done or reader.error):
+            reader.feed(b"")
+        if reader.in_body:
+            reader.response()
+
+
+@given(st.integers(1, 60), st.sampled_from(["counted", "chunked", "close", "excess"]))
+def test_the_segments_in_which_a_response_arrives_do_not_matter(step: int, how: str) -> None:
+    raw = {
+        "counted": http(b"0123456789" * 9, 200, ("X", "y")),
+        "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"a\r\n0123456789\r\n3\r\nabc\r\n0\r\nT: u\r\n\r\n",
+        "close": b"HTTP/1.1 200 OK\r\n\r\n" + b"0123456789" * 9,
+        "excess": http(b"0123456789"),
+    }[how]
+    reader = ResponseReader(Limits())
+    for start in range(0, len(raw), step):
+        reader.feed(raw[start : start + step])
+    if how == "close":
+        reader.feed(b"")
+    assert reader.done
+    assert same(reader.response()) == same(parsed(raw))
+
+
+# TLS.
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def tls_server(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    return context
+
+
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+def test_tls_carries_large_requests_and_answers_on_one_connection(
+    authority: trustme.CA, tls_server: ssl.SSLContext
+) -> None:
+    size = 1 << 20
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size
+    replies = answering(http(b"x" * size), http(b"2"))
+    with (
+        serving(replies, tls=tls_server) as server,
+        connected(server, tls=trusting(authority)) as connection,
+    ):
+        first = connection.exchange([head, bytes(size)])
+        second = connection.exchange([REQUEST])
+        assert len(response(first).body) == size
+        assert (bytes(response(second).body), second.reused) == (b"2", True)
+        assert [len(request) for request in server.requests] == [len(head) + size, len(REQUEST)]
+
+
+def test_a_kept_tls_connection_that_the_server_closed_is_noticed(
+    authority: trustme.CA, tls_server: ssl.SSLContext
+) -> None:
+    def once(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        peer.end()
+        peer.until_closed()
+
+    with (
+        serving(once, tls=tls_server) as server,
+        connected(server, tls=trusting(authority)) as connection,
+    ):
+        assert connection.exchange([REQUEST]).ending == COMPLETE
+        assert server.peers[0].ended.wait(5)
+        assert not connection.open
+        assert not connection.exchange([REQUEST]).reused
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLContext) -> None:
+    with (
+        serving(answering(http()), tls=tls_server) as server,
+        connected(server, tls=ssl.create_default_context()) as connection,
+    ):
+        came = connection.exchange([REQUEST])
+    assert came.ending == REFUSED
+    assert "certificate verify failed" in came.detail
+
+
+def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
+    def script(peer: Peer) -> None:
+        peer.send(http())
+
+    with (
+        serving(script) as server,
+        connected(server, tls=trusting(authority)) as connection,
+    ):
+        assert connection.exchange([REQUEST]).ending == REFUSED
+
+
+def test_a_handshake_that_never_ends_is_a_time_out(authority: trustme.CA) -> None:
+    limits = Limits(connect_s=0.1, exchange_s=5)
+    with (
+        serving(Peer.until_closed) as server,
+        connected(server, limits, trusting(authority)) as connection,
+    ):
+        started = time.perf_counter()
+        assert connection.exchange([REQUEST]).ending == TIMEOUT
+        assert time.perf_counter() - started < 1
