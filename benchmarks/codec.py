@@ -1,4 +1,4 @@
-"""The BYTES codec beside tritonclient's: `codec.py`; prints JSON, null without tritonclient."""
+"""The BYTES codec compared with that of tritonclient, as JSON; null without tritonclient."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def embedded_server() -> Iterator[str]:
-    """Run `v2-conformance serve` on a free port; yield its URL."""
+    """Run `v2-conformance serve` on a free port, and yield its URL."""
     command = [sys.executable, "-m", "v2_conformance", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

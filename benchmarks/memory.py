@@ -1,6 +1,6 @@
-"""Peak memory of one large binary round trip: `memory.py URL`; prints JSON.
+"""Peak memory of one large binary round trip: `memory.py URL` prints it as JSON.
 
-It has to be a process of its own: the peak is the whole process's, imports included.
+This needs a process of its own: the peak is that of the whole process, including imports.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import json
 import resource
 from dataclasses import replace
 
-from v2_conformance.engine.canary import Canary  # noqa: F401 (a run has it loaded, so it counts)
+from v2_conformance.engine.canary import Canary  # noqa: F401 (a run loads it, so it counts)
 from v2_conformance.engine.target import make_target
-from v2_conformance.judging.judge import PASS, judge
-from v2_conformance.suite.cases import Case
+from v2_conformance.judging.judge import judge
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import prepare
-from v2_conformance.wire.http1 import Connection
 
 SIZE = 256 * 1024 * 1024
 
@@ -24,37 +24,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     target = make_target(parser.parse_args().url, timeout=120)
-    limits = replace(target.limits, response=SIZE + 1024 * 1024)
+    target = replace(target, limits=replace(target.limits, response=SIZE + 1024 * 1024))
     before = _peak()
     request = {
         "inputs": [{"shape": [SIZE // 8], "values": "counting"}],
         "outputs": [{"tensor": 0, "binary_data": True}],
     }
-    case = Case(
+    case = RequestCase(
         id="L1/benchmark",
         requirement="L1",
         why="",
         level="SHOULD",
         profile="binary",
         model="identity/UINT64",
-        get="",
         request=request,
         expect={"outcome": "success", "outputs": {"0": "binary"}},
-        dangerous=False,
-        canary="",
-        together=1,
     )
     prepared = prepare(case, target.address, target.binding(case.model))
-    connection = Connection(target.endpoint(), limits)
-    verdict = judge(case, prepared, connection.exchange(prepared.pieces))
+    connection = target.transport().connection()
+    verdict = judge(case, prepared, connection.exchange(prepared.request))
     connection.close()
-    assert verdict.outcome == PASS, verdict
+    assert verdict.outcome is Outcome.PASS, verdict
     peak = _peak()
     print(json.dumps({"size": SIZE, "before": before, "peak": peak, "ratio": peak / SIZE}))
 
 
 def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux reports KiB
 
 
 if __name__ == "__main__":

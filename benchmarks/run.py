@@ -1,4 +1,4 @@
-"""Every benchmark, as one table: `run.py [--triton URL]`. See README.md beside it.
+"""All benchmarks as one table: `run.py [--triton URL]`. See README.md beside this file.
 
 Each part runs in a process of its own, so that none sees the memory or the imports of another.
 """
@@ -10,12 +10,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from embedded import embedded_server
 
 HERE = Path(__file__).parent
-Row = tuple[str, str, str]
+
+
+class Figure(NamedTuple):
+    """A row of the table; `target` is empty if there is none."""
+
+    what: str
+    measured: str
+    target: str = ""
 
 
 def main() -> None:
@@ -23,13 +30,13 @@ def main() -> None:
     parser.add_argument("--triton", metavar="URL", help="a Triton with the suite's model kit")
     url = parser.parse_args().triton
     with embedded_server() as embedded:
-        rows = _throughput("embedded server", _measure("throughput.py", embedded), "at most 2.5")
+        figures = _throughput("embedded server", _measure("throughput.py", embedded), "at most 2.5")
         if url:
-            rows += _throughput("Triton", _measure("throughput.py", url), "")
-        rows += _codec(_measure("codec.py"))
-        rows += _memory(_measure("memory.py", embedded))
-    rows += _startup(_measure("startup.py"))
-    _print([("what", "measured", "target"), *rows])
+            figures += _throughput("Triton", _measure("throughput.py", url), "")
+        figures += _codec(_measure("codec.py"))
+        figures += _memory(_measure("memory.py", embedded))
+    figures += _startup(_measure("startup.py"))
+    _print_table(figures)
 
 
 def _measure(script: str, *arguments: str) -> Any:
@@ -37,15 +44,14 @@ def _measure(script: str, *arguments: str) -> Any:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def _throughput(name: str, found: dict[str, Any], target: str) -> list[Row]:
+def _throughput(name: str, found: dict[str, Any], target: str) -> list[Figure]:
     bare = f"{found['suite_s']:.2f} s / {found['bare_s']:.2f} s"
     return [
-        (
+        Figure(
             f"{name}: {found['cases']} cases, {found['exchanges']} exchanges",
             f"{found['cases_per_s']:.0f} cases/s",
-            "",
         ),
-        (
+        Figure(
             f"{name}: {found['repeated_exchanges']} exchanges, suite / bare socket",
             f"{found['ratio']:.2f} ({bare})",
             target,
@@ -53,11 +59,11 @@ def _throughput(name: str, found: dict[str, Any], target: str) -> list[Row]:
     ]
 
 
-def _codec(found: dict[str, Any] | None) -> list[Row]:
+def _codec(found: dict[str, Any] | None) -> list[Figure]:
     if found is None:
-        return [("BYTES codec against tritonclient", "tritonclient is not installed", "")]
+        return [Figure("BYTES codec, tritonclient / suite", "tritonclient is not installed")]
     return [
-        (
+        Figure(
             f"BYTES {name}, tritonclient / suite",
             f"{part['ratio']:.1f} ({part['theirs_s']:.3f} s / {part['ours_s']:.3f} s)",
             "at least 2",
@@ -66,20 +72,20 @@ def _codec(found: dict[str, Any] | None) -> list[Row]:
     ]
 
 
-def _memory(found: dict[str, Any]) -> list[Row]:
+def _memory(found: dict[str, Any]) -> list[Figure]:
     size, peak = found["size"] >> 20, found["peak"] >> 20
     return [
-        (
+        Figure(
             f"peak memory / size of a round trip of {size} MiB",
-            f"{found['ratio']:.2f} ({peak} MiB, {found['before'] >> 20} of them imports)",
+            f"{found['ratio']:.2f} ({peak} MiB, {found['before'] >> 20} MiB of it imports)",
             "at most 2.5",
         )
     ]
 
 
-def _startup(found: dict[str, Any]) -> list[Row]:
+def _startup(found: dict[str, Any]) -> list[Figure]:
     return [
-        (
+        Figure(
             "command start to first inference request",
             f"{found['median_s']:.2f} s (worst {found['worst_s']:.2f} s)",
             "below 1 s",
@@ -87,13 +93,13 @@ def _startup(found: dict[str, Any]) -> list[Row]:
     ]
 
 
-def _print(rows: list[Row]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(line.rstrip())
-        if number == 0:
-            print("  ".join("-" * width for width in widths))
+def _print_table(figures: list[Figure]) -> None:
+    head = Figure("what", "measured", "target")
+    widths = [max(map(len, column)) for column in zip(head, *figures, strict=True)]
+    line = Figure(*("-" * width for width in widths))
+    for row in (head, line, *figures):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""From the start of `v2-conformance run URL` to its first inference request; prints JSON.
+"""Time from the start of `v2-conformance run URL` to its first inference request, as JSON.
 
-The server here knows nothing but GET: every model is there, and the first POST stops the clock.
+The server here answers every GET as if it had every model, and the first POST stops the clock.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ METADATA = {"name": "startup", "version": "1", "extensions": ["binary_tensor_dat
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = (
-        True  # or each answer, which is two writes, waits for the client's ACK
-    )
+    # Otherwise each response, which is two writes, waits for the client's ACK.
+    disable_nagle_algorithm = True
     first_post = threading.Event()
 
     def do_GET(self) -> None:
@@ -58,7 +57,7 @@ def _once(url: str) -> float:
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             try:
-                assert _Handler.first_post.wait(60), "no inference request came"
+                assert _Handler.first_post.wait(60), "no inference request arrived"
                 return time.perf_counter() - started
             finally:
                 process.kill()

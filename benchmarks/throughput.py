@@ -1,8 +1,8 @@
-"""Cases per second, and the same requests on a bare socket: `throughput.py URL`; prints JSON.
+"""Cases per second, and the same requests on a bare socket: `throughput.py URL` prints JSON.
 
-Two lots of cases run. `cases_per_s` is of all of them but the dangerous ones, which would kill a
-real server's models. The ratio is of those that a bare socket can repeat like for like: the server
-kept the connection open, and the request went out in one write, on one connection.
+`cases_per_s` covers all cases except the dangerous ones, which would kill the models of a real
+server. The ratio covers those that a bare socket can repeat like for like: the request was sent in
+one write, on one connection, and the server kept the connection open.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from v2_conformance.engine.discovery import Server, discover
-from v2_conformance.engine.engine import Engine, Result, run
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, make_target
 from v2_conformance.report.recorder import Record
-from v2_conformance.suite.cases import Case, load_cases
-from v2_conformance.wire.encode import prepare
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase
+from v2_conformance.wire.encode import prepare, prepare_get
 
 ROUNDS = 5
 PROFILES = ("raw", "bf16")
@@ -35,7 +38,7 @@ def main() -> None:
     server = discover(target)
     engine = Engine(target, server)
     cases = [case for case in load_cases() if not case.dangerous]
-    _timed_run(engine, target, server, cases)  # finds the canaries, warms both sides up
+    _timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
     whole, results = _timed_run(engine, target, server, cases)
     repeatable = [result for result in results if _repeatable(result, target, server)]
     requests = [
@@ -64,7 +67,7 @@ def main() -> None:
 def _timed_run(
     engine: Engine, target: Target, server: Server, cases: Sequence[Case]
 ) -> tuple[float, list[Result]]:
-    """Seconds for `cases`, with the record on disk as a real run writes it."""
+    """Seconds for `cases`, with a record on disk as in a real run, and their results."""
     results = []
     with tempfile.TemporaryDirectory() as folder:
         record = Record(Path(folder), target, server, cases)
@@ -79,15 +82,21 @@ def _timed_run(
 
 def _repeatable(result: Result, target: Target, server: Server) -> bool:
     case = result.case
-    if not result.exchanges or case.together > 1:
+    if not result.exchanges or isinstance(case, GeneratedCase):
         return False
-    if len(prepare(case, target.address, server.present.get(case.model)).pieces) > 1:
+    if isinstance(case, GetCase):
+        prepared = prepare_get(case, target.address)
+    elif case.together > 1:
+        return False
+    else:
+        prepared = prepare(case, target.address, server.present[case.model])
+    if len(prepared.request.http1) > 1:
         return False
     return all(exchange.transcript.open for exchange in result.exchanges)
 
 
 def _timed_replay(url: str, requests: Sequence[bytes]) -> float:
-    """Seconds to send `requests` and to read their responses, on one connection."""
+    """Seconds to send `requests` and read their responses on one connection."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port or 80)) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -99,22 +108,22 @@ def _timed_replay(url: str, requests: Sequence[bytes]) -> float:
 
 
 def _read_response(sock: socket.socket) -> None:
-    """As little as it takes to find a response's end."""
+    """Read a response with as little work as finding its end takes."""
     data = bytearray()
     while (end := data.find(b"\r\n\r\n")) < 0:
-        data += _received(sock)
+        data += _receive(sock)
     head = bytes(data[:end]).lower()
     if b"\r\ntransfer-encoding:" in head:
         while not data.endswith(b"\r\n0\r\n\r\n"):
-            data += _received(sock)
+            data += _receive(sock)
         return
     length = int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0])
     missing = end + 4 + length - len(data)
     while missing > 0:
-        missing -= len(_received(sock))
+        missing -= len(_receive(sock))
 
 
-def _received(sock: socket.socket) -> bytes:
+def _receive(sock: socket.socket) -> bytes:
     data = sock.recv(256 * 1024)
     if not data:
         raise ConnectionError("the server closed the connection")

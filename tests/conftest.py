@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this bears no second load)
 from hypothesis import settings
 
 from support.browser import Browser, browsing, chromium

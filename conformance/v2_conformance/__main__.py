@@ -1,4 +1,4 @@
-"""`python -m conformance` is the command."""
+"""`python -m v2_conformance` is the command."""
 
 import sys
 

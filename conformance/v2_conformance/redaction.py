@@ -9,6 +9,8 @@ from typing import Any
 
 _COOKIES = ("cookie", "set-cookie")
 _VALUE = rb":[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
+# How quotations end that were cut off, some of them Python literals.
+_CUTS = ("…", "'…", '"…')
 # Shorter values stand in too many innocent places, such as a status line.
 _SHORTEST = 6
 _HEADS = re.compile(rb"(?s)(?:HTTP/1\.[01] 1\d\d.*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)")
@@ -24,6 +26,11 @@ class Mask:
 
     secrets: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+
+    @property
+    def hides_anything(self) -> bool:
+        """Whether there is a secret at all."""
+        return bool(self.secrets or self.fields)
 
     def data(self, data: bytes | bytearray | memoryview) -> bytes:
         """Bytes of an exchange without the secrets."""
@@ -47,7 +54,8 @@ class Mask:
             for form in (secret, ascii(secret)[1:-1]):
                 text = text.replace(form, "*" * len(form))
                 for end in range(len(form) - 1, _SHORTEST - 1, -1):
-                    text = text.replace(form[:end] + "…", "*" * end + "…")
+                    for cut in _CUTS:
+                        text = text.replace(form[:end] + cut, "*" * end + cut)
         return text
 
     @cached_property

@@ -1,32 +1,12 @@
-"""Text for people and from them: made harmless, wrapped, made comparable, matched."""
+"""Text for people and from them: made harmless, wrapped, matched."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
-import re
 import textwrap
 
 WIDTH = 80
-
-# What differs from run to run though nothing changed, and what stands for it in comparisons.
-_VOLATILE = (
-    (re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"), "UUID"),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
-    (re.compile(r"\b\d\d:\d\d:\d\d(?:\.\d+)?\b"), "TIME"),
-    # Pointers of 64-bit processes. Shorter ones may be data.
-    (re.compile(r"\b0x[0-9a-fA-F]{9,16}\b"), "ADDRESS"),
-    (re.compile(r"(?<=[\w\]]):\d{4,5}\b"), ":PORT"),
-    (re.compile(r"\b\d+(?:\.\d+)? ?(s|ms|us|seconds?|milliseconds?)\b"), r"N \1"),
-    (re.compile(r"\bbyte \d+ of the body\b"), "byte N of the body"),
-    (re.compile(r"\bthe whole body \(\d+ bytes\)"), "the whole body (N bytes)"),
-)
-
-# What was sent, which the messages of failures begin with.
-_SENT = re.compile(
-    r"^sent (?:GET \S+|to .*? blob bytes in all(?:, no Inference-Header-Content-Length|"
-    r"(?:(?:, | and )Inference-Header-Content-Length: .*?)+)?): "
-)
 
 
 def plain(text: str) -> str:
@@ -65,17 +45,3 @@ def matches(case_id: str, pattern: str) -> bool:
     """Whether `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a pattern
     they stand for themselves."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
-
-
-def finding(message: str) -> str:
-    """A failure's message without what was sent, which the case says, too."""
-    return _SENT.sub("", " ".join(message.split()))
-
-
-def normalised(text: str) -> str:
-    """`text` without what differs from run to run: identifiers, times, addresses, ports, offsets
-    that depend on those; runs of whitespace are one space."""
-    text = " ".join(text.split())
-    for pattern, word in _VOLATILE:
-        text = pattern.sub(word, text)
-    return text

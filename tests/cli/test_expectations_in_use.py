@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from v2_conformance.cli import run as command_run
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import load_report
-from v2_conformance.suite.cases import load_cases
+from v2_conformance.report import certifying
+from v2_conformance.report.files import load_report
+from v2_conformance.suite.case_files import load_cases
 
 FAULTS = ("--fault", "request-blobs-off-by-one", "--fault", "binary-response-typed-json")
 
@@ -23,7 +23,7 @@ def _few() -> Iterator[None]:
     kept = ("P2/blob-follows-json[INT32]", "P4/", "R3/")
     cases = [case for case in load_cases() if case.id.startswith(kept)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command_run, "suite_cases", lambda *, large: cases)
+        patch.setattr(certifying, "suite_cases", lambda *, large: cases)
         yield
 
 
@@ -52,10 +52,10 @@ class TestCommands:
         assert main(["run", *FAULTS, *out, "--strict", "--expect", str(file)]) == 0
         printed = capsys.readouterr().out
         again = load_report(tmp_path / "out" / "report.json")
-        bad = [case for case in again["cases"] if case["outcome"] != "pass"]
+        bad = [case for case in again.cases if case.outcome != "pass"]
         assert bad
-        assert all(case["expected"]["reason"].startswith("TODO: ") for case in bad)
-        assert again["verdict"] == load_report(report)["verdict"]
+        assert all(case.expected and case.expected.reason.startswith("TODO: ") for case in bad)
+        assert again.verdict == load_report(report).verdict
         assert "NOT CONFORMANT" in printed
         assert f"not conformant; all {len(bad)} failures were expected" in printed
         assert "reasons that still begin with TODO: " in printed
@@ -83,7 +83,7 @@ class TestCommands:
         lines = capsys.readouterr().out.splitlines()
         path = tmp_path / "expect.yaml"
         assert f"{path}:2: R3: no case of this requirement fails any more" in lines
-        wanted = "P2/*: P2/blob-follows-json[INT32]: expected fail, came pass"
+        wanted = "P2/*: P2/blob-follows-json[INT32]: expected fail, got pass"
         assert f"{path}:3: {wanted}" in lines
 
     def test_a_wrong_file_stops_before_anything_is_sent(
@@ -140,14 +140,14 @@ class TestPytest:
         assert result.ret == 0
         assert set(result.parseoutcomes()) == {"xfailed", "passed"}
         result.stdout.fnmatch_lines(["XFAIL v2-conformance::H6/*It reads with atoi.*"])
-        cases = load_report(pytester.path / "out" / "report.json")["cases"]
-        assert {c["outcome"] for c in cases if "expected" in c} == {"fail"}
+        cases = load_report(pytester.path / "out" / "report.json").cases
+        assert {c.outcome for c in cases if c.expected} == {"fail"}
 
     def test_one_that_passes_fails_the_test(self, pytester: pytest.Pytester, url: str) -> None:
         text = "expected: [{case: P12/*, reason: x}]"
         result = self.run(pytester, url, text, "-m", "P12")
         assert set(result.parseoutcomes()) == {"failed", "deselected"}
-        result.stdout.fnmatch_lines(["expected fail, came pass*", "expect.yaml:1: P12/*"])
+        result.stdout.fnmatch_lines(["expected fail, got pass*", "expect.yaml:1: P12/*"])
 
     def test_an_entry_that_matches_nothing_fails_the_session(
         self, pytester: pytest.Pytester, url: str

@@ -13,15 +13,24 @@ from subprocess import PIPE, Popen, run
 
 import pytest
 
+from support.responses import http
 from support.runs import command
-from support.servers import Peer, Script, free_port, http, serving
-from v2_conformance.cli import run as command_run
+from support.servers import Peer, Script, free_port, serving
 from v2_conformance.cli.main import main
+from v2_conformance.engine.result import Result
+from v2_conformance.formats import terminal
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.maintenance import selftest
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import load_report
-from v2_conformance.suite.cases import Case, load_cases
+from v2_conformance.report import certifying
+from v2_conformance.report.files import load_report
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 COMMAND = [sys.executable, "-m", "v2_conformance"]
@@ -32,7 +41,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """A suite of few cases, so that a whole run is short."""
     kept = ("P2/blob-follows-json[INT32]", "P4/", "R3/", "O5/")
     cases = [case for case in load_cases() if case.id.startswith(kept)]
-    monkeypatch.setattr(command_run, "suite_cases", lambda *, large: cases)
+    monkeypatch.setattr(certifying, "suite_cases", lambda *, large: cases)
     return cases
 
 
@@ -46,6 +55,9 @@ def problem(capsys: pytest.CaptureFixture[str]) -> str:
     return lines[0]
 
 
+WRONG = Result(suite_cases()[0], Verdict(Outcome.FAIL, WrongStatus("200", 500, "it is wrong")))
+
+
 class TestRun:
     def test_the_embedded_server_is_conformant_and_leaves_a_report(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -53,10 +65,10 @@ class TestRun:
         profiles = ["--profile", "raw", "--profile", "bf16"]
         assert main(["run", *profiles, "-n", "2", "--report-dir", str(tmp_path)]) == 0
         report = load_report(tmp_path / "report.json")  # valid by the schema, or this raises
-        assert report["complete"]
-        assert report["verdict"]["conformant"]
-        assert report["verdict"]["robust"]
-        assert [case["id"] for case in report["cases"]] == [case.id for case in suite_cases()]
+        assert report.complete
+        assert report.verdict.conformant
+        assert report.verdict.robust
+        assert [case.id for case in report.cases] == [case.id for case in suite_cases()]
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
         assert "CONFORMANT, ROBUST" in capsys.readouterr().out
 
@@ -84,10 +96,10 @@ class TestRun:
             main(["run", "--case", "R3", "--case", "P2/*INT32]", f"--report-dir={tmp_path}"]) == 1
         )
         report = load_report(tmp_path / "report.json")
-        assert {case["outcome"] for case in report["cases"]} == {"pass"}
-        assert "P2/blob-follows-json[INT32]" in {case["id"] for case in report["cases"]}
-        assert not report["verdict"]["conformant"]
-        assert "left out" in report["verdict"]["reasons"][0]
+        assert {case.outcome for case in report.cases} == {"pass"}
+        assert "P2/blob-follows-json[INT32]" in {case.id for case in report.cases}
+        assert not report.verdict.conformant
+        assert "left out" in report.verdict.reasons[0]
 
     def test_a_mistake_of_the_suite_is_not_taken_for_a_verdict(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -95,9 +107,9 @@ class TestRun:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(command_run, "print_summary", broken)
+        monkeypatch.setattr(terminal, "print_summary", broken)
         assert main(["run", "--case", "R3", "--report-dir", str(tmp_path)]) == 3
-        assert "mistake of the suite" in capsys.readouterr().err
+        assert "bug in the suite" in capsys.readouterr().err
 
 
 def _silent(peer: Peer) -> None:
@@ -260,6 +272,35 @@ class TestOtherCommands:
         assert main(["serve", "--port", "70000"]) == 2
         problem(capsys)
 
+    @pytest.mark.parametrize(
+        ("own", "idle", "wrong", "code"),
+        [
+            (("P2/x",), [], [], 0),
+            ((), [], [], 1),
+            (("P2/x",), ["P2/y"], [], 1),
+            (("P2/x",), [], [WRONG], 1),
+        ],
+    )
+    def test_the_selftest_fails_for_every_hole(
+        self,
+        own: tuple[str, ...],
+        idle: list[str],
+        wrong: list[Result],
+        code: int,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        def made_up(workers: int | None, *, full: bool) -> selftest.SelftestResult:
+            assert (workers, full) == (2, True)
+            trial = selftest.FaultTrial(next(iter(FAULTS)), "P2", own, ())
+            return selftest.SelftestResult(tuple(wrong), (trial,), tuple(idle))
+
+        monkeypatch.setattr(selftest, "run_selftest", made_up)
+        assert main(["selftest", "-n", "2", "--full"]) == code
+        printed = capsys.readouterr().out
+        assert f"1 faults, {len(own)} caught by a case of their own requirement" in printed
+        assert all(words in printed for words in (*idle, *(r.case.id for r in wrong)))
+
     def test_a_report_that_is_none(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -271,5 +312,5 @@ class TestOtherCommands:
     def test_the_exit_code_is_that_of_the_process(self, tmp_path: Path) -> None:
         done = run([*COMMAND, "run", "--case", "Q1"], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 4
-        assert done.stderr.startswith("v2-conformance: --case 'Q1' matches no case")
+        assert done.stderr.startswith("v2-conformance: the pattern 'Q1' matches no case")
         assert done.stderr.count("\n") == 1

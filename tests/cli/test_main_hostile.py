@@ -16,9 +16,9 @@ import pytest
 from support.runs import command
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import load_report
+from v2_conformance.report.files import load_report
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 
@@ -85,9 +85,9 @@ class TestWhatIsShown:
             printed = capsys.readouterr()
             seen = [printed.out.encode(), printed.err.encode()]
             seen += [path.read_bytes() for path in folder.iterdir()]
-            for case in load_report(folder / "report.json")["cases"]:
-                for exchange in case["exchanges"]:
-                    seen += [base64.b64decode(exchange[way]) for way in ("request", "response")]
+            for case in load_report(folder / "report.json").cases:
+                for exchange in case.exchanges:
+                    seen += [exchange.request, exchange.response]
             assert any(b"Authorization: ****" in data for data in seen)
             for secret in hidden:
                 assert not any(secret in data for data in seen), secret
@@ -132,10 +132,10 @@ class TestStopped:
         assert errors.splitlines()[-1] == "v2-conformance: stopped"
         assert "Traceback" not in errors
         report = load_report(tmp_path / "report.json")
-        assert not report["complete"]
-        assert not report["verdict"]["conformant"]
-        assert "incomplete" in report["verdict"]["reasons"][0]
-        assert 0 < len(report["cases"]) < 200
+        assert not report.complete
+        assert not report.verdict.conformant
+        assert "incomplete" in report.verdict.reasons[0]
+        assert 0 < len(report.cases) < 200
 
     def test_what_is_left_of_a_killed_run_becomes_a_report(
         self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -147,5 +147,5 @@ class TestStopped:
         assert main(["report", str(tmp_path / "report.jsonl")]) == 0
         assert "report.json" in capsys.readouterr().out
         report = load_report(tmp_path / "report.json")
-        assert not report["complete"]
-        assert report["cases"]
+        assert not report.complete
+        assert report.cases

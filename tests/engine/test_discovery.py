@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import trustme
 
-from support.servers import Peer, Script, answering, free_port, http, serving
+from support.responses import http
+from support.servers import Peer, Script, answering, free_port, serving
 from v2_conformance.engine.discovery import Server, discover, server_alive
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.suite.models import contract
-from v2_conformance.wire.http1 import Limits
+from v2_conformance.wire.transcript import Limits
 
 METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
 PATIENT = Limits(connect_s=5, exchange_s=5)

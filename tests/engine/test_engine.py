@@ -1,170 +1,235 @@
-"""The runner: who is blamed, what is not run, what is repeated, and how a run gets on."""
+"""The engine runs all kinds of cases: what it sends, what it keeps of it, and what it makes of it.
+
+Who is blamed for a death is in test_deaths, the order of a run in test_running.
+"""
 
 from __future__ import annotations
 
-import shlex
-import socket
-import sys
+import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from unittest.mock import ANY
 
+import hypothesis
 import pytest
 
-from support.runs import CASES, chosen, message_of, outcomes, results, served, target_of
-from support.servers import Peer, free_port, serving
-from v2_conformance.engine import engine as runner
-from v2_conformance.engine.discovery import discover, server_alive
-from v2_conformance.engine.engine import Engine, Recovery, in_order, run
+from support.cases import make_case, make_get
+from support.responses import GOOD
+from support.runs import cause_of, chosen, outcomes, results, target_of
+from support.servers import Peer, Start, served, serving
+from v2_conformance.engine import engine as engine_module
+from v2_conformance.engine.counterexamples import COUNTEREXAMPLE
+from v2_conformance.engine.discovery import Server, discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
 from v2_conformance.engine.target import Target
+from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.case_files import make_case as case_of
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import (
+    DatatypesUnsupported,
+    GeneratedFailure,
+    GeneratedRequests,
+    InvalidCase,
+    KilledBy,
+    NoKnownGoodAnswer,
+    NoUsableModel,
+    ProfileNotClaimed,
+    RoleAbsent,
+    SeveralWrong,
+    SuiteError,
+    died,
+)
+from v2_conformance.suite.findings import (
+    ConnectionClosed,
+    ExtensionNotListed,
+    TimedOut,
+    WrongForm,
+    WrongStatus,
+)
+from v2_conformance.suite.library import EXAMPLES, SEED, generated_case
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.outcomes import Outcome, Purpose
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
+ONE_MODEL = "identity/INT32"
 
 
-class TestBlame:
-    def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses(self) -> None:
-        with ReferenceServer(["overflowing-shape-kills-model"]) as server:
-            found = results(target_of(server.url), chosen("S8/", "S7/", "S2/size", "P2/"))
-        failed = [result for result in found.values() if result.outcome == "fail"]
-        assert [result.case.id for result in failed] == [
-            "S8/shape-product-overflows",
-            "S8/matrix-product-overflows[two_to_64]",
-            "S8/bytes-count-overflows",
-        ]
-        assert all("did not survive" in result.message for result in failed)
-        skipped = found.pop("S8/matrix-product-overflows[wraps_to_4]")
-        assert skipped.outcome == "not_run"
-        assert "S8/matrix-product-overflows[two_to_64] killed" in skipped.message
-        assert not skipped.exchanges
-        assert set(outcomes(found).values()) == {"pass", "fail"}
+REQUEST = make_case(outputs=[{"tensor": 0, "binary_data": True}], id="mine")
 
-    def test_other_roles_go_on_when_one_model_is_dead(self) -> None:
-        with ReferenceServer(["rejection-kills-model"]) as server:
-            found = results(target_of(server.url), chosen("R3/", "S12/size-zero-for", "H6/not-a-n"))
-        assert found["S12/size-zero-for-elements[int32]"].outcome == "fail"
-        assert found["S12/size-zero-for-elements[uint8]"].outcome == "fail"
-        assert found["R3/survives-a-rejection[short_blob]"].outcome == "not_run"
-        assert found["H6/not-a-number[letters]"].outcome == "not_run"
-        culprits = {r.case.model: r.case.id for r in found.values() if r.outcome == "fail"}
-        assert set(culprits) == {"identity/INT32", "identity/UINT8", "identity/BYTES"}
-        for result in found.values():
-            if result.outcome == "not_run":
-                assert culprits[result.case.model] in result.message
 
-    def test_a_server_that_stops_listening_fails_one_case(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
-            found = list(results(target_of(server.url), chosen("R3/", "P2/", "S12/")).values())
-        assert {result.outcome for result in found if not result.case.negative} == {"pass"}
-        first, *rest = [result for result in found if result.case.negative]
-        assert first.outcome == "fail"
-        assert "did not survive" in first.message
-        assert "fresh connection" in first.message
-        assert {result.outcome for result in rest} == {"not_run"}
-        assert all(first.case.id in result.message for result in rest)
+@contextmanager
+def engine_for(
+    url: str, server: Server | None = None, directory: Path | None = None
+) -> Iterator[Engine]:
+    """An engine for the server at `url`, which is asked what it has unless `server` is given."""
+    target = target_of(url)
+    with closing(Engine(target, server or discover(target), directory=directory)) as engine:
+        yield engine
 
-    def test_a_good_request_that_kills_is_blamed_when_cases_share_the_server(
+
+def purposes(result: Result) -> list[Purpose]:
+    return [exchange.purpose for exchange in result.exchanges]
+
+
+class TestKindsOfCases:
+    def test_a_request_is_sent_and_a_canary_follows_where_it_is_asked_for(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            plain = engine.run(REQUEST)
+            watched = engine.run(replace(REQUEST, canary="json"))
+        assert (plain.outcome, plain.cause, plain.message) == (Outcome.PASS, None, "")
+        assert purposes(plain) == [Purpose.CASE]
+        assert plain.duration_s > 0
+        assert purposes(watched) == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+        assert [exchange.expected for exchange in watched.exchanges] == [None] * 3
+        same = bytes(watched.exchanges[1].transcript.request)
+        assert b"Inference-Header-Content-Length" not in same
+
+    def test_requests_sent_together_keep_one_as_a_sample(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            result = engine.run(replace(REQUEST, together=3))
+        assert (result.outcome, result.cause) == (Outcome.PASS, None)
+        assert purposes(result) == [Purpose.SAMPLE]
+        assert result.exchanges[0].note == "one of 15, 3 at a time"
+
+    def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(
         self, start: Start
     ) -> None:
-        class DiesOfLongIds(Behaviour):
-            crashed = False
+        class WrongTwice(Behaviour):
+            numbers = itertools.count(1)
 
             def handle(self, request: Request) -> Response:
-                if b"x" * 90 in bytes(request.body):
-                    self.crashed = True
-                    return self.error(500, "out of memory")
+                mine = b'"id":"mine"' in bytes(request.body)
+                if mine and next(self.numbers) in (2, 3):
+                    return self.error(500, "busy")
                 return super().handle(request)
 
-            def listening(self) -> bool:
-                return not self.crashed
+        with engine_for(start(WrongTwice).url) as engine:
+            result = engine.run(replace(REQUEST, together=2))
+        assert result.outcome is Outcome.FAIL
+        wrong = WrongStatus("200", 500, '{"error":"busy"}')
+        assert result.cause == SeveralWrong(2, 10, wrong)
+        assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
 
-        server = start(DiesOfLongIds)
-        found = results(target_of(server.url), chosen("H1/honoured[medium,INT32]"), workers=2)
-        assert set(outcomes(found).values()) == {"fail"}
-        assert "did not survive" in next(iter(found.values())).message
+    def test_a_get_is_judged_like_any_case_and_no_canary_follows(self) -> None:
+        metadata = {"outcome": "success", "checks": ["lists_extension"]}
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            listed = engine.run(make_get("/v2", metadata))
+            missing = engine.run(make_get("/v2/nowhere"))
+        assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
+        assert purposes(listed) == [Purpose.CASE]
+        assert bytes(listed.exchanges[0].transcript.request).startswith(b"GET /v2 HTTP/1.1\r\n")
+        assert missing.outcome is Outcome.FAIL
+        assert missing.cause == WrongStatus("200", 404, ANY)
+        assert missing.message.startswith("sent GET /v2/nowhere: expected status 200, got 404: ")
+        assert purposes(missing) == [Purpose.CASE]
 
-    def test_requests_sent_together_that_kill_the_server_are_blamed(self, start: Start) -> None:
-        class DiesOfCompany(Behaviour):
-            busy = 0
-            crashed = False
+    def test_metadata_without_the_extension_fails(self, start: Start) -> None:
+        class Others(Behaviour):
+            def extensions(self) -> list[str]:
+                return ["other"]
 
-            def handle(self, request: Request) -> Response:
-                self.busy += 1
-                self.crashed |= self.busy > 1
-                threading.Event().wait(0.005)
-                self.busy -= 1
-                return super().handle(request)
+        (case,) = chosen("P1/")
+        assert isinstance(case, GetCase)
+        with engine_for(start(Others).url) as engine:
+            result = engine.run(case)
+        assert (result.outcome, result.cause) == (Outcome.FAIL, ExtensionNotListed(("other",)))
 
-            def listening(self) -> bool:
-                return not self.crashed
-
-        server = start(DiesOfCompany)
-        found = list(results(target_of(server.url), chosen("C6/", "R3/")).values())
-        assert [result.outcome for result in found[:1]] == ["fail"]
-        assert "did not survive" in found[0].message
-        assert {result.outcome for result in found[1:]} == {"not_run"}
-
-    def test_a_server_that_went_away_by_itself_is_no_cases_fault(self) -> None:
-        server = ReferenceServer(port=free_port())
-        server.start()
-        target = target_of(server.url)
-        engine = Engine(target, discover(target))
-        first, second, third = chosen("R3/")
-        assert engine.run(first).outcome == "pass"
-        server.stop()
-        away = engine.run(second)
-        assert away.outcome == "inconclusive"
-        assert "no connection" in away.message
-        unknown = engine.run(chosen("P2/blob-follows-json[UINT8]")[0])
-        assert unknown.outcome == "inconclusive"
-        server.start()
-        assert engine.run(third).outcome == "pass"
-        assert engine.run(unknown.case).outcome == "pass"
-        engine.close()
-        server.stop()
-
-
-class TestOrder:
-    def test_dangerous_cases_run_last_and_negative_ones_before_them(self) -> None:
-        ordered = in_order(list(CASES().values()))
-        assert [case.dangerous for case in ordered] == sorted(case.dangerous for case in ordered)
-        safe = [case.negative for case in ordered if not case.dangerous]
-        assert safe == sorted(safe)
-        assert ordered[-1].dangerous
-
-    def test_a_run_keeps_that_order_with_several_workers_too(self) -> None:
+    def test_generated_requests_are_one_case_and_the_same_bytes_each_time(self) -> None:
+        sent = []
         with ReferenceServer() as server:
-            found = results(target_of(server.url), chosen("S7/", "S1/", "S12/"), workers=3)
-        kinds = [(CASES()[name].dangerous, CASES()[name].negative) for name in found]
-        assert kinds == sorted(kinds)
+            for _ in range(2):
+                with engine_for(server.url) as engine:
+                    result = engine.run(generated_case())
+                assert result.outcome is Outcome.PASS
+                version = hypothesis.__version__
+                assert result.cause == GeneratedRequests(EXAMPLES, SEED, version)
+                words = f"{EXAMPLES} generated requests (seed 0, Hypothesis {version})"
+                assert result.message == words
+                assert result.duration_s > 0
+                sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
+        assert sent[0] == sent[1]
+        assert len(set(sent[0])) > EXAMPLES / 2
 
-    def test_parallel_workers_come_to_the_same_outcomes(self) -> None:
-        cases = chosen("P", "O1", "O3", "D1", "H1/", "H5/")
-        with ReferenceServer(["response-blobs-padded", "pretty-json-refused"]) as server:
-            alone = results(target_of(server.url), cases)
-            beside = results(target_of(server.url), cases, workers=4)
-        assert outcomes(beside) == outcomes(alone)
-        assert {"pass", "fail"} <= set(outcomes(alone).values())
+    def test_a_case_of_another_number_or_seed_sends_other_generated_requests(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            few = engine.run(replace(generated_case(), count=3, seed=7))
+            other = engine.run(replace(generated_case(), count=3, seed=8))
+        assert few.cause == GeneratedRequests(3, 7, hypothesis.__version__)
+        assert len(few.exchanges) == 3
+        first, second = (
+            [bytes(exchange.transcript.request) for exchange in result.exchanges]
+            for result in (few, other)
+        )
+        assert first != second
 
-    def test_a_run_that_is_stopped_does_not_do_the_rest_first(self, start: Start) -> None:
-        class Counts(Behaviour):
-            served = 0
+    def test_a_generated_request_that_fails_is_the_cases_failure_and_a_case_file(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
+        with (
+            ReferenceServer(["request-blobs-in-model-order"]) as server,
+            engine_for(server.url, directory=tmp_path) as engine,
+        ):
+            result = engine.run(generated_case())
+            assert result.outcome is Outcome.FAIL
+            assert isinstance(result.cause, GeneratedFailure)
+            assert result.cause.file == COUNTEREXAMPLE
+            assert result.cause.number > 0
+            assert (result.cause.seed, result.cause.hypothesis) == (SEED, hypothesis.__version__)
+            assert f"(shrunk from generated request {result.cause.number}, " in result.message
+            assert result.message.endswith(f"; {COUNTEREXAMPLE} has it as a case)")
+            entries = [exchange.entry for exchange in result.exchanges]
+            assert all(entry and isinstance(case_of(entry), RequestCase) for entry in entries)
+            (case,) = load_cases(tmp_path / COUNTEREXAMPLE)
+            alone = engine.run(case)
+        assert (alone.outcome, alone.cause) == (Outcome.FAIL, result.cause.request)
 
-            def handle(self, request: Request) -> Response:
-                type(self).served += 1
-                return super().handle(request)
+    def test_without_a_folder_no_case_file_is_written(self, start: Start) -> None:
+        class Refuses(Behaviour):
+            def infer(self, model: ModelContract, request: Request) -> Response:
+                return self.error(500, "no")
 
-        server = start(Counts)
-        target = target_of(server.url)
-        cases = chosen("D", "B", "M", "O")
-        events = run(Engine(target, discover(target)), cases, 2)
-        next(events)
-        events.close()  # type: ignore[attr-defined]
-        assert Counts.served < len(cases)
+        with engine_for(start(Refuses).url) as engine:
+            result = engine.run(generated_case())
+        version = hypothesis.__version__
+        wrong = WrongStatus("200", 500, '{"error":"no"}')
+        assert result.cause == GeneratedFailure(wrong, 1, SEED, version, None)
+        assert COUNTEREXAMPLE not in result.message
+
+    def test_a_pass_removes_the_case_file_of_an_older_run(self, tmp_path: Path) -> None:
+        (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
+        with (
+            ReferenceServer() as server,
+            engine_for(server.url, directory=tmp_path) as engine,
+        ):
+            assert engine.run(replace(generated_case(), count=1)).outcome is Outcome.PASS
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_server_without_usable_models_is_no_pass(self) -> None:
+        engine = Engine(Target("http://host:1"), Server("s", "1", ()))
+        result = engine.run(generated_case())
+        assert (result.outcome, result.cause) == (Outcome.NOT_RUN, NoUsableModel())
+        assert not result.exchanges
+
+    def test_generated_requests_to_a_dead_server_are_not_run_and_name_the_killer(self) -> None:
+        with (
+            ReferenceServer(["rejection-stops-listening"]) as server,
+            engine_for(server.url) as engine,
+        ):
+            killer = chosen("R3/")[0]
+            assert died(engine.run(killer).cause)
+            result = engine.run(generated_case())
+        assert result.outcome is Outcome.NOT_RUN
+        assert result.cause == KilledBy(killer.id, ANY)
+        assert not result.exchanges
 
 
 class TestConnections:
@@ -174,20 +239,42 @@ class TestConnections:
                 return False
 
         found = results(target_of(start(Closes).url), chosen("P2/", "R3/", "C5/"))
-        assert set(outcomes(found).values()) == {"pass"}
+        assert set(outcomes(found).values()) == {Outcome.PASS}
 
     def test_a_stale_kept_connection_is_repeated_and_no_failure(self) -> None:
         def one_answer_each(peer: Peer) -> None:
             peer.send(served(peer.request()))
             peer.request()  # and closes without an answer, as an idle server may
 
-        with serving(one_answer_each) as server:
-            target = target_of(server.url)
-            engine = Engine(target, discover(target))
+        with serving(one_answer_each) as server, engine_for(server.url) as engine:
             found = [engine.run(case) for case in chosen("P2/blob-follows-json", "R3/")]
-            engine.close()
-        assert {result.outcome for result in found} == {"pass"}
-        assert any("repeated" in result.exchanges[0].note for result in found)
+        assert {result.outcome for result in found} == {Outcome.PASS}
+        assert any(purposes(result)[0] is Purpose.REPEATED for result in found)
+
+    def test_bytes_that_nobody_asked_for_are_not_the_next_cases(self) -> None:
+        answered, sent = threading.Event(), threading.Event()
+
+        def more_than_asked(peer: Peer) -> None:
+            peer.send(served(peer.request()))
+            answered.wait(5)
+            peer.send(GOOD)
+            sent.set()
+            peer.until_closed()
+
+        def answers(peer: Peer) -> None:
+            while True:
+                peer.send(served(peer.request()))
+
+        # The calibration has a connection of its own, the first case the next.
+        with serving(answers, more_than_asked, answers) as server:
+            present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
+            with engine_for(server.url, Server("s", "1", (), present)) as engine:
+                first = engine.run(REQUEST)
+                answered.set()
+                sent.wait(5)
+                second = engine.run(REQUEST)
+        assert first.outcome is second.outcome is Outcome.PASS
+        assert not second.exchanges[0].transcript.reused
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_a_case_that_is_never_answered_is_inconclusive_in_bounded_time(
@@ -196,10 +283,10 @@ class TestConnections:
         release = threading.Event()
 
         class Hangs(Behaviour):
-            def parse_length(self, text: str) -> int:
+            def parse_header_length(self, text: str) -> int:
                 if text == "abc" or (len(text) > 2 and request_is_long(text)):
                     release.wait(20)
-                return super().parse_length(text)
+                return super().parse_header_length(text)
 
         def request_is_long(text: str) -> bool:
             return text.isdigit() and int(text) > 400
@@ -211,12 +298,13 @@ class TestConnections:
         )
         release.set()
         assert time.perf_counter() - started < 60
-        hung = {name for name, result in found.items() if result.outcome != "pass"}
-        assert {found[name].outcome for name in hung} == {"inconclusive"}
+        hung = {name for name, result in found.items() if result.outcome is not Outcome.PASS}
+        assert {found[name].outcome for name in hung} == {Outcome.INCONCLUSIVE}
         assert "H6/not-a-number[letters]" in hung
         assert "H1/honoured[long,INT32]" in hung
         assert "H6/not-a-number[empty]" not in hung
-        assert "in time" in found["H6/not-a-number[letters]"].message
+        cause = found["H6/not-a-number[letters]"].cause
+        assert cause == TimedOut(ANY, 0, "no complete response in time")
 
     def test_a_model_that_never_answers_leaves_its_cases_unsent(self, start: Start) -> None:
         release = threading.Event()
@@ -236,56 +324,12 @@ class TestConnections:
         release.set()
         assert time.perf_counter() - started < 30
         for result in found.values():
-            silent = result.case.model == "identity/INT32"
-            assert result.outcome == ("inconclusive" if silent else "pass"), result.message
+            silent = result.case.role == ONE_MODEL
+            expected = Outcome.INCONCLUSIVE if silent else Outcome.PASS
+            assert result.outcome is expected, result.message
             assert bool(result.exchanges) != silent
-            assert not silent or "no known-good request" in result.message
-
-
-class TestRecovery:
-    def test_without_recovery_the_rest_is_not_run(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
-            found = results(target_of(server.url), chosen("R3/"))
-        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
-
-    @pytest.mark.parametrize("wait", [0.0, 20.0])
-    def test_a_restart_command_gets_the_run_on(self, wait: float) -> None:
-        server = ReferenceServer(["rejection-stops-listening"], port=free_port())
-        with server, restarting_on_request(server) as command:
-            found = results(
-                target_of(server.url), chosen("R3/"), recovery=Recovery(command, wait_s=wait)
-            )
-        assert list(outcomes(found).values()) == ["fail"] * 3
-        assert all("did not survive" in result.message for result in found.values())
-
-    def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def noticed(target: Target) -> bool:
-            alive = server_alive(target)
-            restarts.append(threading.Timer(0.3, restart))
-            restarts[-1].start()
-            return alive
-
-        def restart() -> None:
-            server.stop()
-            server.start()
-
-        restarts: list[threading.Timer] = []
-        monkeypatch.setattr(runner, "server_alive", noticed)
-        with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
-            found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
-            for timer in restarts:
-                timer.join()
-        assert list(outcomes(found).values()) == ["fail"] * 3
-        assert len(restarts) == 3
-
-    def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
-            found = results(
-                target_of(server.url), chosen("R3/"), recovery=Recovery("exit 1", wait_s=0.3)
-            )
-        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
+            if silent:
+                assert result.cause == NoKnownGoodAnswer(ONE_MODEL, "no complete response in time")
 
 
 class TestClaims:
@@ -295,26 +339,31 @@ class TestClaims:
             found = results(target, chosen("D8/", "D9/", "W1/", "M3/", "P2/blob-follows-json[I"))
         for result in found.values():
             other = result.case.profile != "binary" or "FP16" in result.case.datatypes
-            assert result.outcome == ("unsupported" if other else "pass"), result.case.id
-        assert "FP16 unsupported" in message_of("M3/", found)
-        assert "raw is not claimed" in message_of("W1/", found)
+            expected = Outcome.UNSUPPORTED if other else Outcome.PASS
+            assert result.outcome is expected, result.case.id
+        assert cause_of("M3/", found) == DatatypesUnsupported(("FP16",))
+        assert cause_of("W1/", found) == ProfileNotClaimed("raw")
 
     def test_a_role_that_the_server_lacks_is_not_run_and_says_so(self) -> None:
         with ReferenceServer(profiles=("binary",)) as server:
             found = results(target_of(server.url, "raw"), chosen("W8/", "W9/"))
-        absent = [r for r in found.values() if r.case.model.startswith("raw/")]
-        assert {result.outcome for result in absent} == {"not_run"}
-        assert all("absent: no model raw_" in result.message for result in absent)
+        absent = [r for r in found.values() if (r.case.role or "").startswith("raw/")]
+        assert absent
+        for result in absent:
+            assert result.outcome is Outcome.NOT_RUN
+            assert isinstance(result.cause, RoleAbsent)
+            assert result.cause.role == result.case.role
+            assert "no model raw_" in result.cause.reason
 
     def test_a_server_that_ignores_the_extension_fails_clearly(self, start: Start) -> None:
         class JsonOnly(Behaviour):
             def header_length(self, request: Request) -> int | None:
                 return None
 
-            def default_form(self, document: dict[str, object]) -> bool:
+            def binary_by_default(self, document: dict[str, object]) -> bool:
                 return False
 
-            def output_form(self, parameters: dict[str, object], default: bool) -> bool:
+            def binary_flag(self, parameters: dict[str, object], default: bool) -> bool:
                 return False
 
         found = results(
@@ -322,49 +371,42 @@ class TestClaims:
             chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
             workers=2,
         )
-        assert set(outcomes(found).values()) == {"pass", "fail"}
-        assert "json form, wanted binary" in message_of("M6/", found)
+        assert set(outcomes(found).values()) == {Outcome.PASS, Outcome.FAIL}
+        assert cause_of("M6/", found) == WrongForm("OUTPUT0", "binary", "json")
         request = found["P2/blob-follows-json[INT32]"]
-        assert request.outcome == "fail"
-        assert "status 200 wanted, 400 came" in request.message
-        assert not any("did not survive" in result.message for result in found.values())
+        assert request.outcome is Outcome.FAIL
+        assert request.cause == WrongStatus("200", 400, ANY)
+        assert not any(died(result.cause) for result in found.values())
 
+
+class TestTheSuiteItself:
     def test_a_mistake_of_the_suite_is_an_error_and_ends_no_run(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def broken(*_: object) -> None:
             raise ZeroDivisionError("at the wrong moment")
 
-        monkeypatch.setattr(runner, "judge", broken)
+        monkeypatch.setattr(engine_module, "judge", broken)
         with ReferenceServer() as server:
             found = results(target_of(server.url), chosen("R3/"))
-        assert set(outcomes(found).values()) == {"error"}
-        assert "ZeroDivisionError" in next(iter(found.values())).message
+        assert set(outcomes(found).values()) == {Outcome.ERROR}
+        for result in found.values():
+            assert isinstance(result.cause, SuiteError)
+            assert result.cause.error == "ZeroDivisionError('at the wrong moment')"
+            assert result.cause.where.startswith("test_engine.py:")
 
+    def test_a_case_that_cannot_be_encoded_is_its_authors_mistake(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            result = engine.run(make_case(encoding="gzip", encoded={"drop": 10_000}))
+        assert result.outcome is Outcome.ERROR
+        assert isinstance(result.cause, InvalidCase)
+        assert "`encoded.drop`: expected at most " in result.cause.problem
 
-@contextmanager
-def restarting_on_request(server: ReferenceServer) -> Iterator[str]:
-    """A shell command that returns when it has had `server` restarted."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def work() -> None:
-            while True:
-                try:
-                    sock, _ = listener.accept()
-                except OSError:
-                    return
-                with sock:
-                    server.stop()
-                    server.start()
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        code = (
-            "import socket; "
-            f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]})).recv(1)"
+    def test_a_result_says_what_its_verdict_says(self) -> None:
+        verdict = Verdict(Outcome.FAIL, ConnectionClosed(0, "reset"), "sent GET /v2")
+        result = Result(make_case(), verdict)
+        assert (result.outcome, result.cause) == (Outcome.FAIL, verdict.cause)
+        assert result.message == (
+            "sent GET /v2: the connection ended without a complete response after 0 bytes (reset)"
         )
-        try:
-            yield shlex.join([sys.executable, "-c", code])
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
+        assert (result.duration_s, result.exchanges) == (0.0, ())

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
-from support.runs import served
-from support.servers import Peer, Script, Scripted, http, serving, v2
+from support.responses import http, v2
+from support.servers import Peer, Script, Scripted, served, serving
 from v2_conformance.cli.main import main
-from v2_conformance.engine import engine as runner
-from v2_conformance.protocol.message import HEADER_LENGTH
-from v2_conformance.report.recorder import load_report
+from v2_conformance.engine import engine as engine_module
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.suite.causes import Cause, Flooded
+from v2_conformance.suite.findings import (
+    BodyNotJson,
+    BrokenCoding,
+    BytesAfterResponse,
+    ConnectionClosed,
+    HeaderLengthNotJson,
+    LeftoverBytes,
+    ResponseTooLarge,
+    TimedOut,
+    UnrequestedCoding,
+)
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
-from v2_conformance.wire.http1 import Limits
+from v2_conformance.wire.transcript import Limits
 
 MIB = 1 << 20
 # The case that meets the misbehaviour, by the id of its request; a neighbour whose request is
@@ -84,39 +98,61 @@ def in_json(members: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Hostile:
-    """What a server does to the victim's request, the outcome, and a word of its message."""
+    """What a server does to the victim's request, and what comes of it."""
 
     script: Script
-    outcome: str
-    word: str
+    outcome: Outcome
+    cause: Cause
 
     @property
     def timeout(self) -> float:
-        return SILENT_S if self.outcome == "inconclusive" else PATIENCE_S
+        return SILENT_S if self.outcome is Outcome.INCONCLUSIVE else PATIENCE_S
+
+
+def late(script: Script) -> Hostile:
+    return Hostile(script, Outcome.INCONCLUSIVE, TimedOut(ANY, ANY, "no complete response in time"))
+
+
+def too_large(start: bytes, piece: bytes) -> Hostile:
+    return Hostile(endless(start, piece), Outcome.FAIL, ResponseTooLarge(ANY))
+
+
+def cut_off(sent: bytes) -> Hostile:
+    cause = ConnectionClosed(len(sent), "the server closed the connection")
+    return Hostile(says(sent), Outcome.FAIL, cause)
+
+
+def wrong_json(members: bytes, problem: str) -> Hostile:
+    received = in_json(members)
+    length = received.index(BLOB) - received.index(b"{")
+    return Hostile(says(received), Outcome.FAIL, HeaderLengthNotJson(length, problem, ANY))
 
 
 KINDS = {
-    "never answers": Hostile(never, "inconclusive", "in time"),
-    "one byte a second": Hostile(one_byte_a_second, "inconclusive", "in time"),
-    "claims 10^18 bytes": Hostile(claims_10_to_the_18, "inconclusive", "in time"),
-    "endless headers": Hostile(endless(HEAD, b"A: b\r\n" * 100), "fail", "too large"),
-    "endless header": Hostile(endless(HEAD + b"A: ", b"b" * 1000), "fail", "too large"),
-    "1xx flood": Hostile(endless(b"", b"HTTP/1.1 103 Hint\r\n\r\n"), "fail", "too large"),
-    "closes at once": Hostile(says(), "fail", "ended without a complete response"),
-    "closes after the status line": Hostile(says(HEAD), "fail", "ended without a complete"),
-    "closes in the JSON": Hostile(says(GOOD[: JSON_END - 9]), "fail", "ended without a complete"),
-    "closes in a blob": Hostile(says(GOOD[:-9]), "fail", "ended without a complete response"),
-    "answers twice": Hostile(says(GOOD + GOOD), "fail", "after the end of the response"),
-    "invalid UTF-8": Hostile(says(in_json(b'"model_name":"\xff\xfe",')), "fail", "UTF-8"),
-    "NaN": Hostile(says(in_json(b'"model_version":NaN,')), "fail", "NaN"),
-    "duplicate members": Hostile(says(in_json(b'"id":"x",')), "fail", "twice"),
-    "nesting of 100,000": Hostile(
-        says(in_json(b'"parameters":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"},")),
-        "fail",
-        "not exactly one JSON object",
+    "never answers": late(never),
+    "one byte a second": late(one_byte_a_second),
+    "claims 10^18 bytes": late(claims_10_to_the_18),
+    "endless headers": too_large(HEAD, b"A: b\r\n" * 100),
+    "endless header": too_large(HEAD + b"A: ", b"b" * 1000),
+    "1xx flood": too_large(b"", b"HTTP/1.1 103 Hint\r\n\r\n"),
+    "closes at once": cut_off(b""),
+    "closes after the status line": cut_off(HEAD),
+    "closes in the JSON": cut_off(GOOD[: JSON_END - 9]),
+    "closes in a blob": cut_off(GOOD[:-9]),
+    "answers twice": Hostile(says(GOOD + GOOD), Outcome.FAIL, BytesAfterResponse(len(GOOD))),
+    "invalid UTF-8": wrong_json(b'"model_name":"\xff\xfe",', "the JSON is not UTF-8 at byte 15"),
+    "NaN": wrong_json(b'"model_version":NaN,', "NaN is not JSON"),
+    "duplicate members": wrong_json(
+        b'"id":"x",', "the JSON has the member 'id' twice in one object"
+    ),
+    "nesting of 100,000": wrong_json(
+        b'"parameters":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"},",
+        "the JSON is nested deeper than 64 levels",
     ),
     "unclosed nesting": Hostile(
-        says(v2(b'{"a":' * 100_000)), "fail", "the whole body (500000 bytes) must be JSON"
+        says(v2(b'{"a":' * 100_000)),
+        Outcome.FAIL,
+        BodyNotJson(500_000, "the JSON is nested deeper than 64 levels"),
     ),
 }
 
@@ -136,20 +172,32 @@ def misbehaving(script: Script, mark: bytes = MARK) -> Iterator[Scripted]:
         yield server
 
 
-def run(server: Scripted, folder: Path, *cases: str, timeout: float = PATIENCE_S) -> dict[str, str]:
-    """A run of the command on some cases; the outcome and the message of each."""
+Found = Mapping[str, CaseResult]
+
+
+def run(server: Scripted, folder: Path, *cases: str, timeout: float = PATIENCE_S) -> Found:
+    """A run of the command on some cases; what its report says of each."""
     chosen = [argument for case in cases for argument in ("--case", case)]
     started = time.perf_counter()
     arguments = ["--profile", "compression", "--timeout", str(timeout), "--report-dir", str(folder)]
     assert main(["run", server.url, *chosen, *arguments]) == 1
     assert time.perf_counter() - started < LONGEST_S
-    report = load_report(folder / "report.json")
-    assert report["complete"]
-    found = {case["id"]: f"{case['outcome']}: {case['message']}" for case in report["cases"]}
+    report = load_report(folder / REPORT)
+    assert report.complete
+    found = {case.id: case for case in report.cases}
     assert set(found) == set(cases), "something was lost"
     page = (folder / "report.html").read_text()
     assert all(case in page for case in cases)
     return found
+
+
+def is_only_the_victims(found: Found, victim: str = VICTIM) -> Cause | None:
+    """The cause of the victim's failure, which is nobody else's and killed nothing."""
+    for case in NEIGHBOURS:
+        assert found[case].outcome is Outcome.PASS, found[case].message
+    assert found[victim].outcome is Outcome.FAIL
+    assert not found[victim].died
+    return found[victim].cause
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -157,12 +205,10 @@ def test_one_hostile_answer_is_that_cases_outcome_and_no_others(kind: str, tmp_p
     hostile = KINDS[kind]
     with misbehaving(hostile.script) as server:
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS, timeout=hostile.timeout)
-    assert found[VICTIM].startswith(hostile.outcome + ": "), found[VICTIM]
-    assert hostile.word in found[VICTIM]
-    assert len(found[VICTIM]) < 3000
-    assert "did not survive" not in found[VICTIM]
+    assert (found[VICTIM].outcome, found[VICTIM].cause) == (hostile.outcome, hostile.cause)
+    assert len(found[VICTIM].message) < 3000
     for case in NEIGHBOURS:
-        assert found[case].startswith("pass"), found[case]
+        assert found[case].outcome is Outcome.PASS, found[case].message
 
 
 @pytest.mark.parametrize(
@@ -173,7 +219,7 @@ def test_a_server_that_is_hostile_to_everything_after_discovery_ends_the_run_in_
 ) -> None:
     with misbehaving(KINDS[kind].script, mark=b"/infer ") as server:
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS, timeout=KINDS[kind].timeout)
-    assert not any(text.startswith("pass") for text in found.values()), found
+    assert Outcome.PASS not in {case.outcome for case in found.values()}
 
 
 @pytest.mark.parametrize("mark", [b"GET /v2 ", b"GET /v2/models/"])
@@ -191,7 +237,7 @@ def test_a_hostile_answer_to_discovery_ends_in_one_line_or_a_report(
     error = capsys.readouterr().err
     assert "Traceback" not in error
     assert code in (1, 3, 4)
-    assert (tmp_path / "report.json").exists() == (code == 1)
+    assert (tmp_path / REPORT).exists() == (code == 1)
 
 
 # What takes memory.
@@ -199,7 +245,7 @@ def test_a_hostile_answer_to_discovery_ends_in_one_line_or_a_report(
 
 @contextmanager
 def at_most(size: int) -> Iterator[None]:
-    """Fails where this process takes more than `size` bytes beyond what it has at first."""
+    """Fails if this process takes more than `size` bytes beyond what it has at first."""
     try:
         Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
     except OSError:
@@ -245,20 +291,20 @@ def packed(coding: str, body: bytes) -> bytes:
 def test_a_server_that_floods_every_case_fills_no_disk(
     flood: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "MOST_SURPLUS", 20 * MIB)
+    monkeypatch.setattr(engine_module, "MOST_SURPLUS", 20 * MIB)
     prefixes = ("H1/*", "H2/*", "H6/*", "M7/*")
     with misbehaving(flood, mark=b"/infer ") as server, at_most(500 * MIB):
         chosen = [argument for name in prefixes for argument in ("--case", name)]
         arguments = ["--timeout", "10", "--report-dir", str(tmp_path)]
         assert main(["run", server.url, *chosen, *arguments]) == 1
-    cases = load_report(tmp_path / "report.json")["cases"]
-    flooded = [case for case in cases if "more than its answers can need" in case["message"]]
-    assert {case["outcome"] for case in flooded} == {"inconclusive"}
-    assert not any(case["exchanges"] for case in flooded)
-    assert {case["outcome"] for case in cases if case not in flooded} == {"fail"}
+    cases = load_report(tmp_path / REPORT).cases
+    flooded = [case for case in cases if isinstance(case.cause, Flooded)]
+    assert {case.outcome for case in flooded} == {Outcome.INCONCLUSIVE}
+    assert not any(case.exchanges for case in flooded)
+    assert {case.outcome for case in cases if case not in flooded} == {Outcome.FAIL}
     assert 5 < len(cases) - len(flooded) < 20 < len(cases)
-    assert (tmp_path / "report.json").stat().st_size < 60 * MIB
-    assert verify(tmp_path / "report.json", suite_cases()).exit_code == 0
+    assert (tmp_path / REPORT).stat().st_size < 60 * MIB
+    assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
@@ -277,10 +323,10 @@ def test_a_decompression_bomb_takes_bounded_memory(
     mark = mark.replace(b"{coding}", coding.encode())
     with misbehaving(says(answer), mark) as server, at_most(3 * Limits.response):
         found = run(server, tmp_path, case, *NEIGHBOURS)
-    assert found[case].startswith("fail: ")
-    assert "decodes to more than" in found[case]
-    for neighbour in NEIGHBOURS:
-        assert found[neighbour].startswith("pass"), found[neighbour]
+    cause = is_only_the_victims(found, case)
+    assert isinstance(cause, BrokenCoding)
+    assert cause.coding == coding
+    assert "decodes to more than" in cause.problem
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 8 * MIB
 
 
@@ -288,15 +334,15 @@ def test_zeros_that_are_within_the_limit_are_bytes_left_over(tmp_path: Path) -> 
     answer = packed("gzip", bomb("gzip", 64 * MIB))
     with misbehaving(says(answer)) as server, at_most(5 * Limits.response):
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    assert found[VICTIM].startswith("fail: ")
-    assert "left over" in found[VICTIM]
+    assert isinstance(is_only_the_victims(found), LeftoverBytes)
 
 
 def test_a_coding_inside_a_coding_is_not_undone(tmp_path: Path) -> None:
     with misbehaving(says(packed("gzip, gzip", gzip.compress(gzip.compress(b"{}"))))) as server:
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    assert found[VICTIM].startswith("fail: ")
-    assert "asked for no coding" in found[VICTIM] or "lets it be" in found[VICTIM]
+    cause = is_only_the_victims(found)
+    assert isinstance(cause, UnrequestedCoding)
+    assert cause.got == ("gzip", "gzip")
 
 
 @pytest.mark.parametrize("framing", [b"", b"Transfer-Encoding: chunked\r\n"])
@@ -307,9 +353,10 @@ def test_an_endless_body_takes_bounded_memory_and_a_bounded_report(
     piece = b"%x\r\n%b\r\n" % (len(piece), piece) if framing else piece
     with misbehaving(endless(HEAD + framing + b"\r\n", piece)) as server, at_most(60 * MIB):
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    assert found[VICTIM].startswith("fail: ")
-    assert "the response goes on past" in found[VICTIM]
-    assert (tmp_path / "report.json").stat().st_size < 3 * MIB
+    cause = is_only_the_victims(found)
+    assert isinstance(cause, ResponseTooLarge)
+    assert cause.detail.startswith("the response goes on past")
+    assert (tmp_path / REPORT).stat().st_size < 3 * MIB
 
 
 # What is shown.
@@ -333,14 +380,12 @@ def test_markup_and_terminal_escapes_reach_neither_page_nor_terminal(
     }
     with misbehaving(says(answers[where])) as server:
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    assert found[VICTIM].startswith("fail: ")
+    assert found[VICTIM].outcome is Outcome.FAIL
     printed = capsys.readouterr()
-    for text in (found[VICTIM], *printed.out.splitlines(), *printed.err.splitlines()):
+    for text in (found[VICTIM].message, *printed.out.splitlines(), *printed.err.splitlines()):
         assert text.isprintable(), text
     page = (tmp_path / "report.html").read_text()
     assert "<script>alert(1)" not in page
     assert "<img" not in page
     assert "\x1b" not in page
-    report = load_report(tmp_path / "report.json")
-    first = next(case for case in report["cases"] if case["id"] == VICTIM)["exchanges"][0]
-    assert base64.b64decode(first["response"]) == answers[where], "the evidence is kept"
+    assert found[VICTIM].exchanges[0].response == answers[where], "the evidence is kept"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from support.servers import make_case, prepared
+from support.cases import make_case, prepared
 from v2_conformance.engine.target import Target, load_target, make_target
 from v2_conformance.errors import TargetFileError, UsageError
 from v2_conformance.suite.models import contract
@@ -58,11 +58,11 @@ def test_a_url_says_where_to_connect_and_what_to_send(
     url: str, host: str, port: int, header: str, prefix: str
 ) -> None:
     target = make_target(url)
-    endpoint = target.endpoint()
+    endpoint = target.transport().endpoint
     assert (endpoint.host, endpoint.port) == (host, port)
     assert (endpoint.tls is not None) == url.lower().startswith("https")
     assert (target.address.host, target.address.prefix) == (header, prefix)
-    wire = b"".join(prepared(make_case(), target.address).pieces)
+    wire = b"".join(prepared(make_case(), target.address).request.http1)
     assert wire.startswith(f"POST {prefix}/v2/models/identity_int32/infer HTTP/1.1\r\n".encode())
     assert wire.count(b"\r\nHost: " + header.encode() + b"\r\n") == 1
 
@@ -152,8 +152,8 @@ def test_headers_of_the_user_replace_the_suites_own() -> None:
     target = make_target("http://me:pw@gateway:80", headers=headers)
     assert target.address.host == "model.example.com"
     assert target.public_url == "http://gateway:80"
-    assert target.endpoint().host == "gateway"
-    wire = b"".join(prepared(make_case(), target.address).pieces).lower()
+    assert target.transport().endpoint.host == "gateway"
+    wire = b"".join(prepared(make_case(), target.address).request.http1).lower()
     for name in (b"host", b"user-agent", b"authorization", b"accept", b"x-a"):
         assert wire.count(b"\r\n" + name + b": ") == 1
     assert b"authorization: bearer t\r\n" in wire
@@ -292,14 +292,14 @@ def test_a_ca_file_that_is_missing_or_no_ca_file_is_refused_before_anything_runs
 
 
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
-    context = make_target("https://h").endpoint().tls
+    context = make_target("https://h").transport().endpoint.tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
-    context = make_target("https://h", insecure=True).endpoint().tls
+    context = make_target("https://h", insecure=True).transport().endpoint.tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (False, ssl.CERT_NONE)
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    context = Target("https://h", verify=str(tmp_path / "ca.pem")).endpoint().tls
+    context = Target("https://h", verify=str(tmp_path / "ca.pem")).transport().endpoint.tls
     assert context is not None
     assert context.cert_store_stats()["x509_ca"] >= 1
 

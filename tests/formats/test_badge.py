@@ -5,25 +5,40 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
-from support.reports_made import HOSTILE, report_of, saved
+from support.reports import report_of, saved
+from support.responses import HOSTILE
 from v2_conformance.cli.main import main
 from v2_conformance.formats.badge import endpoint, svg
+from v2_conformance.report.document import OverallVerdict, Report
 
 SVG = "{http://www.w3.org/2000/svg}"
-REPORTS: dict[str, dict[str, Any]] = {
+REPORTS: dict[str, Report] = {
     "conformant, robust": report_of(),
-    "conformant, not robust": report_of({"H6": "fail"}),
-    "not conformant": report_of({"P2": "fail"}),
+    "conformant, not robust": report_of(outcomes={"H6": "fail"}),
+    "not conformant": report_of(outcomes={"P2": "fail"}),
     "incomplete run": report_of(complete=False),
 }
 
 
-def texts(report: dict[str, Any]) -> list[str]:
+class Endpoint(msgspec.Struct, forbid_unknown_fields=True):
+    """What shields.io reads."""
+
+    schemaVersion: int
+    label: str
+    message: str
+    color: str
+
+
+def endpoint_of(report: Report) -> Endpoint:
+    return msgspec.json.decode(endpoint(report), type=Endpoint)
+
+
+def texts(report: Report) -> list[str]:
     """The words that the drawing shows."""
     return [node.text or "" for node in ElementTree.fromstring(svg(report)).iter(f"{SVG}text")]
 
@@ -32,17 +47,17 @@ def texts(report: dict[str, Any]) -> list[str]:
 def test_both_forms_say_the_verdict(words: str) -> None:
     report = REPORTS[words]
     assert texts(report) == ["V2 binary tensors", words]
-    document = endpoint(report)
-    assert (document["schemaVersion"], document["message"]) == (1, words)
-    assert document["label"] == "V2 binary tensors"
-    assert f"#{document['color']}" in svg(report)
+    document = endpoint_of(report)
+    assert (document.schemaVersion, document.message) == (1, words)
+    assert document.label == "V2 binary tensors"
+    assert f"#{document.color}" in svg(report)
 
 
-def test_each_verdict_has_a_colour_of_its_own_on_which_white_is_legible() -> None:
-    colours = {endpoint(report)["color"] for report in REPORTS.values()}
-    assert len(colours) == len(REPORTS)
-    for colour in colours:
-        parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+def test_each_verdict_has_a_color_of_its_own_on_which_white_is_legible() -> None:
+    colors = {endpoint_of(report).color for report in REPORTS.values()}
+    assert len(colors) == len(REPORTS)
+    for color in colors:
+        parts = [int(color[at : at + 2], 16) / 255 for at in (0, 2, 4)]
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         light = sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
         assert 1.05 / (light + 0.05) > 4.5
@@ -53,9 +68,10 @@ def test_each_verdict_has_a_colour_of_its_own_on_which_white_is_legible() -> Non
     [report_of(complete=False), report_of(left_out=["W1", "P2"]), report_of(left_out=["P4"])],
     ids=["stopped", "a MUST left out", "a SHOULD left out"],
 )
-def test_a_part_of_a_run_is_never_called_conformant(report: dict[str, Any]) -> None:
-    report["verdict"].update(conformant=True, robust=True)  # even if someone wrote so
-    assert "conformant" not in endpoint(report)["message"]
+def test_a_part_of_a_run_is_never_called_conformant(report: Report) -> None:
+    # Even if someone wrote so.
+    report = msgspec.structs.replace(report, verdict=OverallVerdict(True, True, (), ()))
+    assert "conformant" not in endpoint_of(report).message
     assert "conformant" not in "".join(texts(report))
     title = ElementTree.fromstring(svg(report)).findtext(f"{SVG}title") or ""
     assert title.startswith("V2 binary tensors: incomplete run (")
@@ -91,7 +107,7 @@ def test_a_hostile_server_gets_no_markup_into_it() -> None:
     }
     assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\ufffe]", drawing)
     assert len(drawing) < 4000
-    assert "forged" not in json.dumps(endpoint(report))
+    assert "forged" not in endpoint(report)
 
 
 def test_the_command_writes_both_beside_each_other(

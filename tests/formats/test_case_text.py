@@ -2,103 +2,57 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from support.reports import case, differing, exchange, report_of
+from support.responses import answer, sized, v2
 from v2_conformance.cli.main import main
-from v2_conformance.formats.case_text import lines, show
-from v2_conformance.protocol.message import HEADER_LENGTH
-from v2_conformance.suite.requirements import digest
+from v2_conformance.formats.case_text import lines
+from v2_conformance.report.document import CaseResult, CitedDocument, RecordedExchange, Report
+from v2_conformance.report.files import as_json
+from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.findings import FirstDifference, WrongStatus, WrongValue
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.transcript import Ending
 
 HOSTILE = "\x1b[2J\x00<b>\u202e\x9b31m\u2028😀"
-ENTRY = {
-    "name": "OUT",
-    "datatype": "INT32",
-    "shape": [8],
-    "parameters": {"binary_data_size": 32},
-}
 BLOB = bytes(range(100, 132))
+RESPONSE = v2(answer(sized(32, name="OUT", shape=[8])), BLOB)
+REQUEST = RESPONSE.replace(
+    b"HTTP/1.1 200 Any", b"POST /v2/models/m/infer HTTP/1.1\r\nHost: h"
+).replace(b'"outputs"', b'"inputs" ')
+OWN = exchange(REQUEST, RESPONSE)
 
 
-def message(first: str, document: Any, *blobs: bytes) -> bytes:
-    part = json.dumps(document).encode()
-    body = part + b"".join(blobs)
-    head = f"{first}\r\n{HEADER_LENGTH}: {len(part)}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+def failing(
+    case_id: str = "D1/x[INT32]", *exchanges: RecordedExchange, **members: Any
+) -> CaseResult:
+    words = members.pop("message", "OUT: element 1 is wrong")
+    usual = {"why": "It shows that values survive."}
+    return case(case_id, "fail", words, *(exchanges or (OWN,)), **{**usual, **members})
 
 
-REQUEST = message("POST /v2/models/m/infer HTTP/1.1", {"inputs": [{**ENTRY, "name": "IN"}]}, BLOB)
-RESPONSE = message("HTTP/1.1 200 OK", {"outputs": [ENTRY]}, BLOB)
+def report(*cases: CaseResult) -> Report:
+    whole = report_of(cases)
+    stated = msgspec.structs.replace(
+        next(row for row in whole.requirements if row.id == "D1"),
+        title="Values come back",
+        statement="What goes in must come out.",
+        follows="Because it must.",
+        cite=(CitedDocument("The paper", "https://paper.example", "4.2", 3),),
+    )
+    return msgspec.structs.replace(whole, requirements=(stated,))
 
 
-def exchange(request: bytes = REQUEST, response: bytes = RESPONSE, note: str = "") -> Any:
-    return {
-        "request": base64.b64encode(request).decode(),
-        "response": base64.b64encode(response).decode(),
-        "note": note,
-        "ending": "complete",
-        "detail": "",
-        "sent": len(request),
-        "reused": False,
-        "open": True,
-        "first_byte_ms": 1.25,
-        "duration_ms": 2.5,
-    }
-
-
-def case(case_id: str = "D1/x[INT32]", outcome: str = "fail", **more: Any) -> dict[str, Any]:
-    return {
-        "id": case_id,
-        "requirement": case_id.partition("/")[0],
-        "level": "MUST",
-        "basis": "text",
-        "why": "It shows that values survive.",
-        "outcome": outcome,
-        "message": "OUT: element 1 is wrong",
-        "duration_ms": 3.0,
-        "exchanges": [exchange()],
-        **more,
-    }
-
-
-def report(*cases: dict[str, Any]) -> dict[str, Any]:
-    requirement = {
-        "id": "D1",
-        "level": "MUST",
-        "basis": "text",
-        "outcome": "fail",
-        "cases": {"fail": 1},
-        "title": "Values come back",
-        "statement": "What goes in must come out.",
-        "follows": "Because it must.",
-        "cite": [{"document": "The paper", "url": "https://paper.example", "section": "4.2",
-                  "paragraph": 3}],
-    }  # fmt: skip
-    return {
-        "suite": {"name": "v2-conformance", "version": "1", "catalogue": digest()},
-        "target": {
-            "url": "http://h:1",
-            "server": {"name": "S", "version": "1", "extensions": []},
-            "profiles": ["binary"],
-        },
-        "started": "2026-01-01T00:00:00+00:00",
-        "duration_s": 1,
-        "complete": True,
-        "verdict": {"conformant": False, "robust": False, "reasons": []},
-        "requirements": [requirement],
-        "cases": list(cases),
-    }
-
-
-def shown(*cases: dict[str, Any], full: bool = False) -> str:
+def shown(*cases: CaseResult, full: bool = False) -> str:
     """What is shown of the first case, but for the last line, which has the report's path."""
     made = [line.plain for line in lines(report(*cases), cases[0], path="r.json", full=full)]
     assert all(len(line) <= 80 for line in made[:-1] if "://" not in line), made
@@ -106,9 +60,9 @@ def shown(*cases: dict[str, Any], full: bool = False) -> str:
     return "\n".join(made)
 
 
-def saved(tmp_path: Path, *cases: dict[str, Any]) -> Path:
+def saved(tmp_path: Path, *cases: CaseResult) -> Path:
     path = tmp_path / "r.json"
-    path.write_text(json.dumps(report(*cases)))
+    path.write_text(as_json(report(*cases)))
     return path
 
 
@@ -124,12 +78,12 @@ def problem(path: Path, wanted: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
-    text = shown(case())
+    text = shown(failing())
     assert text.startswith("FAIL  MUST  D1/x[INT32]\n")
     for words in (
         "Requirement D1: Values come back\n  What goes in must come out.",
         "The paper, 4.2, paragraph 3\n  https://paper.example",
-        "It follows: Because it must.",
+        "Why it follows: Because it must.",
         "It shows that values survive.",
         "OUT: element 1 is wrong",
         "complete response, first byte after 1.2 ms, 2.5 ms in all, on a new\n  connection",
@@ -139,65 +93,49 @@ def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
 
 
 def test_messages_are_shown_in_labelled_parts_with_their_byte_ranges() -> None:
-    text = shown(case())
+    text = shown(failing())
     assert "POST /v2/models/m/infer HTTP/1.1\n" in text
-    assert re.search(r"JSON, (\d+) bytes: 0 to \d+ of the body\n    \{\"inputs\"", text)
-    assert re.search(r"    IN INT32 \[8\], 32 bytes: \d+ to \d+ of the body\n", text)
+    assert re.search(r"JSON, (\d+) bytes, bytes 0-\d+ of the body\n    \{", text)
+    assert len(re.findall(r"    OUT INT32 \[8\], 32 bytes, bytes \d+-\d+ of the body\n", text)) == 2
     row = "64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 71 72 73  defghijklmnopqrs"
     assert len(re.findall(rf"(?m)^    [0-9a-f]{{6}}  {re.escape(row)}$", text)) == 2
 
 
-def difference(body_offset: int | None) -> dict[str, Any]:
-    return {
-        "output": "OUT",
-        "datatype": "INT32",
-        "element": 4,
-        "offset": 18,
-        "body_offset": body_offset,
-        "wanted": "74750077",
-        "got": "74757677",
-        "wanted_value": "1",
-        "got_value": "2",
-    }
-
-
 def test_the_first_wrong_byte_is_pointed_at() -> None:
-    in_body = len(RESPONSE.partition(b"\r\n\r\n")[2]) - 32 + 18
-    text = shown(case(difference=difference(in_body)))
-    assert "output OUT INT32, element 4, byte 18 of its blob\n  wanted: 74750077 (1)" in text
+    wrong = differing(18, 32)
+    text = shown(wrong)
+    assert "output OUTPUT0 INT32, element 4, byte 18 of its blob\n  expected: 00000000 (0)" in text
+    assert "  got: 00007f00 (8323072)" in text
     rows = text.splitlines()
     (at,) = (n for n, row in enumerate(rows) if row.strip() == "^^")
     start = rows[at].index("^^")
-    assert rows[at - 1][start : start + 2] == "76"
-    assert int(rows[at - 1][4:10], 16) + (start - 12) // 3 == in_body
-    assert "first differing byte: element 4 of OUT" in rows[at + 1]
+    assert rows[at - 1][start : start + 2] == "7f"
+    assert wrong.difference is not None
+    assert int(rows[at - 1][4:10], 16) + (start - 12) // 3 == wrong.difference.body_offset
+    assert "first differing byte: element 4 of OUTPUT0" in rows[at + 1]
 
 
 def test_a_wrong_byte_far_into_a_blob_is_not_folded_away() -> None:
-    entry = {**ENTRY, "parameters": {"binary_data_size": 8000}}
-    response = message("HTTP/1.1 200 OK", {"outputs": [entry]}, bytes(8000))
-    far = case(exchanges=[exchange(response=response)], difference=difference(4000))
-    text = shown(far)
-    assert "    000f" in text.partition("^^")[0].splitlines()[-2]
-    assert "--full" in text
+    text = shown(differing(4000, 8000))
+    assert "7f" in text.partition("^^")[0].splitlines()[-2]
+    assert text.count("--full") == 2  # before it and after it
 
 
 @pytest.mark.parametrize("body_offset", [None, 10**9, 0])
 def test_a_difference_without_a_byte_in_a_blob_is_told_in_words_alone(
     body_offset: int | None,
 ) -> None:
-    text = shown(case(difference=difference(body_offset)))
-    assert "wanted: 74750077" in text
+    found = FirstDifference("OUT", "INT32", 4, 18, body_offset, "74750077", "74757677", "1", "2")
+    text = shown(failing(cause=WrongValue(found, 8, 1)))
+    assert "expected: 74750077 (1)" in text
     assert "^^" not in text
 
 
 def test_long_parts_are_folded_with_their_hash_and_full_shows_all() -> None:
     blob = bytes(n % 251 for n in range(5000))
-    entry = {**ENTRY, "parameters": {"binary_data_size": 5000}}
-    response = message("HTTP/1.1 200 OK", {"outputs": [entry]}, blob)
-    long = case(exchanges=[exchange(response=response)])
+    long = failing("D1/x", exchange(REQUEST, v2(answer(sized(5000)), blob)))
     text, whole = shown(long), shown(long, full=True)
-    assert "... 4680 bytes more; --full shows them" in text
+    assert "... 4,680 bytes left out; --full shows them" in text
     assert hashlib.sha256(blob).hexdigest() in text
     assert "--full" not in whole
 
@@ -210,66 +148,66 @@ def test_long_parts_are_folded_with_their_hash_and_full_shows_all() -> None:
 
 @pytest.mark.parametrize("known", ["on the same connection", "on a fresh connection"])
 def test_the_canary_that_failed_is_named(known: str) -> None:
-    notes = ["", "canary on the same connection", "canary on a fresh connection"]
-    exchanges = [exchange(note=note) for note in notes]
-    fine = shown(case(exchanges=exchanges))
+    canaries = [
+        exchange(REQUEST, RESPONSE, "canary", purpose)
+        for purpose in (Purpose.CANARY_SAME, Purpose.CANARY_FRESH)
+    ]
+    fine = shown(failing("D1/x", OWN, *canaries))
     assert "on the same connection: right; on a fresh connection: right" in fine
-    words = f"did not survive: a known-good request got a wrong answer {known}: status 500"
-    text = shown(case(exchanges=exchanges, message=words))
+    wrong = WrongStatus("200", 500, "")
+    same = wrong if "same" in known else None
+    fresh = wrong if "fresh" in known else None
+    cause = DidNotSurvive(same, fresh, None, case_passed=True)
+    text = shown(failing("D1/x", OWN, *canaries, cause=cause))
     assert f"{known}: WRONG" in text
     assert text.count(": right") == 1
 
 
 def test_nothing_that_a_server_or_a_forged_report_says_reaches_the_terminal_raw() -> None:
     response = f"HTTP/1.1 200 {HOSTILE}\r\nX: {HOSTILE}\r\n\r\n".encode() + HOSTILE.encode()
-    entry = {**ENTRY, "name": HOSTILE}
-    blobs = message(f"HTTP/1.1 200 {HOSTILE}", {"outputs": [entry], HOSTILE: HOSTILE}, BLOB)
-    bad = case(
+    blobs = v2({"outputs": [sized(32, name=HOSTILE)], HOSTILE: HOSTILE}, BLOB)
+    found = FirstDifference(HOSTILE, HOSTILE, 1, 1, 150, HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    bad = failing(
         f"D1/{HOSTILE}",
+        exchange(REQUEST, response, HOSTILE, detail=HOSTILE, ending=Ending.MALFORMED),
+        exchange(HOSTILE.encode(), blobs, f"canary {HOSTILE}", Purpose.CANARY_SAME),
         message=HOSTILE * 40,
         why=HOSTILE,
-        difference=dict.fromkeys(difference(None), HOSTILE) | {"body_offset": 150},
-        exchanges=[
-            exchange(response=response, note=HOSTILE) | {"detail": HOSTILE, "ending": "malformed"},
-            exchange(response=blobs, request=HOSTILE.encode(), note=f"canary {HOSTILE}"),
-            exchange() | {"request": "%%%", "response": "A"},
-        ],
+        cause=WrongValue(found, 8, 1),
     )
     assert "\\x1b[2J\\x00" in shown(bad)
 
 
 def test_a_case_that_did_not_run_has_no_replay() -> None:
-    text = shown(case(outcome="not_run", exchanges=[], message="needs what D1/y killed"))
+    text = shown(case("D1/x", "not_run", "needs what D1/y killed"))
     assert text.startswith("NOT RUN  MUST")
     assert "--replay" not in text
 
 
-def test_an_older_report_without_statements_and_reasons_is_shown() -> None:
-    old = case("Z9/y")
-    del old["why"]
-    assert "Requirement Z9\n" in shown(old)
+def test_a_requirement_that_the_report_does_not_state_is_named() -> None:
+    assert "Requirement Z9\n" in shown(failing("Z9/y"))
 
 
-def test_colour_is_for_terminals_that_want_it(
+def test_color_is_for_terminals_that_want_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = saved(tmp_path, case())
+    path = saved(tmp_path, failing())
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
-    show(path, "D1")
+    assert main(["show", str(path), "D1"]) == 0
     plain = capsys.readouterr().out
     assert "\x1b" not in plain
-    made = list(lines(report(case()), case(), path=str(path)))
+    made = list(lines(report(failing()), failing(), path=str(path)))
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard")
     for line in made:
         console.print(line, soft_wrap=True)
     assert "\x1b[1;31mFAIL\x1b[0m" in console.file.getvalue()  # type: ignore[attr-defined]
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    show(path, "D1")
+    assert main(["show", str(path), "D1"]) == 0
     assert "\x1b[" in capsys.readouterr().out
     monkeypatch.setenv("NO_COLOR", "1")
-    show(path, "D1")
+    assert main(["show", str(path), "D1"]) == 0
     assert capsys.readouterr().out == plain
 
 
@@ -280,7 +218,7 @@ def test_colour_is_for_terminals_that_want_it(
 def test_an_id_a_pattern_or_a_requirement_names_the_one_case(
     wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["show", str(saved(tmp_path, case(), case("D2/x[INT32]"))), wanted]) == 0
+    assert main(["show", str(saved(tmp_path, failing(), failing("D2/x[INT32]"))), wanted]) == 0
     assert capsys.readouterr().out.startswith("FAIL  MUST  D1/x[INT32]")
 
 
@@ -305,11 +243,11 @@ def test_several_matches_are_named_failures_first(
 
 def test_no_match_names_what_is_close(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(tmp_path, case("D1/values[INT32]"), case("H6/other"))
-    assert "close to it: D1/values[INT32]" in problem(path, "D1/value[INT32]", capsys)
-    assert "close to it: D1/values[INT32]" in problem(path, "int32", capsys)
+    assert "did you mean D1/values[INT32]?" in problem(path, "D1/value[INT32]", capsys)
+    assert "did you mean D1/values[INT32]?" in problem(path, "int32", capsys)
     line = problem(path, f"zzzz{HOSTILE}", capsys)
     assert line.startswith("v2-conformance: the report has no case zzzz\\x1b[2J")
-    assert "close" not in line
+    assert "mean" not in line
 
 
 # Replay.
@@ -319,10 +257,10 @@ def test_replay_writes_into_the_folder_and_prints_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "r"
-    arguments = ["show", str(saved(tmp_path, case())), "D1", "--replay", str(folder)]
+    arguments = ["show", str(saved(tmp_path, failing())), "D1", "--replay", str(folder)]
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"python3 {folder / 'replay.py'}\n"
     assert (folder / "body-1.bin").read_bytes().endswith(BLOB)
     (folder / "replay.py").write_text("mine")
     assert main(arguments) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err

@@ -7,11 +7,12 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
-from support.reports_made import HOSTILE, report_of
+from support.reports import case, passes, report_of
+from support.responses import HOSTILE
 from v2_conformance.cli.main import main
 from v2_conformance.formats.github import (
     MOST_ANNOTATIONS,
@@ -22,8 +23,11 @@ from v2_conformance.formats.github import (
 )
 from v2_conformance.formats.terminal import summary_lines
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.document import ExpectedFailure, OverallVerdict, Report
+from v2_conformance.report.files import load_report
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.terminal_safe_text import plain
 
@@ -66,19 +70,20 @@ def hostile(start: Start) -> str:
 
 class TestMarkdown:
     def test_it_says_verdict_counts_and_each_failure(self) -> None:
-        report = report_of({"P2": "fail", "P4": "fail", "P9": "not_run", "H6": "inconclusive"})
+        report = report_of(
+            outcomes={"P2": "fail", "P4": "fail", "P9": "not_run", "H6": "inconclusive"},
+            message="the reason of it",
+        )
         shown = as_shown(markdown(report, Path("reports")))
         assert shown.startswith("### ✗ V2 binary tensor data: not conformant\n")
         for words in (
             "Server 9.8.7", "binary", "v2-conformance", "1.2.3", "MUST P2 failed (1 case)",
-            "✗ fail | MUST |  P2", "✗ fail | SHOULD |  P4", "what came is not what was wanted",
+            "✗ fail | MUST |  P2", "✗ fail | SHOULD |  P4", "the reason of it",
             "? inconclusive | MUST |  H6", "P2/case-2[INT32]", "reports/report.html",
         ):  # fmt: skip
             assert words in shown, words
         must = next(line for line in shown.splitlines() if line.startswith("| MUST |"))
-        passed = sum(
-            r["outcome"] == "pass" and r["level"] == "MUST" for r in report["requirements"]
-        )
+        passed = sum(r.outcome is Outcome.PASS and r.level == "MUST" for r in report.requirements)
         assert must.split("|")[2].strip() == str(passed)
 
     def test_a_good_run_lists_no_failure(self) -> None:
@@ -87,15 +92,15 @@ class TestMarkdown:
         assert "first case" not in text
 
     def test_a_part_of_a_run_is_no_verdict_and_lists_only_what_ran(self) -> None:
-        text = as_shown(markdown(report_of({"P2": "fail"}, left_out=["P3", "P5"])))
+        text = as_shown(markdown(report_of(outcomes={"P2": "fail"}, left_out=["P3", "P5"])))
         assert "incomplete run" in text
         assert "4 planned cases did not run" in text
         assert "P2/case-2" in text
         assert "|  P3 " not in text
 
     def test_nothing_of_a_server_is_markup_a_link_a_mention_or_a_line(self) -> None:
-        report = report_of({"P2": "fail"}, server=(HOSTILE, HOSTILE), message=HOSTILE)
-        text, calm = markdown(report), markdown(report_of({"P2": "fail"}))
+        report = report_of(outcomes={"P2": "fail"}, server=(HOSTILE, HOSTILE), message=HOSTILE)
+        text, calm = markdown(report), markdown(report_of(outcomes={"P2": "fail"}))
         assert len(text.splitlines()) == len(calm.splitlines())
         quoted = re.findall(r"<code>(.*?)</code>", text)
         assert quoted
@@ -108,10 +113,12 @@ class TestMarkdown:
         assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\ufffe]", text)
 
     def test_it_is_bounded(self) -> None:
-        report = report_of(dict.fromkeys(MUSTS, "fail"), message="\U0001f4a5<|" * 1000)
-        report["verdict"]["reasons"] = ["*" * 1000] * 1000
-        report["requirements"] *= 3
-        text = markdown(report)
+        report = report_of(
+            outcomes=dict.fromkeys(MUSTS, "fail"),
+            message="\U0001f4a5<|" * 1000,
+            verdict=OverallVerdict(False, False, ("*" * 1000,) * 1000, ()),
+        )
+        text = markdown(msgspec.structs.replace(report, requirements=report.requirements * 3))
         assert len(text.encode()) < 210_000
         assert re.search(r"^and \d+ more requirements$", text, re.M)
         assert "- and 990 more reasons" in text
@@ -119,21 +126,20 @@ class TestMarkdown:
 
 class TestAnnotations:
     def test_the_verdict_comes_first_then_the_strictest(self) -> None:
-        lines = annotation_lines(report_of({"P4": "fail", "S1": "fail"}))
+        lines = annotation_lines(
+            report_of(outcomes={"P4": "fail", "S1": "fail"}, message="the reason of it")
+        )
         assert lines == [
             "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary: "
             "requirements: 1 MUST fail, 1 SHOULD fail",
-            f"::error title=MUST S1 {catalogue()['S1'].title}::S1/case-2[INT32]: what came is not "
-            "what was wanted",
-            f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: what came is "
-            "not what was wanted",
+            f"::error title=MUST S1 {catalogue()['S1'].title}::S1/case-2[INT32]: the reason of it",
+            f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: the "
+            "reason of it",
         ]
 
     def test_what_was_expected_is_a_notice(self) -> None:
-        report = report_of({"S1": "fail"})
-        for case in report["cases"]:
-            if case["outcome"] == "fail":
-                case["expected"] = {"reason": "known"}
+        failing = case("S1/x", "fail", expected=ExpectedFailure("known"))
+        report = report_of(passes(failing))
         assert annotation_lines(report)[1].startswith("::notice title=expected%3A MUST S1 ")
         assert "fail, as expected | MUST |" in markdown(report)
 
@@ -143,11 +149,12 @@ class TestAnnotations:
 
     def test_they_are_few_and_each_is_one_command(self) -> None:
         report = report_of(
-            dict.fromkeys(MUSTS, "fail"), server=(HOSTILE, HOSTILE), message="a%b," + HOSTILE
+            outcomes=dict.fromkeys(MUSTS, "fail"),
+            server=(HOSTILE, HOSTILE),
+            message="a%b," + HOSTILE,
         )
-        for row in report["requirements"]:
-            row["title"] = HOSTILE
-        lines = annotation_lines(report)
+        rows = (msgspec.structs.replace(row, title=HOSTILE) for row in report.requirements)
+        lines = annotation_lines(msgspec.structs.replace(report, requirements=tuple(rows)))
         assert len(lines) == MOST_ANNOTATIONS
         for line in lines:
             assert line.splitlines() == [line]
@@ -157,8 +164,8 @@ class TestAnnotations:
 
 
 class TestPublish:
-    def report(self) -> dict[str, Any]:
-        return report_of({"P2": "fail"})
+    def report(self) -> Report:
+        return report_of(outcomes={"P2": "fail"})
 
     def test_elsewhere_nothing_is_said(self) -> None:
         said: list[str] = []
@@ -193,7 +200,7 @@ class TestPublish:
         said: list[str] = []
         publish(self.report(), None, said.append)
         assert len(said) == 1
-        assert "no step summary" in said[0]
+        assert "the step summary was not written" in said[0]
 
 
 class TestForgedCommands:
@@ -210,10 +217,12 @@ class TestForgedCommands:
     ) -> None:
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         message = "::error::forged ##[error] " * 10 + "::warning::" * 20
-        report = report_of(dict.fromkeys(MUSTS, "fail"), server=("::error::x", message))
-        for shift, case in enumerate(report["cases"]):
-            case["message"] = "x" * (shift // 2) + " " + message
-        lines = summary_lines(report, Path("out"))
+        report = report_of(outcomes=dict.fromkeys(MUSTS, "fail"), server=("::error::x", message))
+        cases = (
+            msgspec.structs.replace(shifted, message="x" * (shift // 2) + " " + message)
+            for shift, shifted in enumerate(report.cases)
+        )
+        lines = summary_lines(msgspec.structs.replace(report, cases=tuple(cases)), Path("out"))
         assert sum("error" in line for line in lines) > 30
         assert commands("\n".join(lines)) == []
 
@@ -230,7 +239,7 @@ class TestForgedCommands:
         assert main(["run", hostile, *cases, "--report-dir", str(tmp_path)]) == 1
         printed = capsys.readouterr()
         assert commands(printed.err) == []
-        report = json.loads((tmp_path / "report.json").read_text())
+        report = load_report(tmp_path / "report.json")
         assert commands(printed.out) == annotation_lines(report)
         assert len(annotation_lines(report)) > 1
         assert "incomplete run" in (tmp_path / "summary.md").read_text()
@@ -245,7 +254,7 @@ class TestForgedCommands:
             *("-p", "no:hypothesispytest", "--v2-url", hostile, "-m", "P1 or P2 or H6", "-rA"),
             "--v2-report-dir=out",
         )
-        report = json.loads((pytester.path / "out" / "report.json").read_text())
+        report = load_report(pytester.path / "out" / "report.json")
         assert commands(result.stdout.str()) == annotation_lines(report)
         assert "incomplete run" in (pytester.path / "summary.md").read_text()
 

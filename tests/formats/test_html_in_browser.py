@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
-from support.reports_of import case, exchange, message_with, passes, replaced, report_of
+from support.reports import case, exchange, passes, report_of
+from support.responses import message_with
 from v2_conformance.formats.html.page import case_anchor, render
 from v2_conformance.suite.requirements import catalogue
 
@@ -23,18 +24,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a page in which P5 and D1 fail, a role is absent and a profile not claimed."""
     own = exchange(message_with(b"\x01\x02\x03\x04", name=HOSTILE), HOSTILE.encode(), HOSTILE)
     report = report_of(
-        replaced(
-            passes(),
+        passes(
             case("P5/wrong[FP32]", "fail", HOSTILE, own),
             *(case(f"D1/off[{n}]", "fail", "an unusual word: zyzzyva", own) for n in range(40)),
             case("S2/gone[1]", "not_run", HOSTILE),
-            {**case("W1/raw[1]", "unsupported", "not claimed"), "profile": "raw"},
+            case("W1/raw[1]", "unsupported", "not claimed"),
         ),
-        name=HOSTILE,
+        server=(HOSTILE, "1"),
+        absent={"identity/" + "x" * 300: HOSTILE},
     )
-    report["target"]["absent"] = {"identity/" + "x" * 300: HOSTILE}
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(render(report, lambda _, shown: f"curl {shown['id']} {HOSTILE}"), "utf-8")
+    file.write_text(render(report, lambda _, shown: f"curl {shown.id} {HOSTILE}"), "utf-8")
     return file.as_uri()
 
 
@@ -118,8 +118,8 @@ def test_dark_is_dark_and_light_is_light(browser: Browser, page: str) -> None:
     paper = {}
     for scheme in ("light", "dark"):
         opened(browser, page, prefers_color_scheme=scheme)
-        colour = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-        paper[scheme] = sum(int(part) for part in re.findall("[0-9]+", colour)[:3])
+        color = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        paper[scheme] = sum(int(part) for part in re.findall("[0-9]+", color)[:3])
     assert paper["dark"] < 150
     assert paper["light"] > 600
 
@@ -154,7 +154,7 @@ def test_2500_cases_stay_below_8_megabytes_and_can_be_filtered(
     file = tmp_path / "report.html"
     file.write_text(render(report_of(cases)), "utf-8")
     assert 4_000_000 < file.stat().st_size < 8_000_000
-    anchor = case_anchor(cases[2222]["id"])
+    anchor = case_anchor(cases[2222].id)
     opened(browser, file.as_uri(), anchor)
     browser.wait(lambda: in_view(browser, anchor))
     choose(browser, "outcome", "pass")

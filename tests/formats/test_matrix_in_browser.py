@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
-from support.reports_made import HOSTILE, report_of, saved
+from support.reports import report_of, saved
+from support.responses import HOSTILE
+from v2_conformance.cli.matrix import write_matrix
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.matrix.page import write_matrix
 from v2_conformance.suite.requirements import catalogue
 
 
@@ -19,7 +20,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("matrix")
     places: list[Path] = []
     for name, outcomes in (("One", {"P2": "fail"}), (HOSTILE, {"P2": "fail", "B4": "fail"})):
-        report = report_of(outcomes, server=(name, "1"), message=HOSTILE)
+        report = report_of(outcomes=outcomes, server=(name, "1"), message=HOSTILE)
         place = saved(report, folder / str(len(places)) / "report.json")
         place.with_suffix(".html").write_text(render(report), "utf-8")
         places.append(place)

@@ -10,25 +10,33 @@ import shutil
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trustme
 from markupsafe import escape
 
+from support.cases import prepared
+from support.reports import case, exchange, report_of
+from support.responses import http
 from support.runs import CASES, results, target_of
-from support.servers import Peer, Script, http, prepared, serving
-from v2_conformance.engine.engine import Exchange, Result
+from support.servers import Peer, Script, serving
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.formats.page_files import write_page
+from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay import replay_command, write_replay
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import case_record
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.recorder import case_result
+from v2_conformance.suite.cases import GeneratedCase
+from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode import Address
-from v2_conformance.wire.http1 import COMPLETE, Transcript
+from v2_conformance.wire.transport import Request
 
 NORMAL = "P2/blob-follows-json[INT32]"
 FIELDS = (("User-Agent", "v2-conformance"), ("Accept", "*/*"))
@@ -41,24 +49,43 @@ def record(
     name: str = NORMAL,
     pause_s: float = 0.0,
     mask: Mask | None = None,
-    message: str = "",
+    died: bool = False,
     more: Sequence[tuple[bytes, bool]] = (),
-) -> dict[str, Any]:
-    """A case's record; `more` are the requests after its own, and if on the same connection."""
+) -> CaseResult:
+    """A failed case as recorded; `more` are the requests after its own, and whether they were sent
+    on the same connection. Every one of those got a wrong answer if the server `died`."""
     request = b"".join(pieces)
-    sizes = tuple(len(piece) for piece in pieces)
-    own = Transcript(request, len(request), b"", COMPLETE, pieces=sizes, pause_s=pause_s)
-    exchanges = [Exchange(own, "")]
-    for data, reused in more:
-        exchanges.append(Exchange(Transcript(data, len(data), b"", COMPLETE, "", reused), "canary"))
-    result = Result(CASES()[name], "fail", message, 0.0, tuple(exchanges))
-    return case_record(result, ("binary",), mask or Mask())
+    own = exchange(
+        (mask or Mask()).data(request),
+        pieces=tuple(len(piece) for piece in pieces) if len(pieces) > 1 else (),
+        pause_ms=1000 * pause_s,
+    )
+    canaries = [
+        exchange(
+            data,
+            b"",
+            "canary",
+            Purpose.CANARY_SAME if reused else Purpose.CANARY_FRESH,
+            reused=reused,
+        )
+        for data, reused in more
+    ]
+    wrong = WrongStatus("200", 500, "")
+    cause = DidNotSurvive(wrong, wrong, None, case_passed=True) if died else wrong
+    return case(name, "fail", None, own, *canaries, cause=cause)
 
 
-def of_suite(name: str) -> dict[str, Any]:
-    """The record of a case of the suite, as it is sent."""
-    ready = prepared(CASES()[name], Address("server.example:80", "", FIELDS))
-    return record(*ready.pieces, name=name, pause_s=ready.pause_s)
+def of_suite(name: str) -> CaseResult:
+    """A case of the suite as recorded, as it is sent."""
+    request = request_to_send(name)
+    return record(*request.http1, name=name, pause_s=request.pause_s)
+
+
+def request_to_send(name: str) -> Request:
+    """The request of a case of the suite."""
+    chosen = CASES()[name]
+    assert not isinstance(chosen, GeneratedCase)
+    return prepared(chosen, Address("server.example:80", "", FIELDS)).request
 
 
 def posted(body: bytes, *fields: bytes, path: bytes = b"/v2/models/m/infer") -> bytes:
@@ -67,12 +94,12 @@ def posted(body: bytes, *fields: bytes, path: bytes = b"/v2/models/m/infer") -> 
     return b"\r\n".join([*lines, b"", body])
 
 
-def report(url: str) -> dict[str, Any]:
-    return {"target": {"url": url}}
+def report(url: str) -> Report:
+    return report_of([], url=url)
 
 
-def request_of(case: Mapping[str, Any]) -> bytes:
-    return base64.b64decode(case["exchanges"][0]["request"])
+def request_of(sent: CaseResult) -> bytes:
+    return sent.exchanges[0].request
 
 
 def taking(*sizes: int) -> Script:
@@ -115,10 +142,10 @@ def answers(printed: str) -> list[bytes]:
     ]
 
 
-def arrived(case: Mapping[str, Any]) -> tuple[bytes, str]:
+def arrived(sent: CaseResult) -> tuple[bytes, str]:
     """What arrives when the case's command is pasted, and the command."""
-    with serving(taking(len(request_of(case)))) as server:
-        command = replay_command(report(server.url), case)
+    with serving(taking(len(request_of(sent)))) as server:
+        command = replay_command(report(server.url), sent)
         assert answers(paste(command)) == [http(b"fine")]
     return server.requests[0], command
 
@@ -148,11 +175,11 @@ def parts(request: bytes) -> tuple[bytes, list[bytes], bytes]:
     ],
 )
 def test_curl_sends_the_recorded_line_fields_and_body(name: str) -> None:
-    case = of_suite(name)
-    came, command = arrived(case)
+    sent = of_suite(name)
+    came, command = arrived(sent)
     assert "curl " in command
     assert "python3" not in command
-    assert parts(came) == parts(request_of(case))
+    assert parts(came) == parts(request_of(sent))
 
 
 @needs_curl
@@ -167,8 +194,8 @@ def test_curl_sends_the_recorded_line_fields_and_body(name: str) -> None:
     ids=["body", "path", "field", "at"],
 )
 def test_nothing_in_a_request_is_a_word_of_the_shell_or_of_curl(request_: bytes) -> None:
-    case = record(request_)
-    came, command = arrived(case)
+    sent = record(request_)
+    came, command = arrived(sent)
     assert "curl " in command
     assert parts(came) == parts(request_)
 
@@ -183,10 +210,10 @@ def test_nothing_in_a_request_is_a_word_of_the_shell_or_of_curl(request_: bytes)
     ],
 )
 def test_what_curl_cannot_send_is_sent_byte_for_byte_by_python(name: str) -> None:
-    case = of_suite(name)
-    came, command = arrived(case)
+    sent = of_suite(name)
+    came, command = arrived(sent)
     assert command.startswith("python3 - <<'REPLAY'\n")
-    assert came == request_of(case)
+    assert came == request_of(sent)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +228,8 @@ def test_what_curl_cannot_send_is_sent_byte_for_byte_by_python(name: str) -> Non
     ],
 )
 def test_a_request_that_is_hardly_http_is_sent_byte_for_byte_by_python(request_: bytes) -> None:
-    case = record(request_)
-    came, command = arrived(case)
+    sent = record(request_)
+    came, command = arrived(sent)
     assert command.startswith("python3 ")
     assert came == request_
     assert command.isascii()
@@ -213,9 +240,9 @@ def test_a_request_that_is_hardly_http_is_sent_byte_for_byte_by_python(request_:
     "name", ["B10/cut-inside-a-prefix[chunks_of_seven]", "C4/segmented-writes[bytes,in_element]"]
 )
 def test_the_script_has_the_recorded_writes_and_pauses(name: str, tmp_path: Path) -> None:
-    case = of_suite(name)
-    pieces = prepared(CASES()[name], Address("server.example:80", "", FIELDS)).pieces
-    write_replay(report("http://h"), case, tmp_path)
+    sent = of_suite(name)
+    pieces = request_to_send(name).http1
+    write_replay(report("http://h"), sent, tmp_path)
     script = (tmp_path / "replay.py").read_text()
     names: dict[str, Any] = {"__file__": str(tmp_path / "replay.py")}
     exec(script.replace("\nreplay(", "\nmade = ("), names)  # its call, as data
@@ -225,8 +252,8 @@ def test_the_script_has_the_recorded_writes_and_pauses(name: str, tmp_path: Path
 
 
 def test_a_long_body_is_not_pasted() -> None:
-    case = record(posted(b"x" * 100_000))
-    assert replay_command(report("http://h"), case) == (
+    sent = record(posted(b"x" * 100_000))
+    assert replay_command(report("http://h"), sent) == (
         f"v2-conformance show report.json '{NORMAL}' --replay replay"
     )
 
@@ -252,26 +279,25 @@ def test_the_reference_server_answers_a_replay_as_it_answered_the_case(
 ) -> None:
     with ReferenceServer() as server:
         (result,) = results(target_of(server.url), [CASES()[name]]).values()
-        case = case_record(result, ("binary",), Mask())
-        recorded = base64.b64decode(case["exchanges"][0]["response"])
-        printed = paste(f"{write_replay(report('http://elsewhere'), case, tmp_path)} {server.url}")
+        sent = case_result(result, ("binary",), Mask())
+        recorded = sent.exchanges[0].response
+        printed = paste(f"{write_replay(report('http://elsewhere'), sent, tmp_path)} {server.url}")
     assert answers(printed) == [recorded]
 
 
 def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they_were() -> None:
     first, same, fresh = (posted(body) for body in (b"killer", b"same", b"fresh"))
-    message = "did not survive: a known-good request got a wrong answer on the same connection"
-    case = record(first, message=message, more=[(same, True), (fresh, False)])
+    sent = record(first, died=True, more=[(same, True), (fresh, False)])
     scripts = taking(len(first), len(same)), taking(len(fresh))
     with serving(*scripts) as server:
-        printed = paste(replay_command(report(server.url), case))
+        printed = paste(replay_command(report(server.url), sent))
     assert [peer.requests for peer in server.peers] == [[first, same], [fresh]]
     assert answers(printed) == [http(b"fine")] * 3
 
 
 def test_a_case_that_the_server_survived_is_sent_alone() -> None:
-    case = record(posted(b"x"), more=[(posted(b"y"), False)])
-    command = replay_command(report("http://h"), case)
+    sent = record(posted(b"x"), more=[(posted(b"y"), False)])
+    command = replay_command(report("http://h"), sent)
     assert base64.b64encode(b"x").decode() in command
     assert base64.b64encode(b"y").decode() not in command
 
@@ -281,19 +307,19 @@ def test_over_tls_it_trusts_what_the_environment_says(tmp_path: Path) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("localhost").configure_cert(context)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    case = record(b"odd\r\n\r\n")
-    with serving(taking(len(request_of(case))), tls=context) as server:
-        command = replay_command(report(f"https://localhost:{server.port}"), case)
+    sent = record(b"odd\r\n\r\n")
+    with serving(taking(len(request_of(sent))), tls=context) as server:
+        command = replay_command(report(f"https://localhost:{server.port}"), sent)
         assert "SSL_CERT_FILE" in command
         printed = paste(command, SSL_CERT_FILE=str(tmp_path / "ca.pem"))
-    assert server.requests == [request_of(case)]
+    assert server.requests == [request_of(sent)]
     assert answers(printed) == [http(b"fine")]
 
 
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab\x1b", "6 bytes of it are missing"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab\x1b", "6 bytes are missing"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab\x1b", "IncompleteRead"),
         (b"\x1b[31m\n", "BadStatusLine"),
         (b"", "RemoteDisconnected"),
@@ -306,7 +332,7 @@ def test_an_answer_that_is_not_whole_is_told_and_shown(reply: bytes, words: str)
 
     with serving(script) as server:
         printed = paste(replay_command(report(server.url), record(b"odd")))
-    assert f"no whole answer: {words}" in printed
+    assert f"incomplete response: {words}" in printed
     assert answers(printed) == [reply]
     assert "\x1b" not in printed
 
@@ -319,22 +345,22 @@ def test_a_masked_field_has_to_be_filled_in() -> None:
     mask = Mask(("Bearer hunter2000",), ("Authorization", "X-Key"))
     command = replay_command(report("http://h"), record(secret, mask=mask))
     assert "hunter" not in command
-    assert command.startswith("# The report hides the value of Authorization: put")
+    assert command.startswith("# The report hides the value of Authorization: replace")
     assert "Authorization: *****************" in command
     assert "*" not in replay_command(report("http://h"), record(posted(b"x"))).replace("'*'", "")
 
 
 def test_one_of_many_at_a_time_says_so() -> None:
-    case = record(posted(b"x"))
-    case["exchanges"][0]["note"] = "one of 40, 8 at a time"
-    assert replay_command(report("http://h"), case).startswith("# The case sends many ")
+    sample = exchange(posted(b"x"), b"", "one of 40, 8 at a time", Purpose.SAMPLE)
+    sent = case(NORMAL, "fail", None, sample)
+    assert replay_command(report("http://h"), sent).startswith("# The case sends many ")
 
 
 def test_nothing_sent_is_nothing_to_replay(tmp_path: Path) -> None:
-    case = {**record(posted(b"x")), "exchanges": []}
-    assert replay_command(report("http://h"), case) == ""
+    sent = case(NORMAL, "not_run")
+    assert replay_command(report("http://h"), sent) == ""
     with pytest.raises(ReportFileError, match="nothing was sent"):
-        write_replay(report("http://h"), case, tmp_path)
+        write_replay(report("http://h"), sent, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -347,13 +373,13 @@ def test_a_report_whose_url_is_none_has_no_replay(url: str, tmp_path: Path) -> N
 
 
 def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
-    case = record(posted(b"x"))
-    first = write_replay(report("http://h"), case, tmp_path)
-    assert write_replay(report("http://h"), case, tmp_path) == first
+    sent = record(posted(b"x"))
+    first = write_replay(report("http://h"), sent, tmp_path)
+    assert write_replay(report("http://h"), sent, tmp_path) == first
     (tmp_path / "body-1.bin").write_bytes(b"mine")
     (tmp_path / "replay.py").unlink()
-    with pytest.raises(UsageError, match=r"body-1\.bin is there already"):
-        write_replay(report("http://h"), case, tmp_path)
+    with pytest.raises(UsageError, match=r"body-1\.bin already exists"):
+        write_replay(report("http://h"), sent, tmp_path)
     assert (tmp_path / "body-1.bin").read_bytes() == b"mine"
     assert not (tmp_path / "replay.py").exists()
 
@@ -372,26 +398,11 @@ def test_the_script_needs_nothing_but_python() -> None:
     assert "conformance" not in imported
 
 
-def test_the_page_of_a_case_has_its_command_and_stays_small_however_many(
-    tmp_path: Path,
-) -> None:
+def test_the_page_of_a_case_has_its_command_and_stays_small_however_many() -> None:
     odd = of_suite("H6/not-a-number[empty]")
     command = replay_command(report("http://h"), odd)
-    whole = {
-        "suite": {"name": "v2-conformance", "version": "1", "catalogue": ""},
-        "target": {
-            "url": "http://h",
-            "server": {"name": "S", "version": "1", "extensions": []},
-            "profiles": ["binary"],
-        },
-        "started": "2026-01-01T00:00:00+00:00",
-        "duration_s": 1,
-        "complete": True,
-        "verdict": {"conformant": False, "robust": False, "reasons": []},
-        "requirements": [],
-        "cases": [{**odd, "id": f"{odd['id']}{number}"} for number in range(2500)],
-    }
-    page = write_page(tmp_path, whole).read_text()
+    many = [msgspec.structs.replace(odd, id=f"{odd.id}{number}") for number in range(2500)]
+    page = render(report_of(many, url="http://h"))
     assert str(escape(command)).partition("\n")[0] in page
     assert page.count("python3 - ") > 100
     assert len(page.encode()) < 8_000_000

@@ -1,258 +1,251 @@
-"""Verdicts on accepted requests: each break is found, and said so that a vendor can act on it."""
+"""Verdicts on one exchange: success, rejection, free and disputed answers, no whole response."""
 
 from __future__ import annotations
 
-import struct
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from support.cases import BLOB, GOOD, GOOD_JSON, JSON, REJECT, answer, entry, failed, sized, verdict
-from support.servers import http, make_case, v2
-from v2_conformance.judging.judge import (
-    PASS,
-    Verdict,
+from support.cases import JSON, REJECT, failure, make_case, make_get, verdict
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, v2
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes import (
+    Accepted,
+    AnsweredInForm,
+    AnsweredInJson,
+    Cause,
+    Rejected,
 )
-from v2_conformance.protocol.datatypes import encode_bytes, from_values
-from v2_conformance.protocol.message import HEADER_LENGTH, dump_json
-from v2_conformance.wire.http1 import CLOSED, COMPLETE, Transcript
+from v2_conformance.suite.findings import (
+    AcceptedInvalidRequest,
+    BodyNotJson,
+    ConnectionClosed,
+    ConnectionRefused,
+    ContentLengthTooLong,
+    InvalidErrorBody,
+    MissingOutput,
+    NotHttp,
+    ResponseTooLarge,
+    SchemaViolation,
+    TimedOut,
+    WrongForm,
+    WrongStatus,
+    WrongValue,
+)
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.transcript import Ending
+
+ANY_FORM = {"outcome": "success", "outputs": {"0": "any"}}
 
 
-def test_the_exact_answer_passes_in_the_wanted_form() -> None:
-    assert verdict(GOOD) == Verdict(PASS, "")
-    assert verdict(GOOD_JSON, make_case(JSON)).outcome == PASS
-    failed(GOOD_JSON, "OUTPUT0 came in json form, wanted binary")
-    failed(GOOD, "OUTPUT0 came in binary form, wanted json", case=make_case(JSON))
-    any_form = make_case({"outcome": "success", "outputs": {"0": "any"}})
-    assert verdict(GOOD, any_form).outcome == verdict(GOOD_JSON, any_form).outcome == PASS
+# Success.
+
+
+def test_the_exact_answer_passes_in_the_form_that_is_asked_for() -> None:
+    assert verdict(GOOD) == Verdict(Outcome.PASS)
+    assert verdict(GOOD).message == ""
+    assert verdict(GOOD_JSON, make_case(JSON)).outcome is Outcome.PASS
+    assert failure(GOOD_JSON) == WrongForm("OUTPUT0", "binary", "json")
+    assert failure(GOOD, make_case(JSON)) == WrongForm("OUTPUT0", "json", "binary")
+    for received in (GOOD, GOOD_JSON):
+        assert verdict(received, make_case(ANY_FORM)).outcome is Outcome.PASS
 
 
 def test_a_chunked_or_close_framed_answer_passes_too() -> None:
     head, _, body = GOOD.partition(b"\r\n\r\n")
     fields = b"\r\n".join(x for x in head.split(b"\r\n") if b"Content-Length: 1" not in x[:17])
-    assert verdict(fields + b"\r\n\r\n" + body).outcome == PASS
+    assert verdict(fields + b"\r\n\r\n" + body).outcome is Outcome.PASS
     chunked = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-    assert verdict(fields + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked).outcome == PASS
-
-
-def test_a_failure_says_what_was_sent() -> None:
-    failed(http(b"{}", 500), "identity/INT32", "[3] binary", "12 blob bytes")
-
-
-# Framing.
-
-SIZE = len(dump_json(answer(sized())))
-
-
-@pytest.mark.parametrize(
-    ("length", "words"),
-    [
-        (SIZE - 1, [f"first {SIZE - 1} bytes", f"ends after {SIZE} bytes"]),
-        (SIZE + 1, [f"first {SIZE + 1} bytes", f"ends after {SIZE} bytes"]),
-        (0, ["first 0 bytes"]),
-        (SIZE + 12, [f"first {SIZE + 12} bytes"]),
-        (SIZE + 13, [f"{HEADER_LENGTH} is {SIZE + 13}", f"has {SIZE + 12} bytes"]),
-        ("-1", ["not a decimal number"]),
-        ("abc", ["'abc', not a decimal number"]),
-        ("", ["not a decimal number"]),
-        ("+5", ["not a decimal number"]),
-        ("0x10", ["not a decimal number"]),
-        ("9" * 30, ["not a decimal number"]),
-        (f"{SIZE}, {SIZE}", ["not a decimal number"]),
-        ("\xb2", ["not a decimal number"]),
-    ],
-)
-def test_a_wrong_header_length_fails(length: object, words: list[str]) -> None:
-    failed(v2(answer(sized()), BLOB, length=length), *words)
-
-
-def test_different_header_lengths_fail_and_equal_ones_do_not() -> None:
-    body = dump_json(answer(sized())) + BLOB
-    failed(http(body, 200, (HEADER_LENGTH, SIZE), (HEADER_LENGTH, "\x80")), "2 times")
-    assert verdict(http(body, 200, (HEADER_LENGTH, SIZE), (HEADER_LENGTH, SIZE))).outcome == PASS
-
-
-def test_a_missing_header_length_fails() -> None:
-    failed(http(dump_json(answer(sized())) + BLOB), f"no {HEADER_LENGTH} was sent", "must be JSON")
-    failed(http(dump_json(answer(sized()))), "declares 12 bytes", "ends after")
-
-
-@pytest.mark.parametrize("more", [b"\0", b"\0" * 4096])
-def test_slack_after_the_last_blob_fails(more: bytes) -> None:
-    failed(v2(answer(sized()), BLOB, more), f"{len(more)} bytes are left over", f"JSON {SIZE} +")
-
-
-def test_white_space_after_the_json_but_outside_its_length_is_slack() -> None:
-    text = dump_json(answer(entry(data=[1, 2, 3])))
-    failed(http(text + b" ", 200, (HEADER_LENGTH, len(text))), "1 bytes are left over",
-           case=make_case(JSON))  # fmt: skip
-    assert verdict(http(text + b" \n"), make_case(JSON)).outcome == PASS
-
-
-def test_a_short_blob_fails_with_its_offset() -> None:
-    failed(v2(answer(sized()), BLOB[:-1]), f"declares 12 bytes from byte {SIZE}",
-           f"ends after {SIZE + 11} bytes")  # fmt: skip
-
-
-@pytest.mark.parametrize("size", [11, 16, 0, 12.5, -1, "12", True, None, 2**63, 1e300])
-def test_a_wrong_declared_size_fails(size: object) -> None:
-    failed(
-        v2(answer(sized(size)), BLOB, b"\0" * 4),
-        "OUTPUT0" if type(size) is int and size != -1 else "",
-    )
-
-
-def test_data_and_size_together_fail_and_so_does_neither() -> None:
-    failed(v2(answer(sized(data=[1, 2, 3])), BLOB), "OUTPUT0 has both")
-    failed(v2(answer(entry())), "OUTPUT0 has neither")
-
-
-def test_bytes_after_the_response_fail() -> None:
-    failed(GOOD + b"xy", "2 bytes came after the end of the response")
-
-
-def test_a_zero_element_output_needs_no_header_length_but_may_have_one() -> None:
-    case = make_case(inputs=[{"shape": [0]}])
-    output = answer(sized(0, shape=[0]))
-    assert verdict(v2(output), case).outcome == PASS
-    assert verdict(v2(output, length=len(dump_json(output))), case).outcome == PASS
-    failed(v2(output, length=len(dump_json(output)) - 1), "not exactly one JSON", case=case)
-
-
-# The JSON.
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (b'{"outputs": [], "x": NaN}', "NaN is not JSON"),
-        (b'{"outputs": [], "outputs": []}', "'outputs' twice"),
-        (b'\xef\xbb\xbf{"outputs": []}', "BOM"),
-        (b'{"outputs": ["\xff"]}', "not UTF-8 at byte 14"),
-        (b"[]", "a JSON list"),
-        (b"<html>", "not JSON at byte 0"),
-        (b"", "0 bytes"),
-        (b"[" * 100_000, "nested deeper"),
-        (b'{"outputs": [' + b"9" * 10_000 + b"]}", ""),
-        (dump_json({}), "'outputs' is a required property"),
-        (dump_json(answer(3)), "$.outputs[0]"),
-        (dump_json(answer({"name": "OUTPUT0"})), "required property"),
-        (dump_json(answer(entry(data=None))), "$.outputs[0].data"),
-        (dump_json(answer(entry(data="x", shape=["3"]))), "$.outputs[0]"),
-        (dump_json(answer(entry(data=[], shape=[-1]))), "$.outputs[0].shape[0]"),
-        (dump_json(answer(entry(data=[1, 2, 3], datatype="INT33"))), "INT33"),
-        (dump_json(answer(entry(data=[1, 2]))), "2 elements where the shape has 3"),
-        (dump_json(answer(entry(data=[1, 2, True]))), "element 2 is True, not a INT32 value"),
-        (dump_json(answer(entry(data=[1, 2, 2**31]))), "element 2 is 2147483648, out of"),
-        (dump_json(answer(entry(data=[1, 2, 3.5]))), "element 2 is 3.5, not an integer"),
-        (dump_json(answer(entry(data=[1], shape=[2**62] * 250))), "1 elements"),
-        (dump_json(answer(entry(data=[1], shape=[1] * 5_000))), "5000 dimensions"),
-        (dump_json(answer(entry(data=[1], shape=[10**4000, 10**4000]))), "1 elements"),
-    ],
-)
-def test_json_that_is_not_strict_or_not_a_v2_response_fails(text: bytes, words: str) -> None:
-    failed(http(text), words, case=make_case(JSON))
-
-
-def test_what_a_message_quotes_is_short_and_printable() -> None:
-    failed(v2(answer(entry(name="\x1b[31m\u202e" * 50_000, data=[1, 2, 3]))), "is missing")
-    failed(v2(answer(entry(name="x\n", datatype="\x9b"))))
-    failed(http(b"\x1b[2J\n" * 1000, 500), "500 came")
-    failed(http(b"{}", 200, (HEADER_LENGTH, "\x9b31m")), "not a decimal number")
-
-
-# Values.
-
-
-def test_a_wrong_element_is_named_with_index_offsets_and_both_values_in_hex() -> None:
-    came = struct.pack("<3i", 1, 258, 4)
-    failed(
-        v2(answer(sized()), came), "element 1 of 3", f"byte 5 of its blob, byte {SIZE + 5} of the",
-        "is 02010000 (258)", "wanted 02000000 (2)", "2 elements differ",
-    )  # fmt: skip
-    message = failed(
-        v2(answer(entry(data=[1, 2, 4]))), "element 2 of 3", "04000000 (4)", "wanted 03000000 (3)",
-        "1 elements differ", case=make_case(JSON),
-    )  # fmt: skip
-    assert "of the body" not in message
-
-
-def test_floats_are_compared_bit_for_bit() -> None:
-    case = make_case(model="identity/FP32", inputs=[{"shape": [2], "values": [-0.0, 1.0]}])
-    output = answer(sized(8, shape=[2], datatype="FP32"))
-    assert verdict(v2(output, struct.pack("<2f", -0.0, 1.0)), case).outcome == PASS
-    failed(v2(output, struct.pack("<2f", 0.0, 1.0)), "element 0 of 2", "00000000 (0.0)",
-           "wanted 00000080 (-0.0)", case=case)  # fmt: skip
-
-
-def test_bytes_elements_are_named_by_index_and_offset() -> None:
-    case = make_case(model="identity/BYTES", inputs=[{"shape": [2], "values": ["ab", "cd"]}])
-
-    def bytes_answer(blob: bytes) -> bytes:
-        return v2(answer(sized(len(blob), shape=[2], datatype="BYTES")), blob)
-
-    start = len(dump_json(answer(sized(12, shape=[2], datatype="BYTES"))))
-    assert verdict(bytes_answer(encode_bytes([b"ab", b"cd"])), case).outcome == PASS
-    failed(bytes_answer(encode_bytes([b"ab", b"cX"])), "element 1 of 2",
-           f"from byte {start + 6} of the body", "from its byte 1: 58, wanted 64",
-           case=case)  # fmt: skip
-    failed(bytes_answer(encode_bytes([b"ab", b"c"])), "element 1 of 2", "has 1 bytes, wanted 2",
-           "(nothing), wanted 64", case=case)  # fmt: skip
-    failed(bytes_answer(encode_bytes([b"ab"])), "1 BYTES elements where the shape has 2", case=case)
-    failed(bytes_answer(b"\2\0\0\0ab\xff\0\0\0cd"), "element 1 at byte 6", case=case)
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ({"shape": [3, 1]}, "shape [3, 1] came, wanted [3]"),
-        ({"datatype": "UINT32"}, "datatype UINT32 came, wanted INT32"),
-        ({"name": "OTHER"}, "OUTPUT0 is missing; the response has ['OTHER']"),
-    ],
-)
-def test_another_shape_datatype_or_name_fails(members: dict[str, Any], words: str) -> None:
-    failed(v2(answer(sized(**members)), BLOB), words)
+    sent_so = fields + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked
+    assert verdict(sent_so).outcome is Outcome.PASS
 
 
 def test_an_output_that_comes_twice_must_be_right_twice() -> None:
-    assert verdict(v2(answer(sized(), sized()), BLOB, BLOB)).outcome == PASS
-    failed(v2(answer(sized(), sized()), BLOB, BLOB[::-1]), "element 0 of 3", "3 elements differ")
+    twice = answer(sized(), sized())
+    assert verdict(v2(twice, BLOB, BLOB)).outcome is Outcome.PASS
+    second = failure(v2(twice, BLOB, BLOB[::-1]))
+    assert isinstance(second, WrongValue)
+    assert (second.difference.element, second.elements, second.differing) == (0, 3, 3)
 
 
-def test_bool_bytes_are_exact_unless_the_case_asks_for_truth() -> None:
-    inputs = [{"shape": [3], "values": {"hex": "0002ff"}}]
-    output = answer(sized(3, datatype="BOOL"))
-    exact = make_case(model="identity/BOOL", inputs=inputs)
-    truth = make_case(
-        {"outcome": "success", "outputs": {"0": "binary"}, "compare": "truth"},
-        model="identity/BOOL",
-        inputs=inputs,
-    )
-    assert verdict(v2(output, b"\0\1\1"), truth).outcome == PASS
-    assert verdict(v2(output, b"\0\2\xff"), exact).outcome == PASS
-    failed(v2(output, b"\0\1\1"), "element 1 of 3", "2 elements differ", case=exact)
-    failed(v2(output, b"\0\1\0"), "element 2 of 3", "1 elements differ", case=truth)
+def test_an_output_of_another_name_is_a_missing_one() -> None:
+    received = v2(answer(sized(name="OTHER")), BLOB)
+    assert failure(received) == MissingOutput("OUTPUT0", ("OTHER",))
+    none = v2({"outputs": []})
+    assert failure(none) == MissingOutput("OUTPUT0", ())
 
 
-def test_values_that_numpy_cannot_print_are_named() -> None:
-    case = make_case(model="identity/BF16", inputs=[{"shape": [1], "values": {"hex": "c07f"}}])
-    output = answer(sized(2, shape=[1], datatype="BF16"))
-    failed(v2(output, from_values("BF16", [1.0])), "803f (1.0)", "wanted c07f (nan)", case=case)
+@pytest.mark.parametrize("status", [201, 204, 302, 400, 500])
+def test_a_status_other_than_200_is_no_success(status: int) -> None:
+    body = b"" if status == 204 else ERROR_BODY
+    assert failure(http(body, status)) == WrongStatus("200", status, body.decode())
 
 
-SEEDS = (GOOD, GOOD_JSON, v2(answer(sized(), entry(name="X", data=[[1.5], [None]])), BLOB))
+@pytest.mark.parametrize("status", [201, 404])
+def test_a_get_must_be_answered_with_200(status: int) -> None:
+    assert verdict(http(b"any"), make_get("/v2")) == Verdict(Outcome.PASS)
+    found = verdict(http(b"any", status), make_get("/v2"))
+    assert found == Verdict(Outcome.FAIL, WrongStatus("200", status, "any"), "sent GET /v2")
 
 
-@given(st.sampled_from(SEEDS), st.integers(60, 400), st.binary(max_size=12), st.integers(0, 9))
-@settings(max_examples=30)
-def test_no_mutation_of_a_response_makes_the_judge_raise(
-    seed: bytes, at: int, new: bytes, removed: int
+# Messages begin with what was sent.
+
+
+def test_a_failure_says_what_was_sent() -> None:
+    found = verdict(http(b"{}", 500))
+    assert found.sent == "sent to identity/INT32 [3] binary, 12 blob bytes in all"
+    assert found.message == f"{found.sent}: expected status 200, got 500: {{}}"
+
+
+@pytest.mark.parametrize(
+    ("request_members", "sent"),
+    [
+        ({"inputs": []}, "no inputs, 0 blob bytes in all"),
+        (
+            {"inputs": [{"shape": [3], "values": [1, 2, 3], "form": "json"}]},
+            "[3] json, 0 blob bytes in all",
+        ),
+        (
+            {"inputs": [{"shape": [3], "values": [1, 2, 3], "size": {"value": "é"}}]},
+            "[3] binary of declared size '\\xe9', 12 blob bytes in all",
+        ),
+        (
+            {"header_length": {"value": "-1"}},
+            f"[3] binary, 12 blob bytes in all, {HEADER_LENGTH}: -1",
+        ),
+        ({"header_length": "absent"}, f"[3] binary, 12 blob bytes in all, no {HEADER_LENGTH}"),
+        ({"encoding": "gzip"}, "[3] binary, 12 blob bytes in all, Content-Encoding gzip"),
+    ],
+)
+def test_what_is_odd_about_a_request_is_said(request_members: dict[str, Any], sent: str) -> None:
+    found = verdict(http(b"{}", 302), make_case(REJECT, **request_members))
+    assert found.sent == f"sent to identity/INT32 {sent}"
+
+
+# Rejections.
+
+ERROR_BODY = b'{"error": "no"}'
+GOOD_BODY = GOOD.partition(b"\r\n\r\n")[2]
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 500, 503])
+def test_an_error_status_with_an_error_string_is_a_rejection(status: int) -> None:
+    found = verdict(http(ERROR_BODY, status), make_case(REJECT))
+    assert found == Verdict(Outcome.PASS, Rejected(status))
+
+
+def _not_by_schema(path: str = "$", problem: str = "'error' is a required property") -> Cause:
+    return SchemaViolation("error", path, problem)
+
+
+@pytest.mark.parametrize(
+    ("received", "cause"),
+    [
+        (
+            http(b"<html><body>Bad Request</body></html>", 400),
+            InvalidErrorBody(400, ANY, "<html><body>Bad Request</body></html>"),
+        ),
+        (http(b"", 400), InvalidErrorBody(400, ANY, "")),
+        (http(b"{}", 400), _not_by_schema()),
+        (
+            http(b'{"error": {"code": 1}}', 400),
+            _not_by_schema("$.error", "{'code': 1} is not of type 'string'"),
+        ),
+        (
+            http(b'{"error": "a", "error": "b"}', 400),
+            InvalidErrorBody(
+                400,
+                "the JSON has the member 'error' twice in one object",
+                '{"error": "a", "error": "b"}',
+            ),
+        ),
+        (
+            http(b'{"error": "\xff"}', 400),
+            InvalidErrorBody(400, "the JSON is not UTF-8 at byte 11", '{"error": "\\xff"}'),
+        ),
+        (http(b'{"detail": []}', 422), _not_by_schema()),
+        (http(ERROR_BODY, 200), AcceptedInvalidRequest(200, ERROR_BODY.decode())),
+        (http(ERROR_BODY, 302), AcceptedInvalidRequest(302, ERROR_BODY.decode())),
+        (GOOD, AcceptedInvalidRequest(200, ANY)),
+    ],
+)
+def test_anything_else_is_no_rejection(received: bytes, cause: Cause) -> None:
+    assert failure(received, make_case(REJECT)) == cause
+
+
+def test_the_body_of_a_rejection_is_free_if_the_rejection_is() -> None:
+    plain = http(b"oops", 400)
+    for case in (
+        make_case(REJECT, level="MAY"),
+        make_case({"outcome": "either", "outputs": {"0": "binary"}, "compare": "nothing"}),
+    ):
+        assert verdict(plain, case) == Verdict(Outcome.PASS, Rejected(400))
+
+
+# Answers that are free or disputed.
+
+
+def test_either_answer_is_free_but_not_a_wrong_one() -> None:
+    case = make_case({"outcome": "either", "outputs": {"0": "binary"}})
+    assert verdict(GOOD, case) == Verdict(Outcome.PASS, Accepted())
+    assert verdict(http(ERROR_BODY, 400), case) == Verdict(Outcome.PASS, Rejected(400))
+    assert isinstance(failure(v2(answer(sized()), BLOB[::-1]), case), WrongValue)
+    unreadable = failure(http(b"oops", 400), case)
+    assert unreadable == InvalidErrorBody(400, "not JSON at byte 0: Expecting value", "oops")
+    redirected = failure(http(ERROR_BODY, 302), case)
+    assert redirected == WrongStatus("200", 302, ERROR_BODY.decode())
+
+
+def test_a_case_that_compares_nothing_takes_any_strict_json() -> None:
+    case = make_case({"outcome": "either", "outputs": {"0": "binary"}, "compare": "nothing"})
+    other = answer(entry(data=[9], shape=[1]))
+    assert verdict(v2(other), case) == Verdict(Outcome.PASS, AnsweredInJson())
+    assert isinstance(failure(http(b"oops"), case), BodyNotJson)
+
+
+def test_a_disputed_case_reports_the_reading_and_fails_only_for_wrong_values() -> None:
+    case = make_case({"outcome": "disputed", "outputs": {"0": "any"}})
+    assert verdict(GOOD, case) == Verdict(Outcome.DISPUTED, AnsweredInForm(("binary",)))
+    assert verdict(GOOD_JSON, case) == Verdict(Outcome.DISPUTED, AnsweredInForm(("json",)))
+    assert isinstance(failure(v2(answer(sized()), BLOB[::-1]), case), WrongValue)
+
+
+# No whole response.
+
+
+@pytest.mark.parametrize(
+    ("received", "ending", "outcome", "cause"),
+    [
+        (b"", Ending.REFUSED, Outcome.INCONCLUSIVE, ConnectionRefused("detail")),
+        (b"", Ending.TIMEOUT, Outcome.INCONCLUSIVE, TimedOut(0.0, 0, "detail")),
+        (GOOD[:40], Ending.TIMEOUT, Outcome.INCONCLUSIVE, TimedOut(0.0, 40, "detail")),
+        (
+            GOOD[:-3],
+            Ending.TIMEOUT,
+            Outcome.INCONCLUSIVE,
+            TimedOut(0.0, len(GOOD) - 3, "detail"),
+        ),
+        (b"", Ending.CLOSED, Outcome.FAIL, ConnectionClosed(0, "detail")),
+        (GOOD[:-3], Ending.CLOSED, Outcome.FAIL, ConnectionClosed(len(GOOD) - 3, "detail")),
+        (b"SSH-2.0\r\n\r\n", Ending.MALFORMED, Outcome.FAIL, NotHttp("detail")),
+        (GOOD, Ending.TOO_LARGE, Outcome.FAIL, ResponseTooLarge("detail")),
+    ],
+)
+@pytest.mark.parametrize("expect", [None, REJECT])
+def test_without_a_whole_response_the_ending_decides(
+    received: bytes, ending: Ending, outcome: Outcome, cause: Cause, expect: dict[str, Any] | None
 ) -> None:
-    mutated = seed[:at] + new + seed[at + removed :]
-    for ending in (COMPLETE, CLOSED):
-        for case in (make_case(), make_case(JSON), make_case(REJECT)):
-            came = Transcript(b"", 0, mutated, ending)
-            if came.response is not None or ending != COMPLETE:
-                verdict(mutated, case, ending)
+    found = verdict(received, make_case(expect), ending)
+    assert (found.outcome, found.cause) == (outcome, cause)
+
+
+@pytest.mark.parametrize("ending", [Ending.TIMEOUT, Ending.CLOSED])
+def test_a_content_length_larger_than_the_message_fails_also_on_a_time_out(ending: Ending) -> None:
+    body = dump_json(answer(sized())) + BLOB
+    true, wrong = b"Content-Length: %d\r\n" % len(body), b"Content-Length: 9999\r\n"
+    received = GOOD.replace(true, wrong, 1)
+    assert wrong in received
+    assert failure(received, ending=ending) == ContentLengthTooLong(len(body), "9999")

@@ -54,9 +54,14 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kit_is_refused_and_the_kits_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no kit 'seldon'; the kits are .*kserve.*triton"):
+    with pytest.raises(UsageError, match=r"unknown kit 'seldon': the kits are .*kserve.*triton"):
         write_kit("seldon", tmp_path / "kit")
     assert not (tmp_path / "kit").exists()
+
+
+def test_an_unknown_kit_is_refused_with_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^unknown kit 'Tritn': did you mean triton\? "):
+        write_kit("Tritn", tmp_path / "kit")
 
 
 def test_triton_gets_a_configuration_and_code_for_every_model(tmp_path: Path) -> None:
@@ -148,7 +153,7 @@ def test_kserve_says_which_versions_it_is_for(tmp_path: Path) -> None:
 def test_mlserver_gets_a_folder_for_every_model_but_bf16(tmp_path: Path) -> None:
     write_kit("mlserver", tmp_path)
     folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
-    # MLServer refuses to load a model with a datatype that it does not know.
+    # MLServer refuses to load a model with a datatype that it does not support.
     assert folders == {model.model for model in contract().values()} - {"identity_bf16"}
 
 
@@ -181,7 +186,7 @@ def test_mlserver_keeps_tracebacks_to_itself_and_listens_where_the_readme_says(
     write_kit("mlserver", tmp_path)
     settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    # In debug mode, its default, its answers have tracebacks with the paths of the machine.
+    # In debug mode, the default, its responses contain tracebacks with paths of the machine.
     assert settings["debug"] is False
     assert f"http://{settings['host']}:{settings['http_port']}`" in readme
     assert str(settings["grpc_port"]) in readme

@@ -1,53 +1,80 @@
-"""The selftest notices what proves nothing: a fault that survives, a case that no fault fails."""
+"""The selftest notices holes: a fault that no case catches, an entry that no fault makes fail."""
 
 from __future__ import annotations
 
 import pytest
 
-from v2_conformance.maintenance.selftest import Kill, idle, lines, persist, try_fault
+from v2_conformance.maintenance.selftest import (
+    FaultTrial,
+    SelftestResult,
+    try_fault,
+    try_until_caught,
+    unproven_entries,
+)
+from v2_conformance.maintenance.selftest_text import selftest_lines, trial_rows
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS, Fault
 
 
-def test_a_fault_without_effect_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+def row(trial: FaultTrial) -> str:
+    """The row of a trial, without the head of the table."""
+    _, only = trial_rows((trial,))
+    return only
+
+
+def test_a_fault_without_effect_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAULTS, "none", Fault("none", "R4", "It does nothing.", Behaviour))
-    kill = try_fault("none")
-    assert not kill.killed
-    assert not kill.own
-    assert not kill.others
-    assert any("SURVIVES" in line and "none" in line for line in lines([kill]))
+    trial = try_fault("none")
+    assert not trial.caught
+    assert not trial.own_failures
+    assert not trial.other_requirements
+    assert row(trial).split() == ["R4", "MISSED", "0", "none"]
 
 
-def test_a_fault_is_killed_by_its_own_requirement_and_the_others_are_named() -> None:
-    kill = try_fault("binary-response-typed-json")
-    assert kill.killed
-    assert {name.partition("/")[0] for name in kill.own} == {"P4"}
-    assert "P4" not in kill.others
+def test_a_fault_is_caught_by_its_own_requirement_and_the_others_are_named() -> None:
+    trial = try_fault("binary-response-typed-json")
+    assert trial.caught
+    assert {name.partition("/")[0] for name in trial.own_failures} == {"P4"}
+    assert "P4" not in trial.other_requirements
+    assert row(trial).startswith("P4  caught")
 
 
-def test_a_fault_that_a_stalled_machine_hid_is_tried_again_and_the_matrix_says_so() -> None:
-    def attempt(name: str, tries: int) -> Kill:
-        own = ("W3/some",) if tries == 2 else ()
-        return Kill(name, "W3", own, (), tries=tries)
+def test_a_fault_that_a_stalled_machine_hid_is_tried_again_and_the_row_says_so() -> None:
+    def try_again(name: str, number: int) -> FaultTrial:
+        own = ("W3/some",) if number == 2 else ()
+        return FaultTrial(name, "W3", own, (), number=number)
 
-    kill = persist(Kill("raw-body-read-once", "W3", (), ()), attempt)
-    assert kill.killed
-    assert "killed" in next(lines([kill]))
-    assert "tried 2 times" in next(lines([kill]))
-
-
-def test_a_fault_that_survives_three_tries_survives() -> None:
-    def attempt(name: str, tries: int) -> Kill:
-        return Kill(name, "W3", (), (), tries=tries)
-
-    kill = persist(Kill("raw-body-read-once", "W3", (), ()), attempt)
-    assert not kill.killed
-    assert kill.tries == 3
-    assert "SURVIVES" in next(lines([kill]))
+    trial = try_until_caught(FaultTrial("raw-body-read-once", "W3", (), ()), try_again)
+    assert trial.caught
+    assert "caught" in row(trial)
+    assert "tried 2 times" in row(trial)
 
 
-def test_a_must_entry_that_no_fault_fails_is_named() -> None:
-    killed = Kill("some", "P2", ("P2/blob-follows-json[INT32]",), ())
-    assert "P2/blob-follows-json" in idle([])
-    assert "P2/blob-follows-json" not in idle([killed])
-    assert not [name for name in idle([]) if name.startswith("P4/")], "P4 is a SHOULD"
+def test_a_fault_that_three_tries_miss_is_missed() -> None:
+    def try_again(name: str, number: int) -> FaultTrial:
+        return FaultTrial(name, "W3", (), (), number=number)
+
+    trial = try_until_caught(FaultTrial("raw-body-read-once", "W3", (), ()), try_again)
+    assert not trial.caught
+    assert trial.number == 3
+    assert "MISSED" in row(trial)
+
+
+def test_a_must_entry_that_no_fault_makes_fail_is_named() -> None:
+    caught = FaultTrial("some", "P2", ("P2/blob-follows-json[INT32]",), ())
+    assert "P2/blob-follows-json" in unproven_entries([])
+    assert "P2/blob-follows-json" not in unproven_entries([caught])
+    assert not [name for name in unproven_entries([]) if name.startswith("P4/")], "P4 is a SHOULD"
+
+
+def test_the_selftest_passes_only_without_a_hole_and_says_what_is_wrong() -> None:
+    caught = FaultTrial("some", "P2", ("P2/a[b]",), ("P4",))
+    missed = FaultTrial("other", "P3", (), ())
+    assert SelftestResult((), (caught,), ()).passed
+    assert not SelftestResult((), (caught, missed), ()).passed
+    hole = SelftestResult((), (caught,), ("P5/c",))
+    assert not hole.passed
+    assert list(selftest_lines(hole))[-2:] == [
+        "no fault of P5 makes P5/c fail: nothing shows that its cases can fail",
+        "1 faults, 1 caught by a case of their own requirement",
+    ]

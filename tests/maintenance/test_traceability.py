@@ -15,20 +15,26 @@ import yaml
 from v2_conformance.errors import CaseFileError
 from v2_conformance.maintenance import statements as module
 from v2_conformance.maintenance.statements import (
+    DocumentSection,
     Erratum,
-    Place,
-    Section,
     Statement,
     errata,
     sections,
 )
-from v2_conformance.maintenance.traceability import Trace, gaps, render, trace
+from v2_conformance.maintenance.traceability import Trace, suite_trace
+from v2_conformance.maintenance.traceability_gaps import find_gaps
+from v2_conformance.maintenance.traceability_page import traceability_page
 from v2_conformance.resources import folder, schema
 from v2_conformance.suite.requirements import Citation, catalogue, documents
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
-links = cache(trace)
+links = cache(suite_trace)
+
+
+@cache
+def page() -> str:
+    return traceability_page(links())
 
 
 def with_requirement(id: str, **changes: Any) -> Trace:
@@ -37,7 +43,7 @@ def with_requirement(id: str, **changes: Any) -> Trace:
 
 
 def with_statements(*made: Statement, paragraphs: int = 1, document: str = "triton") -> Trace:
-    section = Section(document, "Made up", "made-up", paragraphs, made)
+    section = DocumentSection(document, "Made up", "made-up", paragraphs, made)
     return replace(links(), sections=[*links().sections, section])
 
 
@@ -46,76 +52,78 @@ def made(**changes: Any) -> Statement:
 
 
 def test_the_suite_has_no_gaps() -> None:
-    assert gaps() == []
+    assert find_gaps(links()) == []
 
 
 def test_traceability_is_up_to_date() -> None:
     path = DOCS / "traceability.md"
     hint = "run: v2-conformance list traceability > docs/traceability.md"
-    assert path.read_text(encoding="utf-8") == render(), hint
+    assert path.read_text(encoding="utf-8") == page(), hint
 
 
 def test_each_of_the_five_documents_has_its_statements() -> None:
-    wanted = ["triton", "triton-rendered", "triton-zh", "kserve", "kserve-legacy"]
-    assert list(dict.fromkeys(section.document for section in sections())) == wanted
-    assert set(wanted) < set(documents())
+    documented = ["triton", "triton-rendered", "triton-zh", "kserve", "kserve-legacy"]
+    assert list(dict.fromkeys(section.document for section in sections())) == documented
+    assert set(documented) < set(documents())
 
 
 def test_a_requirement_without_case_or_reason_is_a_gap() -> None:
     cases = [case for case in links().cases if case.requirement != "P2"]
-    assert gaps(replace(links(), cases=cases)) == [
-        "P2 has no case, and no reason why not (`untested`)"
+    assert find_gaps(replace(links(), cases=cases)) == [
+        "P2 has neither a case nor a reason for having none (`untested`)"
     ]
 
 
 def test_a_requirement_without_a_case_is_excused_by_its_reason() -> None:
     cases = [case for case in links().cases if case.requirement != "P2"]
     excused = replace(with_requirement("P2", untested="It is made up."), cases=cases)
-    assert gaps(excused) == []
-    assert "| [P2](#p2) " in render(excused).partition("## Requirements without a case")[2]
+    assert find_gaps(excused) == []
+    assert (
+        "| [P2](#p2) " in traceability_page(excused).partition("## Requirements without a case")[2]
+    )
 
 
 def test_a_reason_that_outlived_the_first_case_is_a_gap() -> None:
-    assert gaps(with_requirement("P2", untested="It is made up.")) == [
+    assert find_gaps(with_requirement("P2", untested="It is made up.")) == [
         "P2 has cases (P2/blob-follows-json), but also a reason for having none"
     ]
 
 
 def test_a_case_without_a_requirement_is_a_gap() -> None:
     case = replace(links().cases[0], id="X1/made-up[a]", requirement="X1", level="MAY")
-    assert gaps(replace(links(), cases=[*links().cases, case])) == [
+    assert find_gaps(replace(links(), cases=[*links().cases, case])) == [
         "X1/made-up is a case of X1, which is not a requirement"
     ]
 
 
 def test_a_must_case_without_a_fault_is_a_gap() -> None:
     faults = {name: breaks for name, breaks in links().faults.items() if breaks != "P2"}
-    assert gaps(replace(links(), faults=faults)) == [
-        "P2/blob-follows-json is a MUST case, but no fault breaks P2"
+    assert find_gaps(replace(links(), faults=faults)) == [
+        "P2/blob-follows-json has MUST cases, but no fault breaks P2"
     ]
 
 
 def test_one_must_case_among_those_of_an_entry_is_enough_to_want_a_fault() -> None:
     first = next(case for case in links().cases if case.requirement == "P7")
     must = replace(first, id=f"{first.id}[must]", level="MUST")
-    (gap,) = gaps(replace(links(), cases=[*links().cases, must]))
-    assert gap == f"{first.id} is a MUST case, but no fault breaks P7"
+    (gap,) = find_gaps(replace(links(), cases=[*links().cases, must]))
+    assert gap == f"{first.id} has MUST cases, but no fault breaks P7"
 
 
 def test_a_case_that_a_profile_raises_to_must_wants_a_fault() -> None:
     faults = {name: breaks for name, breaks in links().faults.items() if breaks != "P1"}
-    assert gaps(replace(links(), faults=faults)) == [
-        "P1/metadata-lists-extension is a MUST case, but no fault breaks P1"
+    assert find_gaps(replace(links(), faults=faults)) == [
+        "P1/metadata-lists-extension has MUST cases, but no fault breaks P1"
     ]
 
 
 def test_a_should_case_wants_no_fault() -> None:
     faults = {name: breaks for name, breaks in links().faults.items() if breaks != "P4"}
-    assert gaps(replace(links(), faults=faults)) == []
+    assert find_gaps(replace(links(), faults=faults)) == []
 
 
 def test_a_fault_of_no_requirement_is_a_gap() -> None:
-    assert gaps(replace(links(), faults={**links().faults, "made-up": "X1"})) == [
+    assert find_gaps(replace(links(), faults={**links().faults, "made-up": "X1"})) == [
         "the fault made-up breaks X1, which is not a requirement"
     ]
 
@@ -125,7 +133,7 @@ def test_a_fault_of_no_requirement_is_a_gap() -> None:
     [
         (
             made(requirements=()),
-            "triton/made-up/1.1 has no requirement, and no reason why not",
+            "triton/made-up/1.1 has neither a requirement nor a reason for having none",
         ),
         (
             made(reason="It is made up."),
@@ -138,56 +146,56 @@ def test_a_fault_of_no_requirement_is_a_gap() -> None:
     ],
 )
 def test_a_statement_that_leads_nowhere_is_a_gap(statement: Statement, gap: str) -> None:
-    assert gaps(with_statements(statement)) == [gap]
+    assert find_gaps(with_statements(statement)) == [gap]
 
 
 def test_a_statement_with_a_reason_instead_is_none() -> None:
-    assert gaps(with_statements(made(requirements=(), reason="It is made up."))) == []
+    assert find_gaps(with_statements(made(requirements=(), reason="It is made up."))) == []
 
 
 def test_a_paragraph_without_a_statement_is_a_gap() -> None:
-    assert gaps(with_statements(made(), paragraphs=2)) == [
+    assert find_gaps(with_statements(made(), paragraphs=2)) == [
         "triton/made-up: paragraph 2 has no statement"
     ]
 
 
 def test_a_statement_behind_the_last_paragraph_is_a_gap() -> None:
     second = made(name="triton/made-up/2.1", paragraph=2)
-    assert gaps(with_statements(made(), second)) == [
-        "triton/made-up has a statement in paragraph 2 of 1"
+    assert find_gaps(with_statements(made(), second)) == [
+        "triton/made-up: paragraph 2 has a statement, but the section ends with paragraph 1"
     ]
 
 
 def test_a_document_without_statements_is_a_gap() -> None:
     left = [section for section in links().sections if section.document != "triton-zh"]
-    found = gaps(replace(links(), sections=left))
+    found = find_gaps(replace(links(), sections=left))
     assert "triton-zh has no statements" in found
     assert all("triton-zh" in gap for gap in found)
 
 
 def test_a_citation_that_no_statement_returns_is_a_gap() -> None:
     cite = (*links().requirements["P2"].cite, Citation("triton", "Made up", 1))
-    assert gaps(with_requirement("P2", cite=cite)) == [
-        "P2 cites triton, Made up, paragraph 1, but no statement of that paragraph names it"
+    assert find_gaps(with_requirement("P2", cite=cite)) == [
+        "P2 cites triton, Made up, paragraph 1, but no statement of that paragraph names P2"
     ]
 
 
 def test_a_requirement_of_the_text_that_no_statement_names_is_a_gap() -> None:
     cite = (Citation("rfc9110", "5.1"),)
-    assert gaps(with_requirement("H2", basis="text", cite=cite)) == [
+    assert find_gaps(with_requirement("H2", basis="text", cite=cite)) == [
         "H2 has the basis text, but no statement names it"
     ]
 
 
 def test_an_erratum_of_a_statement_that_is_not_there_is_a_gap() -> None:
     erratum = Erratum(("triton/made-up/1.1",), "It is.", "It is not.", "It is made up.")
-    assert gaps(replace(links(), errata=[erratum])) == [
+    assert find_gaps(replace(links(), errata=[erratum])) == [
         "an erratum names triton/made-up/1.1, which is not a statement"
     ]
 
 
 def test_places_of_other_documents_are_in_known_documents() -> None:
-    places = [at for erratum in errata() for at in erratum.where if isinstance(at, Place)]
+    places = [at for erratum in errata() for at in erratum.where if isinstance(at, Citation)]
     assert places
     assert {place.document for place in places} <= set(documents())
 
@@ -201,13 +209,12 @@ def test_a_statement_as_another_has_its_words_and_requirements() -> None:
 
 
 def test_every_link_in_the_page_leads_somewhere() -> None:
-    page = render()
-    ids = set(re.findall(r'<a id="([^"]+)">', page))
+    ids = set(re.findall(r'<a id="([^"]+)">', page()))
     ids |= {
         re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        for heading in re.findall(r"(?m)^#+ (.*)$", page)
+        for heading in re.findall(r"(?m)^#+ (.*)$", page())
     }
-    for target in set(re.findall(r"\]\(([^)]+)\)", page)):
+    for target in set(re.findall(r"\]\(([^)]+)\)", page())):
         if target.startswith("#"):
             assert target[1:] in ids, target
         elif not target.startswith("https://"):
@@ -216,21 +223,20 @@ def test_every_link_in_the_page_leads_somewhere() -> None:
 
 def test_every_row_of_a_table_has_the_cells_of_its_head() -> None:
     cells = 0
-    for line in render().splitlines():
+    for line in page().splitlines():
         if not line.startswith("|"):
             cells = 0
             continue
-        came = len(re.findall(r"(?<!\\)\|", line)) - 1
-        assert came == (cells or came), line
-        cells = came
+        found = len(re.findall(r"(?<!\\)\|", line)) - 1
+        assert found == (cells or found), line
+        cells = found
 
 
 def test_every_requirement_fault_and_template_is_in_the_page() -> None:
-    page = render()
     for id in catalogue():
-        assert f'<a id="{id.lower()}"></a>' in page
+        assert f'<a id="{id.lower()}"></a>' in page()
     for name in [*links().faults, *links().templates]:
-        assert name in page
+        assert name in page()
 
 
 def test_schema_is_itself_a_schema() -> None:
@@ -244,7 +250,7 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "statements.yaml"
     path.write_bytes((folder("cases") / "statements.yaml").read_bytes())
     monkeypatch.setattr(module, "folder", lambda name: tmp_path)
-    caches = (module._data, sections, errata)
+    caches = (module._statements_file, sections, errata)
     for cached in caches:
         cached.cache_clear()
     yield path
@@ -255,10 +261,22 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('at: "1.2"', 'at: "1.1"', "triton/title/1.1 is there twice"),
-        ("as: triton/title/1.1", "as: triton/title/9.9", "as triton/title/9.9, which has no words"),
-        ("requirements: [P1]", "requirements: []", r"\$\.documents\.triton\[0\]"),
-        ("requirements: [P1]", "reason: No.", r"\$\.documents\.triton\[0\]"),
+        ('at: "1.2"', 'at: "1.1"', r":\d+: triton/title/1.1 is listed twice"),
+        (
+            "as: triton/title/1.1",
+            "as: triton/title/9.9",
+            "the same as triton/title/9.9, which is not a statement",
+        ),
+        (
+            "requirements: [P1]",
+            "requirements: []",
+            r":\d+: documents\.triton\.0\..*requirements: ",
+        ),
+        (
+            "requirements: [P1]",
+            "reason: No.",
+            r":\d+: documents\.triton\.0\..*reason: ",
+        ),
         ("paragraphs: 1", "paragraphs: 0", "0 is less than the minimum"),
         ("evidence: ", "proof: ", "'evidence' is a required"),
     ],
@@ -289,7 +307,7 @@ def test_disputes_lists_every_disputed_requirement_and_its_links_lead_somewhere(
     for item in catalogue().values():
         if item.level == "DISPUTED":
             assert f"\n## {item.id}: " in text
-    ids = set(re.findall(r'<a id="([^"]+)">', render())) | {"errata-of-the-documents"}
+    ids = set(re.findall(r'<a id="([^"]+)">', page())) | {"errata-of-the-documents"}
     targets = re.findall(r"\]\(traceability\.md#([^)]+)\)", text)
     assert targets
     assert set(targets) <= ids

@@ -258,18 +258,18 @@ def test_uint64_above_2_to_53_is_not_rounded() -> None:
 @pytest.mark.parametrize(
     ("shape", "data", "words"),
     [
-        ([2], [1], "1 elements where the shape has 2"),
-        ([2], [1, 2, 3], "3 elements where the shape has 2"),
-        ([0], [1], "1 elements where the shape has 0"),
-        ([2, 2], [[1, 2]], "1 rows where the shape has 2"),
-        ([2, 2], [[1, 2], [3]], "not of shape [2, 2]"),
-        ([2, 2], [[1, 2], 3], "not of shape [2, 2]"),
-        ([4], [[1, 2], [3, 4]], "2 rows where the shape has 4"),
-        ([2], [[1], [2]], "element 0 is a JSON list"),
-        ([], [1, 2], "2 elements where the shape has 1"),
-        ([1], 1, "not an array"),
-        ([1], "1", "not an array"),
-        ([1], {"0": 1}, "not an array"),
+        ([2], [1], "expected 2 elements, got 1"),
+        ([2], [1, 2, 3], "expected 2 elements, got 3"),
+        ([0], [1], "expected 0 elements, got 1"),
+        ([2, 2], [[1, 2]], "expected 2 rows, got 1"),
+        ([2, 2], [[1, 2], [3]], "expected arrays nested as [2, 2]"),
+        ([2, 2], [[1, 2], 3], "expected arrays nested as [2, 2]"),
+        ([4], [[1, 2], [3, 4]], "expected 4 rows, got 2"),
+        ([2], [[1], [2]], "element 0 is an array; expected INT32"),
+        ([], [1, 2], "expected 1 elements, got 2"),
+        ([1], 1, "expected an array, got 1"),
+        ([1], "1", "expected an array, got '1'"),
+        ([1], {"0": 1}, "expected an array, got an object"),
     ],
 )
 def test_data_of_another_shape_is_an_error(shape: list[int], data: object, words: str) -> None:
@@ -281,14 +281,14 @@ def test_data_of_another_shape_is_an_error(shape: list[int], data: object, words
 @pytest.mark.parametrize(
     ("blob", "words"),
     [
-        ("0100000061 05", "element 1 at byte 5: 1 bytes are left where a 4-byte length"),
-        ("0100000061 050000", "element 1 at byte 5: 3 bytes are left"),
-        ("0100000061 02000000 62", "element 1 at byte 5: its length 2 (0x00000002) goes past the"),
-        ("ffffffff 61", "element 0 at byte 0: its length 4294967295 (0xffffffff) goes past"),
-        ("00000000 00000001", "element 1 at byte 4: its length 16777216"),
-        ("01000000 61", "1 BYTES elements where the shape has 2"),
-        ("00000000 00000000 00000000", "3 BYTES elements where the shape has 2"),
-        ("", "0 BYTES elements where the shape has 2"),
+        ("0100000061 05", "element 1 at byte 5: expected a length of 4 bytes, got 1"),
+        ("0100000061 050000", "element 1 at byte 5: expected a length of 4 bytes, got 3"),
+        ("0100000061 02000000 62", "element 1 at byte 5: expected 2 bytes (0x00000002), as its"),
+        ("ffffffff 61", "element 0 at byte 0: expected 4294967295 bytes (0xffffffff)"),
+        ("00000000 00000001", "element 1 at byte 4: expected 16777216 bytes"),
+        ("01000000 61", "expected 2 BYTES elements, got 1"),
+        ("00000000 00000000 00000000", "expected 2 BYTES elements, got 3"),
+        ("", "expected 2 BYTES elements, got 0"),
     ],
 )
 def test_a_broken_bytes_blob_is_an_error_with_index_and_offset(blob: str, words: str) -> None:
@@ -311,7 +311,9 @@ def test_an_unpaired_surrogate_is_an_error_with_its_index() -> None:
 @pytest.mark.parametrize("datatype", [name for name in FIXED if DATATYPES[name].size != 1])
 def test_a_cut_element_is_an_error_with_index_and_offset(datatype: str) -> None:
     size = DATATYPES[datatype].size or 0
-    with pytest.raises(ElementError, match=f"element 3 at byte {3 * size}: {size - 1} bytes are"):
+    with pytest.raises(
+        ElementError, match=f"element 3 at byte {3 * size}: expected {size} bytes of "
+    ):
         to_values(datatype, bytes(4 * size - 1))
 
 
@@ -323,7 +325,8 @@ def test_a_blob_of_another_size_is_an_error_that_says_the_right_one(datatype: st
     for wrong in (6 * size - 1, 6 * size + 1, 0):
         with pytest.raises(ElementError) as error:
             check_blob(datatype, [2, 3], bytes(wrong))
-        assert f"{wrong} bytes, but {datatype} [2, 3] takes {6 * size}" in str(error.value)
+        right = f"expected {6 * size} bytes for {datatype} [2, 3] (6 x {size}), got {wrong}"
+        assert str(error.value) == right
 
 
 @pytest.mark.parametrize("shape", [[2**62] * 300, [10**4000, 10**4000], [1] * 5000 + [0, 7]])

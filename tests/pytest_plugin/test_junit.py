@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
-from support.reports_made import HOSTILE, report_of
+from support.reports import case, differing, exchange, report_of
+from support.responses import HOSTILE
 from v2_conformance.pytest_plugin.html import Page, verdict_html, wire_log
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import load_report
-from v2_conformance.suite.cases import load_cases
+from v2_conformance.report.document import OverallVerdict
+from v2_conformance.report.files import as_json, load_report
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
@@ -79,12 +82,12 @@ def check_rows(page: Path) -> None:
         "POST /v2/models/identity_int32/infer HTTP/1.1",
         "INPUT0 INT32 [8] · 32 bytes",
         "HTTP/1.1 500",
-        "500 came",
+        "got 500",
     ):
         assert words in logs[bad], words
     good = next(name for name in rows if "::P12/" in name)
     assert "No log output captured" not in logs[good]
-    assert "> request, " in logs[good]
+    assert "> Request · " in logs[good]
     own = next(name for name in rows if name.endswith("::test_own"))
     assert (rows[own]["requirement"], rows[own]["level"]) == ("", "")
     assert "exchange 1" not in logs[own]
@@ -103,22 +106,23 @@ class TestJUnit:
         suite = ElementTree.parse(pytester.path / "x.xml").getroot().find("testsuite")
         assert suite is not None
         report = load_report(pytester.path / "out" / "report.json")
-        cases = {case["id"]: case for case in report["cases"]}
+        cases = {case.id: case for case in report.cases}
         nodes = {node.attrib["name"]: node for node in suite.findall("testcase")}
         assert properties(nodes.pop("test_own")) == {}
         assert set(nodes) == set(cases)
-        profiles = {case.id: case.profile for case in load_cases()}
-        tags = {"pass": None, "fail": "failure", "unsupported": "skipped"}
+        tags = {Outcome.PASS: [], Outcome.FAIL: ["failure"], Outcome.UNSUPPORTED: ["skipped"]}
         for name, node in nodes.items():
-            case, found = cases[name], properties(node)
-            assert found == {
-                **{key: case[key] for key in ("requirement", "level", "basis", "outcome")},
-                "profile": profiles[name],
-                "message": case["message"],
+            found = cases[name]
+            assert properties(node) == {
+                "requirement": found.requirement,
+                "level": found.level,
+                "basis": found.basis,
+                "profile": found.profile,
+                "outcome": found.outcome.value,
+                "message": found.message,
             }
-            result = [part.tag for part in node if part.tag != "properties"]
-            assert result == [tag for tag in [tags[case["outcome"]]] if tag]
-        assert {case["outcome"] for case in cases.values()} == set(tags)
+            assert [part.tag for part in node if part.tag != "properties"] == tags[found.outcome]
+        assert {found.outcome for found in cases.values()} == set(tags)
         of_suite = properties(suite)
         assert of_suite["v2_verdict"] == "incomplete run"
         assert of_suite["v2_catalogue"] == digest()
@@ -162,18 +166,16 @@ class TestPytestHtml:
         assert result.ret == 0
 
     def test_a_page_stays_of_a_size_that_opens(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        case = {
-            **report_of()["cases"][0],
-            "exchanges": [
-                {"request": "QUJD" * 2000, "response": "eyJ9" * 2000, "note": HOSTILE * 99}
-            ]
-            * 50,
-        }
-        assert 10_000 < len(wire_log(case, (512, 64))) <= 40_000
+        own = exchange(b"ABC" * 2000, b'{"}' * 2000, HOSTILE * 99)
+        large = case("P2/x", "fail", None, *[own] * 50)
+        log = wire_log(large)
+        assert 10_000 < len(log) <= 40_000
+        assert "exchange 6 of 50 · " in log
+        assert log.endswith("… and 44 more exchanges")
         monkeypatch.setattr("v2_conformance.pytest_plugin.html._PAGE_CHARS", 200_000)
 
         class Report:
-            v2_case = json.dumps(case)
+            v2_case = as_json(large)
             longreprtext = "failed"
             sections = ()
 
@@ -186,11 +188,29 @@ class TestPytestHtml:
         assert 100_000 < total < 210_000
         assert "this page is full" in data[-1]
 
+    def test_a_log_shows_each_section_and_points_at_the_first_differing_byte(self) -> None:
+        lines = wire_log(differing(700)).split("\n")
+        assert lines[0].startswith("exchange 1 of 1 · complete response · first byte after ")
+        assert "> Request · " in lines[1]
+        assert next(line for line in lines if "OUTPUT0 INT32 [1000]" in line).startswith("  ")
+        at = next(number for number, line in enumerate(lines) if "▲" in line)
+        start = lines[at].index("▲")
+        assert lines[at - 1][start : start + 2] == "7f"
+        assert "first differing byte: element 175 of OUTPUT0" in lines[at]
+        assert any(line.startswith("    … ") and "left out" in line for line in lines)
+
+    def test_a_case_that_passed_has_a_short_log_and_one_that_was_not_sent_none(self) -> None:
+        failed = differing(700)
+        passed = msgspec.structs.replace(failed, outcome=Outcome.PASS, cause=None)
+        assert len(wire_log(passed)) < len(wire_log(failed))
+        assert wire_log(case("P2/x", "not_run")) == "nothing was sent"
+
     def test_the_verdict_names_what_blocks_it(self) -> None:
-        report = report_of({"P2": "fail", "S1": "fail"}, server=(HOSTILE, ""))
+        report = report_of(outcomes={"P2": "fail", "S1": "fail"}, server=(HOSTILE, ""))
         text = verdict_html(report)
         assert "✗ not conformant" in text
         assert "MUST P2 failed (1 case)" in text
         assert "<script" not in text
-        report["verdict"]["reasons"] = [HOSTILE] * 1000
+        blocked = OverallVerdict(False, False, (HOSTILE,) * 1000, ())
+        report = msgspec.structs.replace(report, verdict=blocked)
         assert "<li>and 995 more</li>" in verdict_html(report)

@@ -11,10 +11,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from support.servers import answering, free_port, http, serving
+from support.responses import http
+from support.servers import answering, free_port, serving
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import load_report
+from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
 OWN_TEST = "def test_of_the_vendor():\n    assert True\n"
@@ -63,7 +65,8 @@ class TestWithoutUrl:
             "    assert len(request.session.items) == 1\n"
             "    loaded = {name for name in sys.modules if name.startswith('v2_conformance')}\n"
             "    plugin = 'v2_conformance.pytest_plugin'\n"
-            "    assert loaded <= {'v2_conformance', plugin, f'{plugin}.plugin'}\n"
+            "    ours = {'v2_conformance', 'v2_conformance.version', plugin, f'{plugin}.plugin'}\n"
+            "    assert loaded <= ours\n"
             "    assert 'requests' not in sys.modules\n"
         )
         result = pytester.runpytest_subprocess("-p", "no:html", "-p", "no:metadata", "-W", "error")
@@ -147,12 +150,12 @@ class TestReports:
         assert set(serial.values()) == {"passed", "failure", "skipped"}
         reports = [load_report(pytester.path / name / "report.json") for name in ("serial", "two")]
         for report in reports:
-            assert report["complete"]
-            assert [case["id"] for case in report["cases"]] == ids
-        outcomes = [{c["id"]: c["outcome"] for c in report["cases"]} for report in reports]
+            assert report.complete
+            assert [case.id for case in report.cases] == ids
+        outcomes = [{c.id: c.outcome for c in report.cases} for report in reports]
         assert outcomes[0] == outcomes[1]
         counts = Counter(outcomes[0].values())
-        assert counts["fail"] == Counter(serial.values())["failure"]
+        assert counts[Outcome.FAIL] == Counter(serial.values())["failure"]
         assert not list(folder.glob("v2-conformance-*")), "left behind"
 
     def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:
@@ -164,8 +167,8 @@ class TestReports:
         assert result.ret == 0
         compression = sum(case.profile == "compression" for case in suite_cases())
         result.assert_outcomes(passed=len(suite_cases()) - compression, skipped=compression)
-        cases = load_report(pytester.path / "out" / "report.json")["cases"]
-        assert [case["id"] for case in cases] == [case.id for case in suite_cases()]
+        cases = load_report(pytester.path / "out" / "report.json").cases
+        assert [case.id for case in cases] == [case.id for case in suite_cases()]
         result.stdout.fnmatch_lines(["*V2 conformance*", "*CONFORMANT, ROBUST", "report: out/*"])
         assert (pytester.path / "out" / "report.html").exists()
         assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
@@ -175,7 +178,7 @@ class TestReports:
     ) -> None:
         start(pytester, "--v2-url", bad, "-x", "-m", "P4", "--v2-report-dir", "out")
         report = load_report(pytester.path / "out" / "report.json")
-        assert not report["complete"]
+        assert not report.complete
 
     def test_a_secret_is_in_no_message(self, pytester: pytest.Pytester, bad: str) -> None:
         header = ["--v2-header", "Authorization: Bearer t0p-s3cret-t0ken"]
@@ -194,8 +197,8 @@ class TestFailures:
         result.stdout.fnmatch_lines(
             [
                 "FAIL MUST H6/not-a-number[[]letters]",
-                "sent to identity/UINT8 *the server accepted it with 200*",
-                "why: Something that is not a decimal number*",
+                "sent to identity/UINT8 *the server accepted the request with 200*",
+                "why: A value that is not a decimal number*",
             ]
         )
         assert "Traceback" not in result.stdout.str()
@@ -235,7 +238,7 @@ class TestFailures:
         result = start(pytester, "--v2-url", good, "--v2-report-dir", "reports", *selection)
         assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
         report = pytester.path / "reports" / "report.json"
-        assert not report.exists() or not load_report(report)["verdict"]["conformant"]
+        assert not report.exists() or not load_report(report).verdict.conformant
 
     def test_a_server_without_a_model_of_the_contract_is_a_usage_error_in_one_line(
         self, pytester: pytest.Pytester

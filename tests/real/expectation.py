@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from v2_conformance import terminal_safe_text as text
-from v2_conformance.judging.judge import FAIL, PASS
+from v2_conformance.report.document import Report
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 
 FOLDER = Path(__file__).parent / "expectations"
 
@@ -51,14 +51,14 @@ class Expectation:
         levels = [
             case.level
             for case in suite_cases()
-            if case.requirement == requirement and self.outcome_of(case.id) == FAIL
+            if case.requirement == requirement and self.outcome_of(case.id) == Outcome.FAIL
         ]
         return list(dict.fromkeys(levels))
 
     def outcome_of(self, case_id: str) -> str:
-        """What is expected of a case; PASS where nothing is written of it."""
+        """What is expected of a case; a pass if nothing is written of it."""
         written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
-        return next(written, PASS)
+        return next(written, Outcome.PASS.value)
 
     def run_arguments(self, url: str, folder: Path) -> list[str]:
         """The command `run` against `url` as it is meant for this server, with its report."""
@@ -107,7 +107,7 @@ def matches(pattern: str, case_id: str) -> bool:
     return text.matches(case_id, pattern)
 
 
-def differences(expected: Expectation, report: Mapping[str, Any]) -> list[str]:
+def differences(expected: Expectation, report: Report) -> list[str]:
     """Every way in which a report.json differs from what is expected, one line each."""
     return [
         *_of_the_run(expected, report),
@@ -121,42 +121,42 @@ def _profile_of() -> dict[str, str]:
     return {case.id: case.profile for case in suite_cases()}
 
 
-def _of_the_run(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
-    target, verdict = report["target"], report["verdict"]
-    for what, came, wanted in (
-        ("server", target["server"]["name"], expected.server),
-        ("version", target["server"]["version"], expected.version),
-        ("profiles", ", ".join(target["profiles"]), ", ".join(expected.profiles)),
-        ("absent models", ", ".join(target.get("absent", ())) or "none", "none"),
-        ("complete", report["complete"], True),
-        ("conformant", verdict["conformant"], expected.conformant),
+def _of_the_run(expected: Expectation, report: Report) -> Iterator[str]:
+    target, verdict = report.target, report.verdict
+    for what, got, wanted in (
+        ("server", target.server.name, expected.server),
+        ("version", target.server.version, expected.version),
+        ("profiles", ", ".join(target.profiles), ", ".join(expected.profiles)),
+        ("absent models", ", ".join(target.absent) or "none", "none"),
+        ("complete", report.complete, True),
+        ("conformant", verdict.conformant, expected.conformant),
     ):
-        if came != wanted:
-            yield f"{what}: expected {wanted}, came {came}"
+        if got != wanted:
+            yield f"{what}: expected {wanted}, got {got}"
 
 
-def _of_requirements(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
-    came = {row["id"]: row["outcome"] for row in report["requirements"]}
-    for requirement, outcome in came.items():
+def _of_requirements(expected: Expectation, report: Report) -> Iterator[str]:
+    found = {row.id: row.outcome for row in report.requirements}
+    for requirement, outcome in found.items():
         wanted = expected.requirements.get(requirement)
         if wanted is None:
-            yield f"{requirement}: came {outcome}, but {expected.path.name} does not have it"
+            yield f"{requirement}: got {outcome}, but {expected.path.name} does not have it"
         elif outcome != wanted:
-            yield f"{requirement}: expected {wanted}, came {outcome}"
-    for requirement in expected.requirements.keys() - came.keys():
+            yield f"{requirement}: expected {wanted}, got {outcome}"
+    for requirement in expected.requirements.keys() - found.keys():
         yield f"{requirement}: {expected.path.name} has it, the report does not"
 
 
-def _of_cases(expected: Expectation, report: Mapping[str, Any]) -> Iterator[str]:
+def _of_cases(expected: Expectation, report: Report) -> Iterator[str]:
     idle = set(expected.cases)
-    for case in report["cases"]:
-        pattern = next((p for p in expected.cases if matches(p, case["id"])), None)
+    for case in report.cases:
+        pattern = next((p for p in expected.cases if matches(p, case.id)), None)
         if pattern is None:
-            wanted = "pass" if _profile_of().get(case["id"]) in expected.profiles else "unsupported"
+            wanted = "pass" if _profile_of().get(case.id) in expected.profiles else "unsupported"
         else:
             wanted = expected.cases[pattern]
             idle.discard(pattern)
-        if case["outcome"] != wanted:
-            yield f"{case['id']}: expected {wanted}, came {case['outcome']} {case['message'][:160]}"
+        if case.outcome != wanted:
+            yield f"{case.id}: expected {wanted}, got {case.outcome} {case.message[:160]}"
     for pattern in sorted(idle):
         yield f"{pattern}: matches no case of the report"

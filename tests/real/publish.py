@@ -18,8 +18,8 @@ from pathlib import Path
 from expectation import Expectation, differences, expectation_files, load_expectation
 from servers import SERVERS, ServerFailedError, usable_port
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.judging.judge import DISPUTED, FAIL, NOT_RUN
-from v2_conformance.report.recorder import RECORD, REPORT, load_report
+from v2_conformance.report.files import RECORD, REPORT, load_report
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -107,7 +107,7 @@ def _section(expected: Expectation) -> Iterator[str]:
         escaped = sentence.strip().replace("|", "\\|")
         yield f"| {_listed(expected, requirements)} | {escaped} |"
     yield ""
-    untested = [key for key, outcome in expected.requirements.items() if outcome == NOT_RUN]
+    untested = [key for key, outcome in expected.requirements.items() if outcome == Outcome.NOT_RUN]
     if untested:
         yield f"Not tested: {' '.join(untested)}.\n"
 
@@ -117,9 +117,9 @@ def _listed(expected: Expectation, requirements: Sequence[str]) -> str:
     by_level: dict[str, list[str]] = {}
     for key in requirements:
         outcome = expected.requirements[key]
-        levels = [catalogue()[key].level_for(expected.profiles)]
-        if outcome != FAIL:
-            levels = ["DISPUTED"] if outcome == DISPUTED else expected.failing_levels(key)
+        levels: list[str] = [catalogue()[key].level_for(expected.profiles)]
+        if outcome != Outcome.FAIL:
+            levels = ["DISPUTED"] if outcome == Outcome.DISPUTED else expected.failing_levels(key)
         for level in levels:
             by_level.setdefault(level, []).append(key)
     title = f" {catalogue()[requirements[0]].title}" if len(requirements) == 1 else ""

@@ -8,7 +8,8 @@ import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
 from publish import REPORTS
-from v2_conformance.report.recorder import PAGE, REPORT
+from v2_conformance.formats.registry import PAGE
+from v2_conformance.report.files import REPORT
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.verifying.verification import verify
 
@@ -28,6 +29,6 @@ def test_a_published_report_is_confirmed(expected: Expectation) -> None:
 
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
 def test_a_published_report_has_its_page_and_is_in_the_matrix(expected: Expectation) -> None:
-    page = Path(expected.name) / PAGE
+    page = Path(expected.name) / PAGE.file_name
     assert (REPORTS / page).is_file()
     assert f'href="{page.as_posix()}' in MATRIX.read_text(encoding="utf-8")

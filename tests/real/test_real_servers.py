@@ -8,18 +8,20 @@ The reports are left in reports/real-SERVER-VERSION/, those of the second run in
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
 from servers import SERVERS
 from v2_conformance.cli.main import main
-from v2_conformance.report.recorder import PAGE, REPORT, load_report
+from v2_conformance.formats.registry import PAGE
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.resources import schema
 
 NAME = os.environ.get("V2_REAL_SERVER", "")
@@ -37,7 +39,7 @@ class Run:
     """One run of the suite: its exit code, its report, and where that is."""
 
     code: int
-    report: Mapping[str, Any]
+    report: Report
     folder: Path
 
 
@@ -70,14 +72,14 @@ def test_everything_is_as_committed(expected: Expectation, runs: list[Run]) -> N
     found = differences(expected, runs[0].report)
     if found:
         pytest.fail(
-            f"{len(found)} differences from {expected.path.name}, see {runs[0].folder / PAGE}:\n"
-            + "\n".join(found),
+            f"{len(found)} differences from {expected.path.name}, see "
+            f"{runs[0].folder / PAGE.file_name}:\n" + "\n".join(found),
             pytrace=False,
         )
 
 
 def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
-    first, second = ({c["id"]: c["outcome"] for c in run.report["cases"]} for run in runs)
+    first, second = ({c.id: c.outcome for c in run.report.cases} for run in runs)
     changed = [
         f"{key}: first {first.get(key)}, then {second.get(key)}"
         for key in {**first, **second}
@@ -88,8 +90,8 @@ def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
 
 def test_the_report_is_valid(runs: list[Run]) -> None:
     for run in runs:
-        schema("report").validate(run.report)
-        assert (run.folder / PAGE).stat().st_size > 0
+        schema("report").validate(msgspec.to_builtins(run.report))
+        assert (run.folder / PAGE.file_name).stat().st_size > 0
 
 
 def test_the_exit_code_says_not_conformant(expected: Expectation, runs: list[Run]) -> None:

@@ -1,4 +1,4 @@
-"""What the reference server refuses, without sockets, and its faults."""
+"""What the reference server rejects, without sockets, and its faults."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from typing import Any
 
 import pytest
 
-from support.messages import (
-    ALL,
-    INT32,
-    answer,
-    ask,
-    binary_int32,
-    mixed,
-    of_bytes,
-    one,
-    out,
-    post,
-    tensor,
-)
+from support.responses import ALL, INT32, binary_int32, mixed, of_bytes, one, out, post, tensor
+from support.servers import ask, read_answer
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request
 from v2_conformance.reference.faults import FAULTS, behaviour_with
+from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.server import ReferenceServer
 
 
@@ -58,8 +47,8 @@ def _int32(**changes: Any) -> dict[str, Any]:
 )
 def test_rejected(document: dict[str, Any], blob: bytes) -> None:
     text = dump_json(document)
-    status, answered = ask(Behaviour(), "identity_int32", text, blob)
-    assert status == 400, answered
+    status, sent = ask(Behaviour(), "identity_int32", text, blob)
+    assert status == 400, sent
 
 
 @pytest.mark.parametrize("size", [16.0, 16])
@@ -94,22 +83,32 @@ def test_faults_compose() -> None:
     assert sent.partition(b"}]}")[2].startswith(bytes(range(16, 24)) + b"\1\0\1")
 
 
-def test_every_fault_composes_with_every_other() -> None:
-    assert behaviour_with(sorted(FAULTS)).handle is not None
+@pytest.mark.parametrize("backwards", [False, True])
+def test_every_fault_composes_with_every_other(backwards: bool) -> None:
+    assert behaviour_with(sorted(FAULTS, reverse=backwards)).handle is not None
 
 
-def test_unknown_fault_names_the_close_ones() -> None:
-    with pytest.raises(UsageError, match="response-blobs-padded"):
-        ReferenceServer(["response-blob-padded"])
+@pytest.mark.parametrize("name", ["response-blob-padded", "Response-Blobs-Padded"])
+def test_an_unknown_fault_is_refused_with_a_suggestion(name: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        ReferenceServer([name])
+    assert str(refused.value).startswith(f"unknown fault '{name}': did you mean response-blobs-")
+    assert "v2-conformance list faults" in str(refused.value)
+
+
+def test_an_unknown_fault_that_resembles_none_is_refused_without_one() -> None:
+    with pytest.raises(UsageError) as refused:
+        ReferenceServer(["xyzzy"])
+    assert str(refused.value).startswith("unknown fault 'xyzzy': `v2-conformance list faults` ")
 
 
 def test_a_crash_closes_the_port() -> None:
     with ReferenceServer(["rejection-stops-listening"]) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
             sock.sendall(post("identity_int32", binary_int32(), INT32))
-            assert answer(sock)[0] == 200
+            assert read_answer(sock)[0] == 200
             sock.sendall(post("identity_int32", binary_int32(), INT32, length="-1"))
-            assert answer(sock)[0] == 400
+            assert read_answer(sock)[0] == 400
         server.wait()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", server.port), timeout=10)
@@ -126,4 +125,4 @@ def test_a_fault_sees_real_chunk_boundaries() -> None:
             whole = text + blob
             pieces = b"".join(b"%x\r\n%b\r\n" % (len(p), p) for p in (whole[:cut], whole[cut:]))
             sock.sendall(head + pieces + b"0\r\n\r\n")
-            assert answer(sock)[0] == status
+            assert read_answer(sock)[0] == status

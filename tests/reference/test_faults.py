@@ -9,24 +9,24 @@ from functools import cache
 import pytest
 
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Result, run
-from v2_conformance.engine.fuzzing import CertifyingEngine
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import run
 from v2_conformance.engine.target import make_target
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue
 
-PROFILES = ("binary", "raw", "bf16", "compression")
-
 
 def run_against(
     url: str, chosen: Sequence[Case], workers: int = 1, timeout: float = 30
 ) -> dict[str, Result]:
     """The results of `chosen` by case id."""
-    target = make_target(url, profiles=PROFILES, timeout=timeout)
-    engine = CertifyingEngine(target, discover(make_target(url, profiles=PROFILES, timeout=30)))
+    target = make_target(url, profiles=SERVER_PROFILES, timeout=timeout)
+    engine = Engine(target, discover(make_target(url, profiles=SERVER_PROFILES, timeout=30)))
     return {event.result.case.id: event.result for event in run(engine, chosen, workers)}
 
 
@@ -35,8 +35,8 @@ def caught(fault: str) -> dict[str, str]:
     """The cases of the fault's requirement that fail against it, each with its message."""
     chosen = [case for case in suite_cases() if case.requirement == FAULTS[fault].requirement]
     failures: dict[str, str] = {}
-    # Pieces that are sent apart arrive together if the machine stands still in between, and then a
-    # fault that shows between them does not: so a second try.
+    # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
+    # only shows between them. So there is a second try.
     for timeout in (1, 10):
         with ReferenceServer([fault]) as server:
             results = run_against(server.url, chosen, timeout=timeout)
@@ -47,10 +47,10 @@ def caught(fault: str) -> dict[str, str]:
 
 
 def is_must(case: Case) -> bool:
-    """Whether a server that claims all of PROFILES must pass the case."""
+    """Whether a server that claims all of SERVER_PROFILES must pass the case."""
     requirement = catalogue()[case.requirement]
     own = case.level == requirement.level
-    return (requirement.level_for(PROFILES) if own else case.level) == "MUST"
+    return (requirement.level_for(SERVER_PROFILES) if own else case.level) == "MUST"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -79,8 +79,8 @@ def test_a_server_without_faults_passes_every_case_every_time() -> None:
 
 
 def test_every_requirement_with_a_must_case_has_a_fault() -> None:
-    wanted = {case.requirement for case in suite_cases() if is_must(case)}
-    assert not wanted - {fault.requirement for fault in FAULTS.values()}
+    tested = {case.requirement for case in suite_cases() if is_must(case)}
+    assert not tested - {fault.requirement for fault in FAULTS.values()}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_every_requirement_with_a_must_case_has_a_fault() -> None:
         ("concurrent-requests-mixed", "C6/concurrent-requests"),
     ],
 )
-def test_the_case_that_is_made_for_a_fault_catches_it(fault: str, case: str) -> None:
+def test_the_case_made_for_a_fault_catches_it(fault: str, case: str) -> None:
     assert case in {name.partition("[")[0] for name in caught(fault)}
 
 
@@ -103,3 +103,18 @@ def test_a_fault_is_named_and_described_in_its_own_words() -> None:
     for fault in FAULTS.values():
         assert fault.requirement in catalogue()
         assert fault.text.endswith(".")
+
+
+def test_faults_are_listed_in_the_order_of_requirements() -> None:
+    broken = [fault.requirement for fault in FAULTS.values()]
+    assert broken == sorted(broken, key=list(catalogue()).index)
+
+
+def test_a_module_of_faults_has_the_faults_of_one_family() -> None:
+    families: dict[str, set[str]] = {}
+    for fault in FAULTS.values():
+        # Faults that are made by a function of `shared` have no module of their own.
+        if ".shared." not in fault.cls.__module__:
+            families.setdefault(fault.cls.__module__, set()).add(fault.requirement[0])
+    assert families
+    assert {module: found for module, found in families.items() if len(found) > 1} == {}

@@ -11,16 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from support.messages import (
-    INT32,
-    answer,
-    binary_int32,
-    call,
-    out,
-    post,
-    split,
-    tensor,
-)
+from support.responses import INT32, binary_int32, out, post, tensor
+from support.servers import call, read_answer, split
 from v2_conformance import __version__
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.server import ReferenceServer
@@ -83,7 +75,7 @@ def test_repository_index(server: ReferenceServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "wanted"),
+    ("method", "path", "expected"),
     [
         ("GET", "/", 404),
         ("GET", "/v2/models/none", 404),
@@ -93,11 +85,11 @@ def test_repository_index(server: ReferenceServer) -> None:
         ("DELETE", "/v2/models/mixed", 405),
     ],
 )
-def test_errors(server: ReferenceServer, method: str, path: str, wanted: int) -> None:
+def test_errors(server: ReferenceServer, method: str, path: str, expected: int) -> None:
     status, headers, body = call(server.url, method, path)
-    assert (status, headers["content-type"]) == (wanted, "application/json")
+    assert (status, headers["content-type"]) == (expected, "application/json")
     assert isinstance(json.loads(body)["error"], str)
-    assert ("allow" in headers) == (wanted == 405)
+    assert ("allow" in headers) == (expected == 405)
 
 
 def test_head_has_no_body(connect: Callable[[], socket.socket]) -> None:
@@ -114,7 +106,7 @@ def test_models_of_other_profiles_are_absent() -> None:
         assert call(plain.url, "GET", "/v2/models/identity_bf16")[0] == 404
         with socket.create_connection(("127.0.0.1", plain.port), timeout=10) as sock:
             sock.sendall(post("identity_int32", b"", INT32, length="0"))
-            assert answer(sock)[0] == 400
+            assert read_answer(sock)[0] == 400
 
 
 # --- HTTP ------------------------------------------------------------------------------------
@@ -138,7 +130,7 @@ def test_byte_by_byte(connect: Callable[[], socket.socket]) -> None:
     sock = connect()
     for byte in post("identity_int32", binary_int32(), INT32):
         sock.sendall(bytes([byte]))
-    assert split(answer(sock))[1] == INT32
+    assert split(read_answer(sock))[1] == INT32
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -151,7 +143,7 @@ def test_chunked(connect: Callable[[], socket.socket], size: int) -> None:
     head = post("identity_int32", text, INT32, framing="Transfer-Encoding: chunked")
     for _ in range(2):
         sock.sendall(head + wire)
-        assert split(answer(sock))[1] == INT32
+        assert split(read_answer(sock))[1] == INT32
 
 
 def test_100_continue(connect: Callable[[], socket.socket]) -> None:
@@ -161,22 +153,22 @@ def test_100_continue(connect: Callable[[], socket.socket]) -> None:
     sock.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
     assert sock.recv(25, socket.MSG_WAITALL) == b"HTTP/1.1 100 Continue\r\n\r\n"
     sock.sendall(body)
-    assert split(answer(sock))[1] == INT32
+    assert split(read_answer(sock))[1] == INT32
 
 
 def test_keep_alive_after_rejection(connect: Callable[[], socket.socket]) -> None:
     sock = connect()
     for _ in range(3):
         sock.sendall(post("identity_int32", binary_int32(), INT32, length="-1"))
-        assert answer(sock)[0] == 400
+        assert read_answer(sock)[0] == 400
         sock.sendall(post("identity_int32", binary_int32(), INT32))
-        assert split(answer(sock))[1] == INT32
+        assert split(read_answer(sock))[1] == INT32
 
 
 def test_connection_close(connect: Callable[[], socket.socket]) -> None:
     sock = connect()
     sock.sendall(b"GET /v2 HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
-    assert answer(sock)[1]["connection"] == "close"
+    assert read_answer(sock)[1]["connection"] == "close"
     assert sock.recv(1) == b""
 
 
@@ -195,19 +187,22 @@ def test_bad_http_is_refused_and_closed(
     sock = connect()
     sock.sendall(wire)
     sock.shutdown(socket.SHUT_WR)
-    assert answer(sock)[0] == status
+    assert read_answer(sock)[0] == status
     assert sock.recv(1) == b""
 
 
 def test_large_body(connect: Callable[[], socket.socket]) -> None:
     blob = np.arange(2**20, dtype="<u8").tobytes()
-    document = {"inputs": [tensor("INPUT0", "UINT64", [2**20], 2**23)], "outputs": [out(0, True)]}
+    document = {
+        "inputs": [tensor("INPUT0", "UINT64", [2**20], 2**23)],
+        "outputs": [out(0, True)],
+    }
     sock = connect()
     sender = threading.Thread(
         target=sock.sendall, args=(post("identity_uint64", dump_json(document), blob),)
     )
     sender.start()
-    assert split(answer(sock))[1] == blob
+    assert split(read_answer(sock))[1] == blob
     sender.join()
 
 
@@ -218,7 +213,7 @@ def test_a_body_that_cannot_be_decoded_is_refused(
     sock = connect()
     wire = post("identity_int32", binary_int32(), INT32)
     sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: " + name))
-    assert answer(sock)[0] == status
+    assert read_answer(sock)[0] == status
 
 
 def test_without_the_profile_compression_a_compressed_body_is_415() -> None:
@@ -226,7 +221,7 @@ def test_without_the_profile_compression_a_compressed_body_is_415() -> None:
         sock = socket.create_connection(("127.0.0.1", server.port), timeout=10)
         wire = post("identity_int32", binary_int32(), INT32)
         sock.sendall(wire.replace(b"Host: test", b"Host: test\r\nContent-Encoding: gzip"))
-        assert answer(sock)[0] == 415
+        assert read_answer(sock)[0] == 415
         sock.close()
 
 
@@ -235,7 +230,7 @@ def test_start_stop_start() -> None:
     server.start()
     sock = socket.create_connection(("127.0.0.1", server.port), timeout=10)
     sock.sendall(b"GET /v2 HTTP/1.1\r\nHost: test\r\n\r\n")
-    assert answer(sock)[0] == 200
+    assert read_answer(sock)[0] == 200
     server.stop()
     server.stop()
     assert sock.recv(1) == b""
@@ -252,7 +247,7 @@ def test_start_stop_start() -> None:
 def test_binary_round_trip(connect: Callable[[], socket.socket]) -> None:
     sock = connect()
     sock.sendall(post("identity_int32", b" \n" + binary_int32(id="ä€") + b"\t ", INT32))
-    found = answer(sock)
+    found = read_answer(sock)
     document, rest = split(found)
     assert found[1]["content-type"] == "application/octet-stream"
     assert (document["id"], document["model_name"], document["model_version"]) == (
@@ -265,6 +260,6 @@ def test_binary_round_trip(connect: Callable[[], socket.socket]) -> None:
 def test_raw_two_outputs(connect: Callable[[], socket.socket]) -> None:
     sock = connect()
     sock.sendall(post("raw_two_outputs", b"", struct.pack("<5f", 1, -2, 0, 4, 5), length="0"))
-    document, rest = split(answer(sock))
+    document, rest = split(read_answer(sock))
     assert [entry["shape"] for entry in document["outputs"]] == [[3, 1], [3, 1]]
     assert rest == struct.pack("<6f", 1, -2, 0, -1, 2, -0.0)

@@ -1,8 +1,7 @@
-"""Annotated dumps: every byte is shown once and in order, whatever was recorded."""
+"""Annotated messages: every byte is in one section and in order, whatever was recorded."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -10,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.protocol.message import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.annotate import (
-    Dump,
+    AnnotatedMessage,
     Section,
     annotate_request,
     annotate_response,
-    is_visible,
-    visible,
 )
 
 BLOB = bytes(range(16))
@@ -49,21 +46,21 @@ def counted(json_part: bytes) -> str:
     return f"{HEADER_LENGTH}: {len(json_part)}"
 
 
-def kinds(dump: Dump) -> list[str]:
-    return [section.kind for section in dump.sections]
+def kinds(message: AnnotatedMessage) -> list[str]:
+    return [section.kind for section in message.sections]
 
 
-def check_cover(dump: Dump, data: bytes) -> None:
+def check_cover(message: AnnotatedMessage, data: bytes) -> None:
     """Every byte once and in order, in sections and in the rows of each."""
     at = 0
-    for section in dump.sections:
+    for section in message.sections:
         assert section.start == at
         assert section.end >= at
         at = section.end
         assert len(section.data) <= section.end - section.start
-        shown = b"".join(bytes.fromhex(row.hex) for row in section.rows)
+        shown = b"".join(bytes.fromhex(row.hex) for row in section.rows())
         assert shown == section.data
-        assert [row.offset for row in section.rows] == list(
+        assert [row.offset for row in section.rows()] == list(
             range(section.base, section.base + len(section.data), 16)
         )
     assert at == len(data)
@@ -125,19 +122,19 @@ MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
 @given(MESSAGES)
 def test_any_bytes_are_covered_once_and_in_order(data: bytes) -> None:
     check_cover(annotate_request(data), data)
-    check_cover(annotate_response(data, "closed"), data)
+    check_cover(annotate_response(data), data)
 
 
 @given(ENTRIES, st.binary(max_size=40), st.sampled_from(["inputs", "outputs"]))
 def test_any_json_entries_are_covered(entries: list[Any], blobs: bytes, member: str) -> None:
     body = json.dumps({member: entries}).encode() + blobs
-    for dump, data in (
+    for message, data in (
         (annotate_request(request(body)), request(body)),
         (annotate_response(response(body)), response(body)),
     ):
-        check_cover(dump, data)
-        assert b"".join(section.data for section in dump.sections) == data
-        assert kinds(dump)[:2] == ["head", "json"]
+        check_cover(message, data)
+        assert b"".join(section.data for section in message.sections) == data
+        assert kinds(message)[:2] == ["head", "json"]
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=10))
@@ -150,91 +147,91 @@ def test_chunks_are_put_together(sizes: list[int]) -> None:
         at += len(piece)
     head = request(b"", counted(document()), "Transfer-Encoding: chunked", length=False)
     data = head + chunks + b"0\r\n\r\n"
-    dump = annotate_request(data)
-    check_cover(dump, data)
-    assert kinds(dump) == ["head", "json", "blob", "raw"]
-    assert dump.sections[1].data == document()
-    assert dump.sections[2].data == BLOB
-    assert dump.sections[2].base == len(document())
-    assert dump.sections[3].label == "the last chunk"
-    assert "chunk" in dump.notes[0]
+    message = annotate_request(data)
+    check_cover(message, data)
+    assert kinds(message) == ["head", "json", "blob", "raw"]
+    assert message.sections[1].data == document()
+    assert message.sections[2].data == BLOB
+    assert message.sections[2].base == len(document())
+    assert message.sections[3].label == "the last chunk"
+    assert "chunk" in message.notes[0]
 
 
 def test_a_blob_has_its_tensors_name_and_range() -> None:
     data = request(document() + BLOB, counted(document()))
-    dump = annotate_request(data)
-    assert kinds(dump) == ["head", "json", "blob"]
-    blob = dump.sections[2]
+    message = annotate_request(data)
+    assert kinds(message) == ["head", "json", "blob"]
+    blob = message.sections[2]
     assert blob.label == "INPUT0 FP32 [4]"
     assert (blob.base, blob.end) == (len(document()), len(data))
-    assert blob.rows[0].hex == BLOB.hex(" ")
-    assert dump.notes == ()
+    assert blob.rows()[0].hex == BLOB.hex(" ")
+    assert message.notes == ()
 
 
 def test_a_response_is_read_by_its_outputs() -> None:
     head = document(name="OUTPUT0", member="outputs")
-    dump = annotate_response(response(head + BLOB, counted(head)), "complete")
-    assert [section.label for section in dump.sections] == ["head", "JSON", "OUTPUT0 FP32 [4]"]
-    assert dump.notes == ()
+    message = annotate_response(response(head + BLOB, counted(head)))
+    assert [section.label for section in message.sections] == ["head", "JSON", "OUTPUT0 FP32 [4]"]
+    assert message.notes == ()
 
 
 def test_without_a_header_length_the_json_ends_where_its_object_ends() -> None:
-    dump = annotate_request(request(document() + BLOB))
-    assert kinds(dump) == ["head", "json", "blob"]
-    assert dump.sections[2].data == BLOB
+    message = annotate_request(request(document() + BLOB))
+    assert kinds(message) == ["head", "json", "blob"]
+    assert message.sections[2].data == BLOB
 
 
 @pytest.mark.parametrize("shift", [-1, 1, 5])
 def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
     end = len(document()) + shift
-    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
-    assert dump.sections[1].end - dump.sections[1].start == end
-    assert f"is {end}, but the JSON object ends after byte {len(document())}" in dump.notes[0]
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
+    assert message.sections[1].end - message.sections[1].start == end
+    assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
 
 
 @pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])
 def test_an_unusable_header_length_is_noted(value: str) -> None:
-    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
-    assert kinds(dump) == ["head", "json", "blob"]
-    assert HEADER_LENGTH in dump.notes[0]
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
+    assert kinds(message) == ["head", "json", "blob"]
+    assert HEADER_LENGTH in message.notes[0]
 
 
 def test_a_header_length_beyond_the_body_is_noted() -> None:
-    dump = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: 5000"))
-    assert "is 5000, but the body has" in dump.notes[0]
-    assert kinds(dump) == ["head", "json", "blob"]
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: 5000"))
+    assert "is 5000, but the body has" in message.notes[0]
+    assert kinds(message) == ["head", "json", "blob"]
 
 
 @pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, 10**400, [16], {}, float("inf")])
 def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
     head = document(size)
-    dump = annotate_request(request(head + BLOB, counted(head)))
-    assert kinds(dump) == ["head", "json", "slack"]
-    assert "no usable binary_data_size" in dump.sections[2].label
+    message = annotate_request(request(head + BLOB, counted(head)))
+    assert kinds(message) == ["head", "json", "slack"]
+    assert "no usable binary_data_size" in message.sections[2].label
 
 
 def test_a_size_beyond_the_body_is_said() -> None:
     head = document(2**40)
     blob = annotate_request(request(head + BLOB, counted(head))).sections[2]
-    assert blob.label.endswith(f"{2**40} bytes declared, 16 are here")
+    assert blob.label.endswith(f"{2**40} bytes declared, 16 present")
     assert blob.data == BLOB
 
 
 def test_bytes_left_over_are_slack() -> None:
-    dump = annotate_request(request(document() + BLOB + b"xyz", counted(document())))
-    assert kinds(dump)[2:] == ["blob", "slack"]
-    assert dump.sections[3].data == b"xyz"
+    message = annotate_request(request(document() + BLOB + b"xyz", counted(document())))
+    assert kinds(message)[2:] == ["blob", "slack"]
+    assert message.sections[3].data == b"xyz"
 
 
 def test_bytes_after_the_end_are_slack() -> None:
-    dump = annotate_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
-    assert kinds(dump) == ["head", "json", "slack"]
-    assert dump.sections[2].label == "after the end of the response"
+    message = annotate_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
+    assert kinds(message) == ["head", "json", "slack"]
+    assert message.sections[2].label == "after the end of the response"
 
 
 def test_interim_responses_are_heads() -> None:
-    dump = annotate_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
-    assert [section.label for section in dump.sections] == ["interim response", "head", "JSON"]
+    message = annotate_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
+    assert [section.label for section in message.sections] == ["interim response", "head", "JSON"]
 
 
 def test_no_json_is_raw() -> None:
@@ -247,18 +244,14 @@ def test_no_json_is_raw() -> None:
 
 
 def test_header_length_zero_is_a_body_without_json() -> None:
-    dump = annotate_request(request(BLOB, f"{HEADER_LENGTH}: 0"))
-    assert kinds(dump) == ["head", "blob"]
+    message = annotate_request(request(BLOB, f"{HEADER_LENGTH}: 0"))
+    assert kinds(message) == ["head", "blob"]
 
 
 def test_a_cut_off_response_says_so() -> None:
-    data = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"
-    dump = annotate_response(data, "closed")
-    assert dump.notes == (
-        "Content-Length is 50, but the body here has 1 byte",
-        "the connection was closed before the response was whole",
-    )
-    assert annotate_response(b"", "timeout").notes == ("no whole response in time",)
+    message = annotate_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
+    assert message.notes == ("Content-Length is 50, but the body has 1 byte",)
+    assert annotate_response(b"") == AnnotatedMessage(())
 
 
 def test_deep_and_huge_json_is_raw() -> None:
@@ -279,27 +272,23 @@ def test_hostile_names_are_short_and_visible() -> None:
     assert len(label) < 100
 
 
-def test_folding_keeps_both_ends() -> None:
-    data = bytes(range(256)) * 4
-    section = Section("blob", "x", 0, 1024, data, 100)
-    first, left_out, last = section.fold()
-    assert (len(first), left_out, len(last)) == (512, 448, 64)
-    rows, same, tail = section.folded_rows(512, 64)
-    assert same == left_out
-    assert rows[0].offset == 100
-    assert tail[0].offset == 100 + 1024 - 64
-    assert tail[-1].hex.endswith("fe ff")
-    assert section.fold(1000, 64) == (data, 0, b"")
-    assert section.sha256 == hashlib.sha256(data).hexdigest()
+def test_places_are_told_by_their_offset_in_the_body_or_in_all_that_came() -> None:
+    data = response(b"{}") + b"more"
+    head, json_part, more = annotate_response(data).sections
+    assert (head.base, head.in_body) == (0, False)
+    assert (json_part.base, json_part.in_body) == (0, True)
+    assert (more.base, more.in_body) == (len(data) - 4, False)
 
 
-def test_visible_spells_out_what_hides_or_reorders() -> None:
-    assert visible("a\tb\nc é 漢") == "a\tb\nc é 漢"
-    assert (
-        visible("\x00\r\x1b\x9b\u202e\ufeff\ud800") == "\\x00\\x0d\\x1b\\x9b\\u202e\\ufeff\\ud800"
-    )
+@pytest.mark.parametrize("base", [0, 0xFFFFF0, 0x1234567])
+def test_a_row_knows_where_its_line_has_each_byte(base: int) -> None:
+    (row,) = Section("blob", "x", 0, 4, b"\x00AB\xff", base).rows()
+    places = [row.places(column) for column in range(4)]
+    assert [row.line[digits : digits + 2] for digits, _ in places] == ["00", "41", "42", "ff"]
+    assert [row.line[sign] for _, sign in places] == [".", "A", "B", "."]
 
 
-@given(st.text())
-def test_a_text_is_visible_exactly_where_nothing_has_to_be_spelt_out(text: str) -> None:
-    assert is_visible(text) == (visible(text) == text)
+def test_rows_count_from_the_start_of_the_section() -> None:
+    blob = annotate_request(request(document() + BLOB, counted(document()))).sections[2]
+    (row,) = blob.rows(4, 9)
+    assert row.line == f"{len(document()) + 4:06x}  {'04 05 06 07 08':<47}  ....."

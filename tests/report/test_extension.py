@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any
-
 import pytest
 
+from support.reports import case as case_of
+from support.reports import exchange, report_of
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.extension import Extension, extension
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -14,14 +14,12 @@ BINARY = b"HTTP/1.1 200 OK\r\nINFERENCE-Header-Content-Length: 2\r\nContent-Leng
 REFUSED = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\nno"
 
 
-def case(requirement: str, *responses: bytes) -> dict[str, Any]:
-    encoded = [{"response": base64.b64encode(response).decode()} for response in responses]
-    return {"requirement": requirement, "exchanges": encoded}
+def case(requirement: str, *responses: bytes) -> CaseResult:
+    return case_of(f"{requirement}/x", "pass", None, *(exchange(b"", it) for it in responses))
 
 
-def report(*cases: dict[str, Any], listed: bool = False) -> dict[str, Any]:
-    names = ["binary_tensor_data"] if listed else ["model_repository"]
-    return {"target": {"server": {"extensions": names}}, "cases": list(cases)}
+def report(*cases: CaseResult, listed: bool = False) -> Report:
+    return report_of(cases, extensions=["binary_tensor_data" if listed else "model_repository"])
 
 
 def test_a_server_without_the_extension_is_said_to_show_none_of_it() -> None:
@@ -43,7 +41,7 @@ def test_a_server_that_does_what_it_does_not_list_is_told_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "document",
+    "found",
     [
         report(case("P2", BINARY), listed=True),
         report(case("P2", PLAIN)),  # the inputs at least are understood
@@ -54,9 +52,9 @@ def test_a_server_that_does_what_it_does_not_list_is_told_so() -> None:
     ],
 )
 def test_nothing_is_said_where_claim_and_conduct_agree_or_nothing_is_known(
-    document: dict[str, Any],
+    found: Report,
 ) -> None:
-    assert extension(document).words == ""
+    assert extension(found).words == ""
 
 
 def test_a_header_in_a_body_is_no_header() -> None:

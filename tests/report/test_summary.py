@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from v2_conformance.judging.judge import (
-    DISPUTED,
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    OUTCOMES,
-    PASS,
-    UNSUPPORTED,
-)
-from v2_conformance.report.summary import CaseOutcome, Summary, from_report, summarise
-from v2_conformance.suite.requirements import Requirement, catalogue
+from support.reports import case as case_of
+from support.reports import report_of
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.summary import Conclusion, conclude, concluded
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level, Requirement, catalogue
 
 BINARY = ("binary",)
 
@@ -38,159 +34,172 @@ CONTESTED = pick("DISPUTED", "text")
 OTHER = next(r for r in catalogue().values() if r.level == "MUST" and r.basis in ("oip", "http"))
 
 
-def case(requirement: Requirement, outcome: str, number: int = 1, level: str = "") -> CaseOutcome:
-    return CaseOutcome(
-        f"{requirement.id}/case-{number}",
-        requirement.id,
-        level or requirement.level,
-        requirement.basis,
-        outcome,
-    )
+def case(
+    requirement: Requirement, outcome: Outcome, number: int = 1, level: Level | None = None
+) -> CaseResult:
+    return case_of(f"{requirement.id}/case-{number}", outcome, level=level or requirement.level)
 
 
 def summary(
-    *outcomes: CaseOutcome,
+    *cases: CaseResult,
     profiles: tuple[str, ...] = BINARY,
     planned: dict[str, int] | None = None,
-) -> Summary:
+) -> Conclusion:
     """The verdict on a run where, unless `planned` says otherwise, everything was run."""
-    if planned is None:
-        planned = {o.requirement: 0 for o in outcomes}
-        for outcome in outcomes:
-            planned[outcome.requirement] += 1
-    return summarise(outcomes, profiles, planned=planned)
+    counts = Counter(case.requirement for case in cases)
+    return conclude(cases, profiles, planned=counts if planned is None else planned)
 
 
-def verdict(*outcomes: CaseOutcome) -> tuple[bool, bool]:
+def verdict(*cases: CaseResult) -> tuple[bool, bool]:
     """Conformant and robust, where one more case of the text has passed."""
-    came = summary(case(OTHER, PASS, 99), *outcomes)
+    came = summary(case(OTHER, Outcome.PASS, 99), *cases).verdict
     assert came.conformant or not came.robust
     assert bool(came.reasons) == (not came.robust)
     return came.conformant, came.robust
 
 
 def test_a_run_where_all_passed_is_conformant_and_robust() -> None:
-    came = summary(case(TEXT, PASS), case(DERIVED, PASS), case(SHOULD, PASS))
-    assert (came.conformant, came.robust) == (True, True)
-    assert (came.reasons, came.warnings, came.disputed) == ((), (), ())
-    assert came.words == "conformant, robust"
+    came = summary(
+        case(TEXT, Outcome.PASS), case(DERIVED, Outcome.PASS), case(SHOULD, Outcome.PASS)
+    )
+    assert (came.verdict.conformant, came.verdict.robust) == (True, True)
+    assert (came.verdict.reasons, came.verdict.warnings) == ((), ())
+    assert came.verdict.words == "conformant, robust"
 
 
-@pytest.mark.parametrize("outcome", [FAIL, ERROR, INCONCLUSIVE, NOT_RUN])
-def test_a_must_of_the_text_that_did_not_pass_is_not_conformant(outcome: str) -> None:
+@pytest.mark.parametrize(
+    "outcome", [Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.NOT_RUN]
+)
+def test_a_must_of_the_text_that_did_not_pass_is_not_conformant(outcome: Outcome) -> None:
     for requirement in (TEXT, OTHER):
         assert verdict(case(requirement, outcome)) == (False, False)
-        assert verdict(case(requirement, PASS), case(requirement, outcome, 2)) == (False, False)
+        assert verdict(case(requirement, Outcome.PASS), case(requirement, outcome, 2)) == (
+            False,
+            False,
+        )
 
 
-@pytest.mark.parametrize("outcome", [FAIL, ERROR, INCONCLUSIVE, NOT_RUN])
-def test_a_derived_must_that_did_not_pass_is_conformant_but_not_robust(outcome: str) -> None:
+@pytest.mark.parametrize(
+    "outcome", [Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE, Outcome.NOT_RUN]
+)
+def test_a_derived_must_that_did_not_pass_is_conformant_but_not_robust(outcome: Outcome) -> None:
     assert verdict(case(DERIVED, outcome)) == (True, False)
-    came = summary(case(TEXT, PASS), case(DERIVED, outcome))
-    assert came.words == "conformant, not robust"
-    assert came.reasons[0].startswith(f"MUST {DERIVED.id} ")
+    came = summary(case(TEXT, Outcome.PASS), case(DERIVED, outcome))
+    assert came.verdict.words == "conformant, not robust"
+    assert came.verdict.reasons[0].startswith(f"MUST {DERIVED.id} ")
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize("outcome", list(Outcome))
 @pytest.mark.parametrize("requirement", [SHOULD, SHOULD_DERIVED, MAY, CONTESTED])
-def test_nothing_below_must_ever_blocks_the_verdict(requirement: Requirement, outcome: str) -> None:
+def test_nothing_below_must_ever_blocks_the_verdict(
+    requirement: Requirement, outcome: Outcome
+) -> None:
     assert verdict(case(requirement, outcome)) == (True, True)
 
 
-@pytest.mark.parametrize("outcome", [FAIL, INCONCLUSIVE, NOT_RUN])
-def test_a_should_that_did_not_pass_warns_and_a_may_does_not(outcome: str) -> None:
-    came = summary(case(TEXT, PASS), case(SHOULD, outcome), case(MAY, outcome))
-    assert len(came.warnings) == 1
-    assert came.warnings[0].startswith(f"SHOULD {SHOULD.id} ")
+@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.NOT_RUN])
+def test_a_should_that_did_not_pass_warns_and_a_may_does_not(outcome: Outcome) -> None:
+    came = summary(case(TEXT, Outcome.PASS), case(SHOULD, outcome), case(MAY, outcome))
+    assert len(came.verdict.warnings) == 1
+    assert came.verdict.warnings[0].startswith(f"SHOULD {SHOULD.id} ")
 
 
-@pytest.mark.parametrize("outcome", [UNSUPPORTED, DISPUTED])
-def test_what_is_not_claimed_or_disputed_blocks_nothing(outcome: str) -> None:
+@pytest.mark.parametrize("outcome", [Outcome.UNSUPPORTED, Outcome.DISPUTED])
+def test_what_is_not_claimed_or_disputed_blocks_nothing(outcome: Outcome) -> None:
     assert verdict(case(TEXT, outcome), case(DERIVED, outcome)) == (True, True)
 
 
 def test_a_disputed_requirement_is_reported_as_such() -> None:
-    came = summary(case(TEXT, PASS), case(CONTESTED, DISPUTED))
-    assert came.disputed == (CONTESTED.id,)
-    assert came.conformant
+    came = summary(case(TEXT, Outcome.PASS), case(CONTESTED, Outcome.DISPUTED))
+    (row,) = [row for row in came.requirements if row.id == CONTESTED.id]
+    assert row.outcome is Outcome.DISPUTED
+    assert came.verdict.conformant
 
 
-@pytest.mark.parametrize("outcome", [o for o in OUTCOMES if o != PASS])
-def test_a_run_in_which_no_case_passed_is_never_a_pass(outcome: str) -> None:
+@pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PASS])
+def test_a_run_in_which_no_case_passed_is_never_a_pass(outcome: Outcome) -> None:
     came = summary(case(TEXT, outcome), case(SHOULD, outcome))
-    assert (came.conformant, came.robust) == (False, False)
-    assert came.reasons[0] == "no case passed"
+    assert (came.verdict.conformant, came.verdict.robust) == (False, False)
+    assert came.verdict.reasons[0] == "no case passed"
 
 
 def test_a_run_of_no_cases_is_never_a_pass() -> None:
     for planned in ({}, {TEXT.id: 2}):
-        came = summarise([], BINARY, planned=planned)
-        assert (came.conformant, came.robust) == (False, False)
-        assert came.words == "not conformant"
-        assert {row.outcome for row in came.requirements} == {NOT_RUN}
+        came = conclude([], BINARY, planned=planned)
+        assert (came.verdict.conformant, came.verdict.robust) == (False, False)
+        assert came.verdict.words == "not conformant"
+        assert {row.outcome for row in came.requirements} == {Outcome.NOT_RUN}
 
 
 def test_a_run_with_cases_left_out_is_never_a_pass() -> None:
     planned = {TEXT.id: 2, OTHER.id: 1}
-    came = summary(case(TEXT, PASS), case(OTHER, PASS), planned=planned)
-    assert (came.conformant, came.robust) == (False, False)
-    assert came.reasons == ("1 of 3 cases were left out",)
+    came = summary(case(TEXT, Outcome.PASS), case(OTHER, Outcome.PASS), planned=planned)
+    assert (came.verdict.conformant, came.verdict.robust) == (False, False)
+    assert came.verdict.reasons == ("1 of 3 cases were left out",)
     for requirement in (DERIVED, SHOULD):
-        came = summary(case(OTHER, PASS), planned={OTHER.id: 1, requirement.id: 3})
-        assert came.reasons == ("3 of 4 cases were left out",)
+        came = summary(case(OTHER, Outcome.PASS), planned={OTHER.id: 1, requirement.id: 3})
+        assert came.verdict.reasons == ("3 of 4 cases were left out",)
 
 
 def test_the_same_case_twice_does_not_stand_in_for_another() -> None:
-    came = summary(case(TEXT, PASS), case(TEXT, PASS), planned={TEXT.id: 2})
-    assert not came.conformant
+    came = summary(case(TEXT, Outcome.PASS), case(TEXT, Outcome.PASS), planned={TEXT.id: 2})
+    assert not came.verdict.conformant
 
 
 def test_the_level_of_a_case_counts_and_not_that_of_its_requirement() -> None:
-    assert verdict(case(TEXT, PASS), case(TEXT, FAIL, 2, level="SHOULD")) == (True, True)
-    assert verdict(case(TEXT, PASS), case(TEXT, FAIL, 2, level="MAY")) == (True, True)
-    assert verdict(case(SHOULD, FAIL, level="MUST")) == (False, False)
-    came = summary(case(TEXT, PASS), case(TEXT, FAIL, 2, level="SHOULD"))
-    assert came.warnings == (f"SHOULD {TEXT.id} failed (1 case)",)
+    assert verdict(case(TEXT, Outcome.PASS), case(TEXT, Outcome.FAIL, 2, level="SHOULD")) == (
+        True,
+        True,
+    )
+    assert verdict(case(TEXT, Outcome.PASS), case(TEXT, Outcome.FAIL, 2, level="MAY")) == (
+        True,
+        True,
+    )
+    assert verdict(case(SHOULD, Outcome.FAIL, level="MUST")) == (False, False)
+    came = summary(case(TEXT, Outcome.PASS), case(TEXT, Outcome.FAIL, 2, level="SHOULD"))
+    assert came.verdict.warnings == (f"SHOULD {TEXT.id} failed (1 case)",)
     (row,) = [row for row in came.requirements if row.id == TEXT.id]
-    assert (row.outcome, row.cases) == (PASS, {PASS: 1, FAIL: 1})
+    assert (row.outcome, row.cases) == (Outcome.PASS, {Outcome.PASS: 1, Outcome.FAIL: 1})
 
 
 def test_a_claimed_profile_raises_the_level_of_its_requirements() -> None:
     raised = next(r for r in catalogue().values() if r.level_in)
     profile, level = next(iter(raised.level_in.items()))
     assert (raised.level, level) == ("SHOULD", "MUST")
-    passed = case(TEXT, PASS)
-    assert summary(passed, case(raised, FAIL)).conformant
-    came = summary(passed, case(raised, FAIL, level="MUST"), profiles=("binary", profile))
-    assert not came.conformant
+    passed = case(TEXT, Outcome.PASS)
+    assert summary(passed, case(raised, Outcome.FAIL)).verdict.conformant
+    came = summary(passed, case(raised, Outcome.FAIL, level="MUST"), profiles=("binary", profile))
+    assert not came.verdict.conformant
     came = summary(passed, profiles=("binary", profile), planned={TEXT.id: 1, raised.id: 1})
-    assert not came.conformant
+    assert not came.verdict.conformant
 
 
 def test_requirements_of_a_profile_that_is_not_claimed_are_left_out() -> None:
     raw = pick("MUST", "text", profile="raw")
-    came = summary(case(TEXT, PASS), case(raw, UNSUPPORTED))
-    assert came.conformant
+    came = summary(case(TEXT, Outcome.PASS), case(raw, Outcome.UNSUPPORTED))
+    assert came.verdict.conformant
     assert raw.id not in {row.id for row in came.requirements}
-    came = summary(case(TEXT, PASS), case(raw, FAIL), profiles=("binary", "raw"))
-    assert not came.conformant
+    came = summary(case(TEXT, Outcome.PASS), case(raw, Outcome.FAIL), profiles=("binary", "raw"))
+    assert not came.verdict.conformant
     assert raw.id in {row.id for row in came.requirements}
 
 
 @pytest.mark.parametrize(
     ("outcomes", "worst"),
     [
-        ([PASS, FAIL, ERROR], FAIL),
-        ([PASS, ERROR, INCONCLUSIVE], ERROR),
-        ([PASS, INCONCLUSIVE, NOT_RUN], INCONCLUSIVE),
-        ([PASS, NOT_RUN, UNSUPPORTED], NOT_RUN),
-        ([PASS, DISPUTED], DISPUTED),
-        ([PASS, UNSUPPORTED], PASS),
-        ([UNSUPPORTED, UNSUPPORTED], UNSUPPORTED),
-        ([], NOT_RUN),
+        ([Outcome.PASS, Outcome.FAIL, Outcome.ERROR], Outcome.FAIL),
+        ([Outcome.PASS, Outcome.ERROR, Outcome.INCONCLUSIVE], Outcome.ERROR),
+        ([Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.NOT_RUN], Outcome.INCONCLUSIVE),
+        ([Outcome.PASS, Outcome.NOT_RUN, Outcome.UNSUPPORTED], Outcome.NOT_RUN),
+        ([Outcome.PASS, Outcome.DISPUTED], Outcome.DISPUTED),
+        ([Outcome.PASS, Outcome.UNSUPPORTED], Outcome.PASS),
+        ([Outcome.UNSUPPORTED, Outcome.UNSUPPORTED], Outcome.UNSUPPORTED),
+        ([], Outcome.NOT_RUN),
     ],
 )
-def test_the_worst_outcome_of_its_cases_is_a_requirements(outcomes: list[str], worst: str) -> None:
+def test_the_worst_outcome_of_its_cases_is_a_requirements(
+    outcomes: list[Outcome], worst: Outcome
+) -> None:
     came = summary(*(case(TEXT, outcome, n) for n, outcome in enumerate(outcomes)))
     (row,) = [row for row in came.requirements if row.id == TEXT.id]
     assert row.outcome == worst
@@ -199,21 +208,29 @@ def test_the_worst_outcome_of_its_cases_is_a_requirements(outcomes: list[str], w
 
 
 def test_reasons_count_cases_and_name_requirement_and_level() -> None:
-    came = summary(case(TEXT, FAIL), case(TEXT, FAIL, 2), case(DERIVED, NOT_RUN), case(OTHER, PASS))
-    assert set(came.reasons) == {
+    came = summary(
+        case(TEXT, Outcome.FAIL),
+        case(TEXT, Outcome.FAIL, 2),
+        case(DERIVED, Outcome.NOT_RUN),
+        case(OTHER, Outcome.PASS),
+    )
+    assert set(came.verdict.reasons) == {
         f"MUST {TEXT.id} failed (2 cases)",
         f"MUST {DERIVED.id} did not run (1 case)",
     }
-    assert came.reasons[-1].startswith(f"MUST {DERIVED.id}")
+    assert came.verdict.reasons[-1].startswith(f"MUST {DERIVED.id}")
 
 
 def test_an_error_of_the_suite_is_never_silent() -> None:
     for requirement in (SHOULD, MAY, CONTESTED):
-        came = summary(case(TEXT, PASS), case(requirement, ERROR))
-        assert any(requirement.id in warning for warning in came.warnings)
+        came = summary(case(TEXT, Outcome.PASS), case(requirement, Outcome.ERROR))
+        assert any(requirement.id in warning for warning in came.verdict.warnings)
 
 
 def test_a_report_gives_the_same_verdict_again() -> None:
-    outcomes = [case(TEXT, PASS), case(DERIVED, FAIL), case(SHOULD, FAIL)]
-    report = {"cases": [{**vars(outcome), "message": ""} for outcome in outcomes]}
-    assert from_report(report) == outcomes
+    report = report_of(
+        [case(TEXT, Outcome.PASS), case(DERIVED, Outcome.FAIL), case(SHOULD, Outcome.FAIL)]
+    )
+    assert concluded(report) == report
+    found = summary(*report.cases)
+    assert (report.verdict, report.requirements) == (found.verdict, found.requirements)

@@ -1,296 +1,151 @@
-"""Case files: expanded as their axes say, and refused with file and line where they are wrong."""
+"""The three kinds of case: what each needs, what a report says of it, and its digest."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
-from v2_conformance.suite.cases import Case, load_cases
-from v2_conformance.suite.models import contract
+from support.cases import REJECT, make_case, make_get
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.library import EXAMPLES, GENERATED, SEED, generated_case, suite_cases
 from v2_conformance.suite.requirements import catalogue
 
-NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml")
-OWN = [p for p in folder("cases").glob("*.yaml") if p.name not in NOT_CASES]
-ID = re.compile(r"[A-Z][0-9]{1,2}/[a-z0-9]+(-[a-z0-9]+)*(\[[^\[\]]+\])?")
+REQUEST = make_case()
+GET = make_get("/v2")
+KINDS: list[Case] = [REQUEST, GET, generated_case()]
+kinds = pytest.mark.parametrize("case", KINDS, ids=lambda case: type(case).__name__)
 
 
-def write(directory: Path, text: str, name: str = "elements.yaml") -> Path:
-    (directory / name).write_text(text, encoding="utf-8")
-    return directory
+# What a case needs.
 
 
-def one(
-    *,
-    axes: str = "",
-    request: str = "{inputs: [{shape: [1]}]}",
-    more: str = "",
-    case_id: str = "D1/slug",
-    model: str = "identity/INT32",
-    why: str = "A sentence that is long enough.",
-    expect: str = "{outcome: success, outputs: {0: binary}}",
-) -> str:
-    lines = [f"  - id: {case_id}", f"    why: {why}"]
-    lines += [f"    axes: {axes}"] if axes else []
-    lines += [f'    model: "{model}"', f"    request: {request}", f"    expect: {expect}"]
-    return "\n".join([*lines, *([f"    {more}"] if more else []), ""])
+def test_a_request_needs_its_model_and_that_models_datatypes() -> None:
+    assert (REQUEST.role, set(REQUEST.datatypes)) == ("identity/INT32", {"INT32"})
+    mixed = make_case(model="mixed")
+    assert (mixed.role, set(mixed.datatypes)) == ("mixed", {"FP16", "UINT32", "BOOL"})
 
 
-def file(*entries: str, family: str = "D") -> str:
-    """A case file: the first entry's id is on line 3."""
-    return f"family: {family}\ncases:\n" + "".join(entries)
+@pytest.mark.parametrize("case", [GET, generated_case()])
+def test_a_get_and_generated_requests_are_about_no_one_model(case: Case) -> None:
+    assert case.role is None
+    assert case.datatypes == frozenset()
 
 
-def load(tmp_path: Path, *entries: str) -> list[Case]:
-    return load_cases(write(tmp_path, file(*entries)))
+@kinds
+def test_only_what_may_be_answered_with_an_error_is_negative(case: Case) -> None:
+    for outcome, negative in (
+        ("success", False), ("disputed", False), ("reject", True), ("either", True),
+    ):  # fmt: skip
+        other = replace(case, expect={"outcome": outcome})
+        assert other.expects == outcome
+        assert (other.negative, other.alone) == (negative, negative)
 
 
-def refused(directory: Path) -> str:
-    with pytest.raises(CaseFileError) as error:
-        load_cases(directory)
-    assert "\n" not in str(error.value)
-    return str(error.value)
+@kinds
+def test_a_dangerous_case_has_the_server_for_itself(case: Case) -> None:
+    assert not case.alone
+    assert replace(case, dangerous=True).alone
 
 
-# The suite's own cases.
+def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
+    assert replace(REQUEST, canary="json").alone
+    assert replace(REQUEST, together=2).alone
 
 
-@pytest.fixture(scope="module")
-def own() -> list[Case]:
-    return load_cases()
+# What a report says of it.
 
 
-@pytest.mark.skipif(not OWN, reason="there are no case files yet")
-def test_the_suites_own_cases_load_with_unique_well_formed_ids(own: list[Case]) -> None:
-    cases = own
-    assert cases
-    counts = Counter(case.id for case in cases)
-    assert not [case_id for case_id, count in counts.items() if count > 1]
-    for case in cases:
-        assert ID.fullmatch(case.id), case.id
-        assert case.requirement in catalogue()
-        assert case.id.startswith(case.requirement + "/")
-        assert not case.model or case.model in contract()
-        assert bool(case.model) != bool(case.get)
-        assert len(case.why) >= 20
-        assert "\n" not in case.why
+@kinds
+def test_facts_are_those_of_the_case_and_of_its_requirement(case: Case) -> None:
+    facts = case.facts(["binary"])
+    requirement = catalogue()[case.requirement]
+    assert (facts.id, facts.requirement, facts.profile) == (case.id, requirement.id, case.profile)
+    assert (facts.basis, facts.why, facts.content) == (requirement.basis, case.why, case.content)
 
 
-@pytest.mark.skipif(not OWN, reason="there are no case files yet")
-def test_loading_again_gives_the_same_cases_in_the_same_order(own: list[Case]) -> None:
-    assert load_cases() == own
+def test_a_level_is_the_cases_own_or_that_of_its_requirement_for_the_profiles() -> None:
+    get = replace(GET, level="SHOULD")  # as P1 has it, which is a MUST for raw
+    assert get.facts(["binary"]).level == "SHOULD"
+    assert get.facts(["binary", "raw"]).level == "MUST"
+    may = replace(get, level="MAY")
+    assert may.facts(["binary", "raw"]).level == "MAY"
 
 
-# Expansion.
+def test_a_template_is_the_id_without_the_values_of_axes() -> None:
+    assert replace(REQUEST, id="D1/slug[INT8,2]").template == "D1/slug"
+    assert REQUEST.template == REQUEST.id
 
 
-def test_an_entry_without_axes_is_one_case_with_its_own_id(tmp_path: Path) -> None:
-    (case,) = load(tmp_path, one())
-    assert case.id == "D1/slug"
-    assert case.requirement == "D1"
-    assert case.level == catalogue()["D1"].level
-    assert case.profile == "binary"
-    assert case.outcome == "success"
-    assert not case.negative
-    assert case.datatypes == {"INT32"}
-    assert (case.dangerous, case.canary) == (False, "")
+# The digest of what is sent and expected.
+
+CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
+    (REQUEST, lambda case: replace(case, requirement="D2")),
+    (REQUEST, lambda case: replace(case, level="SHOULD")),
+    (REQUEST, lambda case: replace(case, profile="raw")),
+    (REQUEST, lambda case: replace(case, expect=REJECT)),
+    (REQUEST, lambda case: replace(case, dangerous=True)),
+    (REQUEST, lambda case: replace(case, large=True)),
+    (REQUEST, lambda case: replace(case, model="identity/INT8")),
+    (REQUEST, lambda case: replace(case, request={"inputs": []})),
+    (REQUEST, lambda case: replace(case, canary="binary")),
+    (REQUEST, lambda case: replace(case, canary="json")),
+    (REQUEST, lambda case: replace(case, together=2)),
+    (GET, lambda case: replace(case, path="/v2/health/live")),
+    (generated_case(), lambda case: replace(case, count=9)),
+    (generated_case(), lambda case: replace(case, seed=9)),
+]
 
 
-def test_axes_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
-    cases = load(
-        tmp_path,
-        one(
-            axes="{datatype: [INT8, FP32], n: [2, 1]}",
-            model="identity/${datatype}",
-            request='{inputs: [{shape: ["${n}"]}]}',
-        ),
-    )
-    assert [case.id for case in cases] == [
-        "D1/slug[INT8,2]",
-        "D1/slug[INT8,1]",
-        "D1/slug[FP32,2]",
-        "D1/slug[FP32,1]",
-    ]
-    assert [case.model for case in cases[1:3]] == ["identity/INT8", "identity/FP32"]
-
-
-def test_ids_stay_when_cases_are_added_around_them(tmp_path: Path) -> None:
-    entry = one(axes="{n: [1, 2]}", request='{inputs: [{shape: ["${n}"]}]}')
-    before = [case.id for case in load(tmp_path, entry)]
-    after = [case.id for case in load(tmp_path, one(case_id="D1/new"), entry)]
-    assert after[1:] == before
-
-
-def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
-    request = '{inputs: [{shape: [1], parameters: {x: "%s"}}]}' % value  # noqa: UP031
-    cases = load(tmp_path, one(axes=axes, request=request))
-    return {
-        case.id.partition("[")[2].rstrip("]"): case.request["inputs"][0]["parameters"]["x"]
-        for case in cases
+def test_another_content_has_another_digest_and_every_member_counts() -> None:
+    digests = {case.content for case in KINDS}
+    for case, change in CHANGES:
+        digests.add(change(case).content)
+    assert len(digests) == len(KINDS) + len(CHANGES)
+    changed = {
+        name
+        for case, change in CHANGES
+        for name, value in vars(change(case)).items()
+        if value != getattr(case, name)
     }
+    members = {name for case in KINDS for name in vars(case)}
+    assert changed == members - {"id", "why"}
 
 
-def test_a_whole_substitution_keeps_the_type_of_the_value(tmp_path: Path) -> None:
-    came = values_of(
-        tmp_path, "{v: {int: 1, float: 1.5, flag: false, nil: null, text: '1'}}", "${v}"
-    )
-    assert came == {"int": 1, "float": 1.5, "flag": False, "nil": None, "text": "1"}
-    assert [type(value) for value in came.values()] == [int, float, bool, type(None), str]
-    came = values_of(tmp_path, "{v: {list: [1, 2], map: {a: 1}}}", "${v}")
-    assert came == {"list": [1, 2], "map": {"a": 1}}
-
-
-def test_a_list_axis_labels_its_values_and_keeps_their_types(tmp_path: Path) -> None:
-    assert values_of(tmp_path, "{v: [1, true, text]}", "${v}") == {
-        "1": 1,
-        "true": True,
-        "text": "text",
-    }
-    assert values_of(tmp_path, "{v: {true: 1, false: 2}}", "${v}") == {"true": 1, "false": 2}
-
-
-def test_a_substitution_inside_a_text_is_text(tmp_path: Path) -> None:
-    assert values_of(tmp_path, "{v: [1, -2]}", "a${v}b") == {"1": "a1b", "-2": "a-2b"}
-    assert values_of(tmp_path, "{v: {name: {a: 1}}}", "is ${v}") == {"name": "is name"}
-
-
-def test_a_member_of_a_value_is_substituted(tmp_path: Path) -> None:
-    axes = "{v: {one: {a: [1], b: x}, two: {a: 2, b: y}}}"
-    assert values_of(tmp_path, axes, "${v.a}") == {"one": [1], "two": 2}
-    assert values_of(tmp_path, axes, "${v.b}${v.a}") == {"one": "x[1]", "two": "y2"}
-
-
-def test_an_axis_can_be_one_member_among_others(tmp_path: Path) -> None:
-    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
-    for case, value in zip(
-        load(tmp_path, one(axes="{v: [0, 2]}", expect=expect)), "02", strict=True
-    ):
-        assert case.expect["outputs"] == {"1": "json", value: "binary"}
-        assert case.content
-
-
-def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
-    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
-    with pytest.raises(CaseFileError, match="two members"):
-        load(tmp_path, one(axes="{v: [1]}", expect=expect))
-
-
-def test_lengths_of_the_wire_stay_for_the_encoder(tmp_path: Path) -> None:
-    for text in ("${length}", "${length+1}", "${blobs}", "${body-2}"):
-        (case,) = load(
-            tmp_path,
-            one(request=f'{{inputs: [{{shape: [1]}}], header_length: {{value: "{text}"}}}}'),
-        )
-        assert case.request["header_length"]["value"] == text
-    assert values_of(tmp_path, '{v: {over: "${length+1}"}}', "${v}") == {"over": "${length+1}"}
-
-
-def test_profile_and_level_follow_requirement_model_and_case(tmp_path: Path) -> None:
-    (case,) = load(tmp_path, one(model="identity/BF16"))
-    assert case.profile == "bf16"
-    (case,) = load(tmp_path, one(more="level: MAY\n    profile: raw"))
-    assert (case.level, case.profile) == ("MAY", "raw")
-
-
-def test_a_get_needs_no_model(tmp_path: Path) -> None:
-    text = "  - {id: P1/metadata, why: A sentence that is long enough., get: /v2, expect: "
-    text += "{outcome: success, checks: [lists_extension]}}\n"
-    (case,) = load_cases(write(tmp_path, file(text, family="P")))
-    assert (case.get, case.model, case.datatypes) == ("/v2", "", frozenset())
-
-
-# Errors, with file and line.
-
-
-def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
-    assert str(tmp_path) in refused(tmp_path)
-    write(tmp_path, "requirements: []", "requirements.yaml")
-    assert "no case files" in refused(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("family: D\ncases:\n  - id: [\n", 4),
-        ("family: D\ncases:\n\t- id: x\n", 3),
-        ("family: D\n  cases: 1: 2\n", 2),
-        ("family: D\nabout: !!timestamp 2024-99-99\n", 1),
-        ("a: &x 1\nb: *y\n", 2),
-    ],
-)
-def test_bad_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, line: int) -> None:
-    assert refused(write(tmp_path, text)).startswith(f"elements.yaml:{line}: not YAML: ")
-
-
-def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "elements.yaml").write_bytes(b"family: \xff\xfe\n")
-    assert refused(tmp_path).startswith("elements.yaml:1: not YAML: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("", 1, "object"),
-        ("# nothing\n", 1, "object"),
-        ("- a\n", 1, "object"),
-        ("family: D\n", 1, "'cases' is a required property"),
-        ("family: D\ncases: []\n", 2, ""),
-        ("family: D\ncases:\n", 2, "array"),
-        ("family: d\ncases:\n" + one(), 1, "does not match"),
-    ],
-)
-def test_a_file_without_cases_is_an_error(tmp_path: Path, text: str, line: int, words: str) -> None:
-    message = refused(write(tmp_path, text))
-    assert message.startswith(f"elements.yaml:{line}: ")
-    assert words in message
-
-
-GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
-
-
-@pytest.mark.parametrize(
-    ("entry", "line", "words"),
-    [
-        (one(more="surprise: 1"), 8, "'surprise' was unexpected"),
-        (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "'shap' was unexpected"),
-        (one(case_id="D99/slug"), 8, "no requirement D99"),
-        (one(case_id="D1/first"), 8, "D1/first is there twice"),
-        (one(case_id="D1/Slug"), 8, "does not match"),
-        (one(case_id="B1/slug"), 8, "not of this file's family"),
-        (one(why="short"), 9, "why: "),
-        (one(model="identity/INT33"), 8, "no model role 'identity/INT33'"),
-        (one(request='{inputs: [{shape: ["${n}"]}]}'), 8, "axis ${n} is not defined"),
-        (one(axes="{n: [1, 2]}"), 8, "axis n is not used"),
-        (one(axes="{n: [1], n_more: [2]}", request='{inputs: [{shape: ["${n_more}"]}]}'), 8,
-         "axis n is not used"),
-        (one(axes="{n: []}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
-        (one(axes="{n: {}}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
-        (one(axes="{}"), 10, "axes"),
-        (one(axes="{n: 3}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
-        (one(axes="{n: [1, '1']}", request='{inputs: [{shape: ["${n}"]}]}'), 8, "same label"),
-        (one(axes="{n: {a: {x: 1}}}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
-        (one(axes="{n: [1]}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
-        (one(expect="{outcome: sucess}"), 12, "expect.outcome"),
-        (one(expect="{outcome: either}"), 12, "'outputs' is a required property"),
-        (one(expect="{outcome: success, outputs: {0: binray}}"), 12, "expect.outputs"),
-    ],
-)  # fmt: skip
-def test_a_wrong_entry_is_an_error_with_its_line(
-    tmp_path: Path, entry: str, line: int, words: str
+@kinds
+def test_a_digest_does_not_depend_on_the_name_or_the_reason_or_the_order_of_members(
+    case: Case,
 ) -> None:
-    text = file(GOOD, entry)
-    assert text.splitlines()[line - 1].strip()
-    message = refused(write(tmp_path, text))
-    assert message.startswith(f"elements.yaml:{line}: "), message
-    assert words in message
+    renamed = replace(case, id="D1/other", why="Another reason altogether.")
+    assert renamed.content == case.content
+    turned = replace(case, expect=dict(reversed(list(case.expect.items()))))
+    assert turned.content == case.content
+    assert len(case.content) == 16
 
 
-def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> None:
-    write(tmp_path, file(one()), "a.yaml")
-    write(tmp_path, "# one line more\n" + file(one()), "b.yaml")
-    assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug is there twice")
+def test_kinds_that_otherwise_say_the_same_have_different_digests() -> None:
+    common = {name: value for name, value in vars(GET).items() if name != "path"}
+    get = GetCase(**common, path="/v2")
+    generated = GeneratedCase(**common, count=1, seed=0)
+    request = RequestCase(**common, model="identity/INT32", request={})
+    assert len({get.content, generated.content, request.content}) == 3
+
+
+# The suite's own.
+
+
+def test_a_run_has_cases_of_all_three_kinds_and_generated_requests_once() -> None:
+    cases = suite_cases()
+    assert {type(case) for case in cases} == {RequestCase, GetCase, GeneratedCase}
+    (generated,) = [case for case in cases if isinstance(case, GeneratedCase)]
+    assert generated == cases[-1] == generated_case()
+    assert (generated.id, generated.count, generated.seed) == (GENERATED, EXAMPLES, SEED)
+    assert len({case.content for case in cases}) > len(cases) / 2
+
+
+def test_large_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True)
+    assert [case for case in everything if not case.large] == usual
+    assert {case.requirement for case in everything if case.large} == {"L1"}

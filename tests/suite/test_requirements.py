@@ -6,17 +6,17 @@ import hashlib
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.suite import requirements as module
 from v2_conformance.suite.requirements import (
-    BASES,
     LEVELS,
-    PROFILES,
+    Basis,
     Requirement,
     catalogue,
     check_catalogue,
@@ -71,11 +71,11 @@ def edit(path: Path, old: str, new: str) -> int:
     return text[: text.index(old)].count("\n") + 1
 
 
-def having(**wanted: str) -> list[str]:
+def having(**members: str) -> list[str]:
     return [
         id
         for id, requirement in catalogue().items()
-        if all(getattr(requirement, name) == value for name, value in wanted.items())
+        if all(getattr(requirement, name) == value for name, value in members.items())
     ]
 
 
@@ -93,7 +93,7 @@ def test_schema_and_code_name_the_same_levels_bases_and_profiles() -> None:
     defs = document["$defs"]
     assert tuple(defs["level"]["enum"]) == LEVELS
     assert tuple(defs["profile"]["enum"]) == PROFILES
-    assert tuple(defs["requirement"]["properties"]["basis"]["enum"]) == BASES
+    assert tuple(defs["requirement"]["properties"]["basis"]["enum"]) == get_args(Basis)
 
 
 def test_every_permanent_id_is_there_in_order() -> None:

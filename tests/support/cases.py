@@ -1,54 +1,124 @@
-"""Hand-made V2 responses, and the verdicts on them."""
+"""Hand-made cases, and the verdicts on responses to them."""
 
 from __future__ import annotations
 
-import struct
+import json
+from collections.abc import Mapping
 from typing import Any
 
-from support.servers import make_case, prepared, transcript, v2
-from v2_conformance.judging.judge import (
-    FAIL,
-    Verdict,
-    judge,
-)
-from v2_conformance.suite.cases import Case
-from v2_conformance.wire.http1 import COMPLETE
+import pytest
 
-BLOB = struct.pack("<3i", 1, 2, 3)
+from support.responses import transcript
+from v2_conformance.engine.target import Target
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.judge import judge
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level
+from v2_conformance.wire.encode import Address, Binding, Prepared, prepare, prepare_get
+from v2_conformance.wire.transcript import Ending
+
+ADDRESS = Address("host:1")
 REJECT = {"outcome": "reject"}
 JSON = {"outcome": "success", "outputs": {"0": "json"}}
 
 
-def entry(**members: Any) -> dict[str, Any]:
-    """An output's JSON; by default the right one for 12 bytes of INT32."""
-    return {"name": "OUTPUT0", "shape": [3], "datatype": "INT32", **members}
+def make_case(
+    expect: Mapping[str, Any] | None = None,
+    *,
+    model: str = "identity/INT32",
+    requirement: str = "D1",
+    level: Level = "MUST",
+    case_id: str = "",
+    **request: Any,
+) -> RequestCase:
+    """A case as the plan makes them; without `inputs` it sends the values 1, 2, 3 in binary."""
+    request.setdefault("inputs", [{"shape": [3], "values": [1, 2, 3]}])
+    return RequestCase(
+        id=case_id or f"{requirement}/made-by-hand",
+        requirement=requirement,
+        why="A case of the tests.",
+        level=level,
+        profile="binary",
+        expect=expect or {"outcome": "success", "outputs": {"0": "binary"}},
+        model=model,
+        request=request,
+    )
 
 
-def sized(size: object = 12, **members: Any) -> dict[str, Any]:
-    return entry(parameters={"binary_data_size": size}, **members)
+def make_get(path: str, expect: Mapping[str, Any] | None = None) -> GetCase:
+    """A case that gets a path; any success is right unless `expect` says more."""
+    return GetCase(
+        id="P1/made-by-hand",
+        requirement="P1",
+        why="A case of the tests.",
+        level="MUST",
+        profile="binary",
+        expect=expect or {"outcome": "success"},
+        path=path,
+    )
 
 
-def answer(*outputs: Any, **members: Any) -> dict[str, Any]:
-    return {"model_name": "m", "outputs": list(outputs), **members}
+def binding(role: str = "identity/INT32") -> Binding:
+    """The contract's own names for `role`."""
+    return Target("http://host:1").binding(role)
 
 
-GOOD = v2(answer(sized()), BLOB)
-GOOD_JSON = v2(answer(entry(data=[1, 2, 3])))
+def prepared(case: RequestCase | GetCase, address: Address = ADDRESS) -> Prepared:
+    """The request of `case`, for the contract's own names."""
+    if isinstance(case, GetCase):
+        return prepare_get(case, address)
+    return prepare(case, address, binding(case.role))
 
 
-def verdict(received: bytes, case: Case | None = None, ending: str = COMPLETE) -> Verdict:
+def sent(case: RequestCase | GetCase, address: Address = ADDRESS) -> tuple[bytes, bytes]:
+    """Head and body of the request of `case`, as they go over the wire."""
+    head, _, body = b"".join(prepared(case, address).request.http1).partition(b"\r\n\r\n")
+    return head, body
+
+
+def verdict(
+    received: bytes, case: RequestCase | GetCase | None = None, ending: Ending = Ending.COMPLETE
+) -> Verdict:
     """The verdict, which must be the same when the recorded bytes are judged again."""
     case = case or make_case()
-    came = judge(case, prepared(case), transcript(received, ending, "detail"))
-    assert judge(case, prepared(case), transcript(bytes(received), ending, "detail")) == came
-    assert came.message.isprintable()
-    assert len(came.message) < 2000
-    return came
+    found = judge(case, prepared(case), transcript(received, ending, "detail"))
+    assert judge(case, prepared(case), transcript(bytes(received), ending, "detail")) == found
+    assert found.message.isprintable()
+    assert len(found.message) < 2000
+    return found
 
 
-def failed(received: bytes, *words: str, case: Case | None = None, ending: str = COMPLETE) -> str:
-    came = verdict(received, case, ending)
-    assert came.outcome == FAIL, came
-    for word in words:
-        assert word in came.message
-    return came.message
+def failure(
+    received: bytes, case: RequestCase | GetCase | None = None, ending: Ending = Ending.COMPLETE
+) -> Cause:
+    """The cause of the failure that `received` must be."""
+    found = verdict(received, case, ending)
+    assert found.outcome is Outcome.FAIL, found
+    assert found.cause is not None
+    return found.cause
+
+
+def refusal(case: RequestCase | GetCase) -> str:
+    """Why `case` cannot be encoded, without its id."""
+    with pytest.raises(CaseFileError) as error:
+        prepared(case)
+    message = str(error.value)
+    assert message.startswith(f"{case.id}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{case.id}: ")
+
+
+def lines(head: bytes) -> dict[str, str]:
+    """The fields of a request's head."""
+    fields = [line.split(": ", 1) for line in head.decode().split("\r\n")[1:]]
+    return {name: value for name, value in fields}  # noqa: C416 (dict() would not type)
+
+
+def document(body: bytes) -> dict[str, Any]:
+    """The JSON object at a body's start."""
+    value, _ = json.JSONDecoder().raw_decode(body.decode("latin-1"))
+    assert isinstance(value, dict)
+    return value

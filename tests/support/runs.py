@@ -1,19 +1,33 @@
-"""What tests of runs share: cases by the start of their ids, a run's results by case id."""
+"""Runs: cases by the start of their ids, a run's results by case id, its report,
+and what `verify` says of a changed one."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from subprocess import PIPE, Popen
 
+from support.reports import Document
+from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine, Recovery, Result, run
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, make_target
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request
-from v2_conformance.suite.cases import Case, load_cases
+from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.digest import document_digest
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.verifying.verification import Verification, verify
 
 CASES = cache(lambda: {case.id: case for case in load_cases()})
 
@@ -57,27 +71,57 @@ def results(
     return {event.result.case.id: event.result for event in run(engine, cases, workers)}
 
 
-def outcomes(found: dict[str, Result]) -> dict[str, str]:
+def outcomes(found: dict[str, Result]) -> dict[str, Outcome]:
     return {name: result.outcome for name, result in found.items()}
 
 
-def message_of(prefix: str, found: dict[str, Result]) -> str:
-    """The message of the first case whose id begins so."""
-    return next(result.message for name, result in found.items() if name.startswith(prefix))
+def cause_of(prefix: str, found: dict[str, Result]) -> Cause | None:
+    """The cause of the first case whose id begins so."""
+    return next(result.cause for name, result in found.items() if name.startswith(prefix))
 
 
-def served(raw: bytes) -> bytes:
-    """The reference behaviour's answer to a request with Content-Length."""
-    head, _, body = raw.partition(b"\r\n\r\n")
-    lines = head.decode().split("\r\n")
-    fields = [line.split(":", 1) for line in lines[1:]]
-    request = Request(
-        method=lines[0].split()[0],
-        target=lines[0].split()[1],
-        version="1.1",
-        headers=tuple((name.lower(), value.strip()) for name, value in fields),
-        head=head,
-        body=memoryview(body),
-    )
-    behaviour = Behaviour()
-    return b"".join(behaviour.serialise(behaviour.handle(request), keep_open=True))
+GOOD = "P2/blob-follows-json[INT32]"
+BAD = "H6/not-a-number[letters]"  # rejected, and followed by two canaries
+FEW = chosen(GOOD, BAD, "P4/", "R1/", "R3/", "C6/", "O18/", "W1/fixed-shape", "P1/")
+SECRET = "s3cret-token-of-the-tests"
+
+
+def made(folder: Path, target: Target, cases: Sequence[Case] = FEW) -> Path:
+    """The report of a run of `cases`."""
+    server = discover(target)
+    record = Record(folder, target, server, suite_cases())
+    for event in run(Engine(target, server, directory=folder), cases):
+        record.add(event.result)
+    record.finish()
+    return folder / "report.json"
+
+
+def of_faulty(folder: Path, *faults: str, cases: Sequence[Case] = FEW) -> Path:
+    """The report of a run of `cases` against the reference server with these faults."""
+    with ReferenceServer(faults) as server:
+        target = make_target(server.url, timeout=1, headers=(f"Authorization: Bearer {SECRET}",))
+        return made(folder, target, cases)
+
+
+def said(path: Path) -> tuple[Verification, str]:
+    """What verifying finds, and what it prints in one line."""
+    found = verify(path, suite_cases())
+    return found, " ".join(" ".join(verification_lines(found)).split())
+
+
+def changed(
+    original: Path, folder: Path, change: Callable[[Document], object], *, seal: bool = True
+) -> tuple[Verification, str]:
+    """What verifying says of a report after a change, with its digest computed again or not."""
+    report = json.loads(original.read_text())
+    change(report)
+    if seal:
+        report["integrity"] = {"algorithm": "sha256", "digest": document_digest(report)}
+    path = folder / "report.json"
+    path.write_text(json.dumps(report))
+    return said(path)
+
+
+def differing(found: Verification) -> list[str]:
+    """The ids of the cases in which the recorded bytes do not agree with the report."""
+    return [case.id for case in found.cases if case.problem]

@@ -1,28 +1,26 @@
-"""What several tests share: a scripted TCP server, HTTP replies, hand-made cases."""
+"""Servers that do what a test says, connections to them, and the reference server by hand."""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import select
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from v2_conformance.engine.target import Target
-from v2_conformance.protocol.message import HEADER_LENGTH, dump_json
-from v2_conformance.suite.cases import Case
-from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.http1 import (
-    COMPLETE,
-    Connection,
-    Endpoint,
-    Limits,
-    Response,
-    ResponseReader,
-    Transcript,
-)
+from support.responses import transcript
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import parse_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request as ReceivedRequest
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.wire.http1 import Endpoint, Http1Connection
+from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+from v2_conformance.wire.transport import Head, Request
 
 PATIENCE_S = 5.0  # how long a script waits for its client before the test fails
 
@@ -205,43 +203,6 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def http(body: bytes = b"", status: int = 200, *fields: tuple[str, object]) -> bytes:
-    """A whole HTTP/1.1 response with Content-Length."""
-    lines = [f"HTTP/1.1 {status} Any", f"Content-Length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in fields]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
-
-
-def posting(body: bytes) -> bytes:
-    """A request with a body."""
-    return b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-
-
-def v2(document: object, *blobs: bytes, status: int = 200, length: object = None) -> bytes:
-    """A whole V2 response; the header length is sent when blobs are there, or `length` is."""
-    head = document if isinstance(document, bytes) else dump_json(document)
-    fields: list[tuple[str, object]] = [("Content-Type", "application/json")]
-    if blobs or length is not None:
-        fields = [("Content-Type", "application/octet-stream")]
-        fields.append((HEADER_LENGTH, len(head) if length is None else length))
-    return http(head + b"".join(blobs), status, *fields)
-
-
-def transcript(received: bytes, ending: str = COMPLETE, detail: str = "") -> Transcript:
-    """What an exchange that received these bytes leaves behind."""
-    return Transcript(b"", 0, received, ending, detail)
-
-
-def parsed(received: bytes) -> Response:
-    """The response that these bytes are."""
-    reader = ResponseReader(Limits())
-    reader.feed(received)
-    if not reader.done:
-        reader.feed(b"")
-    assert reader.done, reader.error
-    return reader.response()
-
-
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"
 PATIENT = Limits(connect_s=5, exchange_s=5)
 SHORT = Limits(connect_s=5, exchange_s=0.1)
@@ -251,18 +212,23 @@ BIG = 16 * 1024 * 1024  # more than both sockets' buffers hold
 @contextlib.contextmanager
 def connected(
     server: Scripted, limits: Limits = PATIENT, tls: ssl.SSLContext | None = None
-) -> Iterator[Connection]:
-    connection = Connection(Endpoint("127.0.0.1", server.port, tls), limits)
+) -> Iterator[Http1Connection]:
+    connection = Http1Connection(Endpoint("127.0.0.1", server.port, tls), limits)
     try:
         yield connection
     finally:
         connection.close()
 
 
+def request_of(*pieces: Buffer, pause_s: float = 0.0) -> Request:
+    """A request of exactly these writes."""
+    return Request(Head("POST", "/x"), (), pieces, pause_s)
+
+
 def exchange(script: Script, limits: Limits = PATIENT, request: bytes = REQUEST) -> Transcript:
     """The transcript of one exchange; what was recorded of it must read the same way again."""
     with serving(script) as server, connected(server, limits) as connection:
-        came = connection.exchange([request])
+        came = connection.exchange(request_of(request))
     assert bytes(came.request) == request
     read_again_is_the_same(came)
     return came
@@ -287,53 +253,92 @@ def same(response: Response | None) -> tuple[object, ...]:
 
 
 def response(came: Transcript) -> Response:
-    assert came.ending == COMPLETE, came.detail
+    assert came.ending == Ending.COMPLETE, came.detail
     assert came.response is not None
     return came.response
 
 
-ADDRESS = Address("host:1")
+# The reference server, and its behaviour without sockets
 
 
-def make_case(
-    expect: Mapping[str, Any] | None = None,
+Start = Callable[[type[Behaviour]], ReferenceServer]
+"""The fixture `start`: a reference server with this behaviour."""
+
+Answer = tuple[int, dict[str, str], bytes]
+"""Status, header fields with names in lower case, body."""
+
+
+def read_answer(sock: socket.socket) -> Answer:
+    response = http.client.HTTPResponse(sock)
+    response.begin()
+    body = response.read()
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    response.close()
+    return response.status, headers, body
+
+
+def call(url: str, method: str, path: str) -> Answer:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request(method, path)
+        response = connection.getresponse()
+        return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+    finally:
+        connection.close()
+
+
+def split(found: Answer) -> tuple[dict[str, Any], bytes]:
+    status, headers, body = found
+    assert status == 200, body
+    end = int(headers[HEADER_LENGTH.lower()])
+    return parse_json(body[:end]), body[end:]
+
+
+def ask(
+    behaviour: Behaviour,
+    model: str,
+    text: bytes,
+    blob: bytes = b"",
+    lengths: Sequence[str] | None = None,
     *,
-    model: str = "identity/INT32",
-    requirement: str = "D1",
-    level: str = "MUST",
-    get: str = "",
-    case_id: str = "",
-    **request: Any,
-) -> Case:
-    """A case as the plan makes them; without `inputs` it sends the values 1, 2, 3 in binary."""
-    request.setdefault("inputs", [{"shape": [3], "values": [1, 2, 3]}])
-    return Case(
-        id=case_id or f"{requirement}/made-by-hand",
-        requirement=requirement,
-        why="A case of the tests.",
-        level=level,
-        profile="binary",
-        model="" if get else model,
-        get=get,
-        request={} if get else request,
-        expect=expect or {"outcome": "success", "outputs": {"0": "binary"}},
-        dangerous=False,
-        canary="",
-        together=1,
+    name: str = HEADER_LENGTH,
+    headers: Sequence[tuple[str, str]] = (),
+    chunk_cuts: tuple[int, ...] = (),
+    segment_cuts: tuple[int, ...] = (),
+) -> tuple[int, bytes]:
+    """One inference without sockets: the status and everything that would be sent."""
+    given = [(name, value) for value in (lengths if lengths is not None else [f" {len(text)}"])]
+    lines = [f"{key}:{value}" for key, value in (*given, *headers)]
+    head = ("\r\n".join([f"POST /v2/models/{model}/infer HTTP/1.1", *lines]) + "\r\n\r\n").encode()
+    request = ReceivedRequest(
+        method="POST",
+        target=f"/v2/models/{model}/infer",
+        version="1.1",
+        headers=tuple((key.lower(), value.strip()) for key, value in (*given, *headers)),
+        head=head,
+        body=memoryview(text + blob),
+        chunk_cuts=chunk_cuts,
+        segment_cuts=segment_cuts,
     )
+    response = behaviour.handle(request)
+    keep_open = behaviour.keeps_open(request, response)
+    sent = b"".join(behaviour.serialize(response, keep_open=keep_open))
+    left = behaviour.left_on_connection(request, response)
+    return response.status, sent + b"|" + left + b"|%d" % behaviour.listening()
 
 
-def binding(role: str = "identity/INT32") -> Binding:
-    """The contract's own names for `role`."""
-    return Target("http://host:1").binding(role)
-
-
-def prepared(case: Case, address: Address = ADDRESS) -> Prepared:
-    """The request of `case`, for the contract's own names."""
-    return prepare(case, address, binding(case.model) if case.model else None)
-
-
-def sent(case: Case, address: Address = ADDRESS) -> tuple[bytes, bytes]:
-    """Head and body of the request of `case`, as they go over the wire."""
-    head, _, body = b"".join(prepared(case, address).pieces).partition(b"\r\n\r\n")
-    return head, body
+def served(raw: bytes) -> bytes:
+    """The reference behaviour's answer to a request with Content-Length."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    fields = [line.split(":", 1) for line in lines[1:]]
+    request = ReceivedRequest(
+        method=lines[0].split()[0],
+        target=lines[0].split()[1],
+        version="1.1",
+        headers=tuple((name.lower(), value.strip()) for name, value in fields),
+        head=head,
+        body=memoryview(body),
+    )
+    behaviour = Behaviour()
+    return b"".join(behaviour.serialize(behaviour.handle(request), keep_open=True))

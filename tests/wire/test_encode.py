@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.servers import ADDRESS, binding, make_case, prepared, sent
-from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol.datatypes import check_blob, decode_bytes
-from v2_conformance.protocol.message import HEADER_LENGTH
-from v2_conformance.suite.cases import Case
-from v2_conformance.suite.models import contract
-from v2_conformance.suite.value_patterns import PATTERNS, pattern
+from support.cases import ADDRESS, binding, document, lines, make_case, make_get, prepared, sent
+from support.responses import BLOB
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.encode import Address, prepare
-
-BLOB = struct.pack("<3i", 1, 2, 3)
-
-
-def lines(head: bytes) -> dict[str, str]:
-    """The fields of a request's head."""
-    fields = [line.split(": ", 1) for line in head.decode().split("\r\n")[1:]]
-    return {name: value for name, value in fields}  # noqa: C416 (dict() would not type)
-
-
-def document(body: bytes) -> dict[str, Any]:
-    """The JSON object at a body's start."""
-    value, _ = json.JSONDecoder().raw_decode(body.decode("latin-1"))
-    assert isinstance(value, dict)
-    return value
 
 
 def test_a_binary_request_is_these_bytes() -> None:
-    wire = b"".join(prepared(make_case(outputs=[{"tensor": 0, "binary_data": True}])).pieces)
+    wire = b"".join(prepared(make_case(outputs=[{"tensor": 0, "binary_data": True}])).request.http1)
     text = (
         b'{"inputs":[{"name":"INPUT0","shape":[3],"datatype":"INT32",'
         b'"parameters":{"binary_data_size":12}}],'
@@ -53,7 +33,7 @@ def test_a_binary_request_is_these_bytes() -> None:
 
 def test_a_json_request_has_no_header_length_and_is_typed_json() -> None:
     case = make_case(inputs=[{"shape": [3], "values": [1, 2, 3], "form": "json"}], id="a")
-    wire = b"".join(prepared(case).pieces)
+    wire = b"".join(prepared(case).request.http1)
     text = b'{"id":"a","inputs":[{"name":"INPUT0","shape":[3],"datatype":"INT32","data":[1,2,3]}]}'
     assert wire == (
         b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: host:1\r\n"
@@ -64,14 +44,14 @@ def test_a_json_request_has_no_header_length_and_is_typed_json() -> None:
 
 def test_a_get_is_these_bytes_with_the_targets_prefix_and_fields() -> None:
     address = Address("[::1]:8", "/base", (("Authorization", "Bearer t"),))
-    wire = b"".join(prepared(make_case(get="/v2"), address).pieces)
+    wire = b"".join(prepared(make_get("/v2"), address).request.http1)
     assert wire == b"GET /base/v2 HTTP/1.1\r\nHost: [::1]:8\r\nAuthorization: Bearer t\r\n\r\n"
 
 
 def test_the_targets_names_and_address_are_used() -> None:
     case = make_case(outputs=[{"tensor": 0}])
     names = type(binding())("identity/INT32", "mine%2Fx", ("in",), ("out",))
-    wire = b"".join(prepare(case, Address("h", "/p", (("X-A", "b"),)), names).pieces)
+    wire = b"".join(prepare(case, Address("h", "/p", (("X-A", "b"),)), names).request.http1)
     assert wire.startswith(b"POST /p/v2/models/mine%2Fx/infer HTTP/1.1\r\nHost: h\r\nX-A: b\r\n")
     assert b'"name":"in"' in wire
     assert b'"name":"out"' in wire
@@ -99,30 +79,6 @@ def test_a_binary_tensor_without_bytes_still_has_the_header_length() -> None:
     head, body = sent(make_case(inputs=[{"shape": [0]}]))
     assert lines(head)[HEADER_LENGTH] == str(len(body))
     assert document(body)["inputs"][0]["parameters"] == {"binary_data_size": 0}
-
-
-@pytest.mark.parametrize(
-    ("size", "wanted"),
-    [
-        ({"add": 0}, 12),
-        ({"add": -1}, 11),
-        ({"add": 2**32}, 2**32 + 12),
-        ({"times": -1}, -12),
-        ({"times": 2}, 24),
-        ({"value": None}, None),
-        ({"value": "12"}, "12"),
-        ({"value": True}, True),
-        ({"value": 16.5}, 16.5),
-        ({"value": [12]}, [12]),
-        ({"value": 0}, 0),
-    ],
-)
-def test_a_size_is_tampered_with_and_the_blob_is_not(size: dict[str, Any], wanted: object) -> None:
-    _, body = sent(make_case(inputs=[{"shape": [3], "values": [1, 2, 3], "size": size}]))
-    came = document(body)["inputs"][0]["parameters"]["binary_data_size"]
-    assert came == wanted
-    assert type(came) is type(wanted)
-    assert body.endswith(b"}" + BLOB)
 
 
 @pytest.mark.parametrize(
@@ -198,115 +154,15 @@ def test_parts_are_the_ranges_of_what_was_sent(
     assert parts[-1].end == len(sent(case)[1])
 
 
-def test_dropping_more_than_the_body_is_an_error() -> None:
-    with pytest.raises(CaseFileError):
-        prepared(make_case(body={"drop": 10_000}))
-
-
-def test_several_inputs_are_in_the_order_of_the_case_with_their_own_blobs() -> None:
-    inputs = [
-        {"tensor": 2, "shape": [2], "values": [True, False]},
-        {"tensor": 0, "shape": [1, 1], "values": [1.0], "form": "nested"},
-        {"tensor": 1, "shape": [1, 2], "values": [7, 8]},
-    ]
-    expect = {"outcome": "success", "outputs": {"0": "json", "1": "binary", "2": "any"}}
-    case = make_case(expect, model="mixed", inputs=inputs)
-    head, body = sent(case)
-    assert body[int(lines(head)[HEADER_LENGTH]) :] == b"\x01\x00" + struct.pack("<2I", 7, 8)
-    entries = document(body)["inputs"]
-    assert [entry["name"] for entry in entries] == ["INPUT2", "INPUT0", "INPUT1"]
-    assert entries[1] == {"name": "INPUT0", "shape": [1, 1], "datatype": "FP16", "data": [[1.0]]}
-    came = {e.tensor.name: (e.form, bytes(e.tensor.blob)) for e in prepared(case).expected}
-    assert came == {
-        "OUTPUT0": ("json", b"\x00\x3c"),
-        "OUTPUT1": ("binary", struct.pack("<2I", 7, 8)),
-        "OUTPUT2": ("any", b"\x01\x00"),
-    }
-
-
-def test_both_and_neither_are_what_they_say() -> None:
-    _, body = sent(make_case(inputs=[{"shape": [3], "values": [1, 2, 3], "form": "both"}]))
-    entry = document(body)["inputs"][0]
-    assert entry["data"] == [1, 2, 3]
-    assert entry["parameters"] == {"binary_data_size": 12}
-    assert body.endswith(BLOB)
-    head, body = sent(make_case(inputs=[{"shape": [3], "form": "neither"}]))
-    assert document(body)["inputs"][0].keys() == {"name", "shape", "datatype"}
-    assert lines(head)["Content-Length"] == str(len(body))
-
-
-def test_a_tensor_can_lie_about_its_name_datatype_shape_and_blob() -> None:
-    entry = {"shape": [2**62 + 4], "name": "n", "datatype": "FP64", "elements": 1, "blob": "0aff"}
-    _, body = sent(make_case({"outcome": "reject"}, inputs=[entry]))
-    came = document(body)["inputs"][0]
-    assert (came["name"], came["datatype"], came["shape"]) == ("n", "FP64", [2**62 + 4])
-    assert came["parameters"] == {"binary_data_size": 2}
-    assert body.endswith(b"}\x0a\xff")
-
-
 def test_text_in_place_of_the_json_is_sent_as_it_is() -> None:
     head, body = sent(make_case({"outcome": "reject"}, json={"text": "{é"}))
     assert body == "{é".encode() + BLOB
     assert lines(head)[HEADER_LENGTH] == "3"
 
 
-CUTS: list[Any] = [1, 7, 1000, "one", "seam", [{"blob": 0, "at": 2}]]
-CUTS.append([{"blob": 1, "at": 1}, {"blob": 0, "at": 11}])
-DELIVERIES = [{kind: how} for kind in ("slices", "chunks") for how in CUTS]
-
-
-def dechunked(data: bytes) -> bytes:
-    body = b""
-    while True:
-        line, _, data = data.partition(b"\r\n")
-        size = int(line, 16)
-        piece, end, data = data[:size], data[size : size + 2], data[size + 2 :]
-        assert end == b"\r\n"
-        if not size:
-            assert not data
-            return body
-        body += piece
-
-
-@pytest.mark.parametrize("delivery", DELIVERIES, ids=str)
-def test_the_pieces_of_a_delivery_join_to_the_same_body(delivery: dict[str, Any]) -> None:
-    inputs = [
-        {"tensor": 1, "shape": [1, 3], "values": [1, 2, 3]},
-        {"tensor": 2, "shape": [3], "values": [True] * 3},
-    ]
-    whole = sent(make_case({"outcome": "reject"}, model="mixed", inputs=inputs))[1]
-    case = make_case({"outcome": "reject"}, model="mixed", inputs=inputs, delivery=delivery)
-    pieces = [bytes(piece) for piece in prepared(case).pieces]
-    assert pieces[0].endswith(b"\r\n\r\n")
-    fields = lines(pieces[0][:-4])
-    cuts = [p.start for p in prepared(case).parts if p.kind == "blob"]
-    if "slices" in delivery:
-        assert b"".join(pieces[1:]) == whole
-        assert fields["Content-Length"] == str(len(whole))
-        lengths = [len(piece) for piece in pieces[1:]]
-        assert prepared(case).pause_s > 0
-    else:
-        assert dechunked(b"".join(pieces[1:])) == whole
-        assert fields["Transfer-Encoding"] == "chunked"
-        assert "Content-Length" not in fields
-        assert pieces[-1] == b"0\r\n\r\n"
-        lengths = [int(piece.partition(b"\r\n")[0], 16) for piece in pieces[1:-1]]
-    assert sum(lengths) == len(whole)
-    how = delivery.get("slices", delivery.get("chunks"))
-    ends = np.cumsum(lengths)[:-1].tolist()
-    if isinstance(how, int):
-        assert set(lengths[:-1]) <= {how}
-    elif how == "seam":
-        assert ends == [cuts[0]]
-    elif isinstance(how, list):
-        assert ends == sorted(cuts[cut["blob"]] + cut["at"] for cut in how)
-    else:
-        assert len(lengths) == 1
-
-
 def test_an_expected_output_shares_the_memory_of_the_request() -> None:
     one = prepared(make_case(inputs=[{"shape": [250_000]}]))
-    wire = np.frombuffer(one.pieces[0], "u1")
+    wire = np.frombuffer(one.request.http1[0], "u1")
     assert np.shares_memory(wire, np.frombuffer(one.expected[0].tensor.blob, "u1"))
 
 
@@ -324,49 +180,3 @@ def test_first_three_elements_and_their_negation_are_expected() -> None:
     assert first.tensor.shape == second.tensor.shape == (3, 1)
     assert bytes(first.tensor.blob) == struct.pack("<3f", 1.5, -0.0, 2.0)
     assert bytes(second.tensor.blob) == struct.pack("<3f", -1.5, 0.0, -2.0)
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        make_case(inputs=[{"shape": [1], "values": "no_such_pattern"}]),
-        make_case(inputs=[{"shape": [1], "values": "unicode"}]),
-        make_case(inputs=[{"shape": [1], "values": [2**31]}]),
-        make_case(inputs=[{"shape": [1], "values": {"hex": "0"}}]),
-        make_case(inputs=[{"tensor": 1, "shape": [1]}]),
-        make_case(outputs=[{"tensor": 1}]),
-        make_case({"outcome": "success", "outputs": {"1": "json"}}),
-        make_case(inputs=[{}]),
-        make_case(delivery={"slices": [{"blob": 1, "at": 0}]}),
-        make_case(body={"append": "xx"}),
-        make_case(
-            model="identity/FP32", inputs=[{"shape": [1], "values": "quiet_nans", "form": "json"}]
-        ),
-    ],
-)
-def test_a_case_that_cannot_be_encoded_is_an_error_of_the_case(case: Case) -> None:
-    with pytest.raises(CaseFileError):
-        prepared(case)
-
-
-def patterns_for(datatype: str, count: int) -> Sequence[tuple[str, bytes]]:
-    made = []
-    for name in PATTERNS:
-        try:
-            made.append((name, pattern(name, datatype, count)))
-        except CaseFileError:
-            continue
-    return made
-
-
-@pytest.mark.parametrize("role", [role for role in contract() if role.startswith("identity/")])
-@pytest.mark.parametrize("count", [0, 1, 100])
-def test_every_value_pattern_is_whole_and_the_same_again(role: str, count: int) -> None:
-    datatype = role.partition("/")[2]
-    made = patterns_for(datatype, count)
-    assert {"counting", "extremes", "ones"} <= {name for name, _ in made}
-    for name, blob in made:
-        check_blob(datatype, [count], blob)
-        assert pattern(name, datatype, count) == blob
-        if datatype == "BYTES":
-            assert len(decode_bytes(blob)) == count

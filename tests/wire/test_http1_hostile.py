@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ssl
 import time
-from itertools import pairwise
 
 import pytest
 import trustme
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from support.responses import http, posting
 from support.servers import (
     REQUEST,
     SHORT,
@@ -18,30 +16,19 @@ from support.servers import (
     answering,
     connected,
     exchange,
-    http,
-    parsed,
-    posting,
+    request_of,
     response,
-    same,
     serving,
 )
-from v2_conformance.wire.http1 import (
-    CLOSED,
-    COMPLETE,
-    MALFORMED,
-    REFUSED,
-    TIMEOUT,
-    TOO_LARGE,
-    Limits,
-    ResponseReader,
-)
+from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.transcript import Ending, Limits
 
 # Hostile and broken servers: every ending comes in time and in bounded memory.
 
 
 def test_a_server_that_never_answers_is_a_time_out() -> None:
     came = exchange(answering(), SHORT)
-    assert came.ending == TIMEOUT
+    assert came.ending == Ending.TIMEOUT
     assert came.first_byte_s is None
     assert 0.09 <= came.duration_s < 1
 
@@ -52,7 +39,7 @@ def test_a_server_that_drips_forever_is_a_time_out() -> None:
         peer.forever(b"1\r\nx\r\n")
 
     came = exchange(script, SHORT)
-    assert came.ending == TIMEOUT
+    assert came.ending == Ending.TIMEOUT
     assert came.duration_s < 1
 
 
@@ -62,7 +49,7 @@ def test_an_endless_body_is_cut_off() -> None:
         peer.forever(b"x" * 65536)
 
     came = exchange(script, Limits(exchange_s=5, response=1 << 20))
-    assert came.ending == TOO_LARGE
+    assert came.ending == Ending.TOO_LARGE
     assert (1 << 20) < len(came.received) <= (1 << 20) + (1 << 19)
 
 
@@ -71,7 +58,7 @@ def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(request_size: in
     request = posting(bytes(request_size))
     most = Limits().response_to(len(request))
     assert most >= 32 * request_size + (1 << 20)
-    for size, ending in ((most - 100, COMPLETE), (most + (1 << 20), TOO_LARGE)):
+    for size, ending in ((most - 100, Ending.COMPLETE), (most + (1 << 20), Ending.TOO_LARGE)):
         head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size
 
         def script(peer: Peer, answer: bytes = head + bytes(size)) -> None:
@@ -89,7 +76,7 @@ def test_a_content_length_of_10_to_the_18_is_not_believed() -> None:
         peer.until_closed()
 
     came = exchange(script, SHORT)
-    assert came.ending == TIMEOUT
+    assert came.ending == Ending.TIMEOUT
     assert came.partial is not None
     assert bytes(came.partial.body) == b"abc"
     assert came.partial.value("Content-Length") == "1000000000000000000"
@@ -102,8 +89,8 @@ def test_endless_headers_are_too_large(line: bytes) -> None:
         peer.forever(line * 1000)
 
     came = exchange(script)
-    assert came.ending in (TOO_LARGE, MALFORMED)
-    assert came.ending == TOO_LARGE or line in (b" \r\n", b"\r\n")
+    assert came.ending in (Ending.TOO_LARGE, Ending.MALFORMED)
+    assert came.ending == Ending.TOO_LARGE or line in (b" \r\n", b"\r\n")
     assert came.duration_s < 2
 
 
@@ -112,7 +99,7 @@ def test_endless_chunk_extensions_are_too_large() -> None:
         peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
         peer.forever(b"x" * 1000)
 
-    assert exchange(script).ending in (TOO_LARGE, MALFORMED)
+    assert exchange(script).ending in (Ending.TOO_LARGE, Ending.MALFORMED)
 
 
 def test_a_flood_of_informational_responses_is_cut_off() -> None:
@@ -120,7 +107,7 @@ def test_a_flood_of_informational_responses_is_cut_off() -> None:
         peer.forever(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     came = exchange(script)
-    assert came.ending == TOO_LARGE
+    assert came.ending == Ending.TOO_LARGE
     assert "informational" in came.detail
 
 
@@ -151,7 +138,7 @@ def test_garbage_is_malformed_whether_or_not_the_server_closes(
             peer.until_closed()
 
     came = exchange(script)
-    assert came.ending == MALFORMED
+    assert came.ending == Ending.MALFORMED
     assert came.response is None
     assert bytes(came.received) == garbage
 
@@ -174,42 +161,31 @@ def test_a_response_that_is_cut_off_is_closed_not_malformed(raw: bytes, has_head
         peer.send(raw)
 
     came = exchange(script)
-    assert came.ending == CLOSED
+    assert came.ending == Ending.CLOSED
     assert came.response is None
     assert (came.partial is not None) == has_head
 
 
-@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
-@settings(max_examples=100)
-def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, cuts: list[int]) -> None:
-    for raw in (tail, b"HTTP/1.1 " + tail, b"HTTP/1.1 200 OK\r\n" + tail):
-        reader = ResponseReader(Limits())
-        edges = [0, *sorted(cuts), len(raw)]
-        for start, stop in pairwise(edges):
-            if raw[start:stop] and not (reader.done or reader.error):
-                reader.feed(raw[start:stop])
-        if not (reader.done or reader.error):
-            reader.feed(b"")
-        if reader.in_body:
-            reader.response()
+def test_a_response_that_is_whole_when_time_is_up_is_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    later = 0.0
 
+    def clock() -> float:
+        return perf_counter() + later
 
-@given(st.integers(1, 60), st.sampled_from(["counted", "chunked", "close", "excess"]))
-def test_the_segments_in_which_a_response_arrives_do_not_matter(step: int, how: str) -> None:
-    raw = {
-        "counted": http(b"0123456789" * 9, 200, ("X", "y")),
-        "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"a\r\n0123456789\r\n3\r\nabc\r\n0\r\nT: u\r\n\r\n",
-        "close": b"HTTP/1.1 200 OK\r\n\r\n" + b"0123456789" * 9,
-        "excess": http(b"0123456789"),
-    }[how]
-    reader = ResponseReader(Limits())
-    for start in range(0, len(raw), step):
-        reader.feed(raw[start : start + step])
-    if how == "close":
-        reader.feed(b"")
-    assert reader.done
-    assert same(reader.response()) == same(parsed(raw))
+    def feed(reader: ResponseReader, data: bytes) -> None:
+        nonlocal later
+        read(reader, data)
+        later = 60.0
+
+    perf_counter, read = time.perf_counter, ResponseReader.feed
+    monkeypatch.setattr(time, "perf_counter", clock)
+    monkeypatch.setattr(ResponseReader, "feed", feed)
+    came = exchange(answering(http(b"late")))
+    assert (came.ending, bytes(response(came).body)) == (Ending.COMPLETE, b"late")
+    later = 0.0
+    assert exchange(answering(http(b"late")[:-1])).ending == Ending.TIMEOUT
 
 
 # TLS.
@@ -243,8 +219,8 @@ def test_tls_carries_large_requests_and_answers_on_one_connection(
         serving(replies, tls=tls_server) as server,
         connected(server, tls=trusting(authority)) as connection,
     ):
-        first = connection.exchange([head, bytes(size)])
-        second = connection.exchange([REQUEST])
+        first = connection.exchange(request_of(head, bytes(size)))
+        second = connection.exchange(request_of(REQUEST))
         assert len(response(first).body) == size
         assert (bytes(response(second).body), second.reused) == (b"2", True)
         assert [len(request) for request in server.requests] == [len(head) + size, len(REQUEST)]
@@ -263,10 +239,10 @@ def test_a_kept_tls_connection_that_the_server_closed_is_noticed(
         serving(once, tls=tls_server) as server,
         connected(server, tls=trusting(authority)) as connection,
     ):
-        assert connection.exchange([REQUEST]).ending == COMPLETE
+        assert connection.exchange(request_of(REQUEST)).ending == Ending.COMPLETE
         assert server.peers[0].ended.wait(5)
         assert not connection.open
-        assert not connection.exchange([REQUEST]).reused
+        assert not connection.exchange(request_of(REQUEST)).reused
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLContext) -> None:
@@ -274,8 +250,8 @@ def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLCon
         serving(answering(http()), tls=tls_server) as server,
         connected(server, tls=ssl.create_default_context()) as connection,
     ):
-        came = connection.exchange([REQUEST])
-    assert came.ending == REFUSED
+        came = connection.exchange(request_of(REQUEST))
+    assert came.ending == Ending.REFUSED
     assert "certificate verify failed" in came.detail
 
 
@@ -287,7 +263,7 @@ def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
         serving(script) as server,
         connected(server, tls=trusting(authority)) as connection,
     ):
-        assert connection.exchange([REQUEST]).ending == REFUSED
+        assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
 
 
 def test_a_handshake_that_never_ends_is_a_time_out(authority: trustme.CA) -> None:
@@ -297,5 +273,5 @@ def test_a_handshake_that_never_ends_is_a_time_out(authority: trustme.CA) -> Non
         connected(server, limits, trusting(authority)) as connection,
     ):
         started = time.perf_counter()
-        assert connection.exchange([REQUEST]).ending == TIMEOUT
+        assert connection.exchange(request_of(REQUEST)).ending == Ending.TIMEOUT
         assert time.perf_counter() - started < 1

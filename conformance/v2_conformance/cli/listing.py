@@ -1,33 +1,30 @@
-"""What `v2-conformance list` prints."""
+"""The command `list`: prints what the suite has, one item a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import TensorSpec, contract
-from v2_conformance.suite.requirements import catalogue
+import cloup
 
+from v2_conformance.cli.command import Command, one_of
 
-def listing(what: str) -> Iterator[str]:
-    """The lines for requirements, cases, faults, models or traceability."""
-    return {
-        "requirements": _requirements,
-        "cases": _cases,
-        "faults": _faults,
-        "models": _models,
-        "traceability": _traceability,
-    }[what]()
+if TYPE_CHECKING:
+    from v2_conformance.suite.models import TensorSpec
 
 
 def _requirements() -> Iterator[str]:
+    from v2_conformance.suite.requirements import catalogue
+
     for item in catalogue().values():
         yield f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<12}{item.title}"
 
 
 def _cases() -> Iterator[str]:
+    from v2_conformance.suite.library import suite_cases
+
     for case in suite_cases(large=True):
-        yield f"{case.id}  {case.level} {case.outcome}"
+        yield f"{case.id}  {case.level} {case.expects}"
 
 
 def _faults() -> Iterator[str]:
@@ -38,6 +35,8 @@ def _faults() -> Iterator[str]:
 
 
 def _models() -> Iterator[str]:
+    from v2_conformance.suite.models import contract
+
     for model in contract().values():
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"
@@ -46,11 +45,40 @@ def _models() -> Iterator[str]:
         yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
 
 
-def _traceability() -> Iterator[str]:
-    from v2_conformance.maintenance.traceability import render
-
-    yield from render().splitlines()
-
-
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:
     return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)
+
+
+def _traceability() -> Iterator[str]:
+    from v2_conformance.maintenance.traceability import suite_trace
+    from v2_conformance.maintenance.traceability_page import traceability_page
+
+    yield from traceability_page(suite_trace()).splitlines()
+
+
+LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
+    "requirements": _requirements,
+    "cases": _cases,
+    "faults": _faults,
+    "models": _models,
+    "traceability": _traceability,
+}
+
+
+@cloup.command(
+    "list",
+    cls=Command,
+    examples={"v2-conformance list faults": "List the names that --fault takes."},
+)
+@cloup.argument(
+    "what",
+    type=one_of("listing", LISTINGS),
+    shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
+    help="One of requirements, cases, faults (of the embedded server), models (that a server must "
+    "have) and traceability (the text of docs/traceability.md).",
+)
+def listing(*, what: str) -> int:
+    """List requirements, cases, faults, models or traceability."""
+    for line in LISTINGS[what]():
+        print(line)
+    return 0

@@ -1,213 +1,268 @@
-"""The command `run`: engine, record, progress and summary put together."""
+"""The command `run`: tests a server, writes the report and prints a summary."""
 
 from __future__ import annotations
 
-import argparse
-import secrets
-import sys
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import date, datetime, timezone
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine, Recovery, run
-from v2_conformance.engine.fuzzing import (
-    CertifyingEngine,
-    explore,
-    roles,
-    run_alone,
-    write_counterexample,
+import cloup
+
+from v2_conformance.cli import exit_codes, known_values
+from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
+from v2_conformance.errors import UsageError
+
+if TYPE_CHECKING:
+    from v2_conformance.report.document import Report
+
+_EXAMPLES = {
+    "v2-conformance run": "Test the embedded reference server.",
+    "v2-conformance run http://localhost:8000 --profile raw": (
+        "Test a server that claims the profile raw."
+    ),
+    "v2-conformance run --target server.yaml -n 4 --report-dir out": (
+        "Test the server in a target file."
+    ),
+    "v2-conformance run http://localhost:8000 --case 'H6/*'": "Run only cases of H6.",
+    "v2-conformance run http://localhost:8000 --expect v2-expect.yaml": (
+        "Exit with 1 only if something new fails."
+    ),
+}
+_EXIT_CODES = {
+    **exit_codes.OF_A_RUN,
+    0: "Conformant. With --expect: every result is as expected. With --fuzz: every answer is "
+    "right.",
+    1: "Not conformant; with --strict, also if there are warnings. With --expect: a result is not "
+    "as expected. With --fuzz: an answer is wrong.",
+}
+
+_TARGET = cloup.option_group(
+    "Target",
+    cloup.option(
+        "--target",
+        "target_file",
+        type=FILE,
+        metavar="FILE",
+        help="Read the URL, profiles, header fields, time limit and model names from this YAML or "
+        "JSON file. Options on the command line add to it or override it.",
+    ),
+    cloup.option(
+        "--profile",
+        "profiles",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=known_values.profiles,
+        help="Claim a profile besides binary: raw, bf16 or compression. Repeatable.",
+    ),
+    cloup.option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="Send this header field with every request, such as 'Authorization: Bearer TOKEN'. "
+        "Reports mask secret values. Repeatable.",
+    ),
+    cloup.option(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="Time limit for one exchange.  [default: 30]",
+    ),
+    cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
 )
-from v2_conformance.engine.target import Target, check_claims, make_target
-from v2_conformance.errors import NothingRanError, UnreachableError, UsageError
-from v2_conformance.formats.page_files import write_page
-from v2_conformance.formats.terminal import Reporter, expectation_lines, print_summary
-from v2_conformance.judging.judge import ERROR, FAIL, PASS, UNSUPPORTED
-from v2_conformance.report.digest import is_intact
-from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
-from v2_conformance.report.recorder import Record, load_report, write_report
-from v2_conformance.suite.cases import Case, load_cases
-from v2_conformance.suite.library import suite_cases
-from v2_conformance.terminal_safe_text import matches
+_SELECTION = cloup.option_group(
+    "Selection",
+    cloup.option(
+        "--case",
+        "patterns",
+        multiple=True,
+        metavar="PATTERN",
+        shell_complete=known_values.cases,
+        help="Run only the cases of this requirement, such as H6, or whose id matches this "
+        "pattern, such as 'H6/*'. A run that leaves cases out is never conformant. Repeatable.",
+    ),
+    cloup.option(
+        "--large",
+        is_flag=True,
+        help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
+    ),
+    cloup.option(
+        "--cases",
+        "case_files",
+        type=FILE,
+        metavar="FILE|DIR",
+        help="Run the cases in this file or folder instead of the suite's own. Such a run is never "
+        "conformant.",
+    ),
+)
+_EXECUTION = cloup.option_group(
+    "Execution",
+    cloup.option(
+        "-n",
+        "--workers",
+        type=whole_number(least=1),
+        default=1,
+        metavar="N",
+        help="Number of cases to run at the same time. Cases that could disturb others always run "
+        "alone.",
+    ),
+    cloup.option(
+        "--restart-command",
+        metavar="COMMAND",
+        help="Run this shell command to restart the server after a case has killed it.",
+    ),
+    cloup.option(
+        "--wait",
+        type=seconds,
+        default=0,
+        metavar="SECONDS",
+        help="Time limit for a killed server to recover or restart.",
+    ),
+)
+_REPORTS = cloup.option_group(
+    "Reports",
+    cloup.option(
+        "--report-dir",
+        type=FOLDER,
+        default=Path("reports"),
+        metavar="DIR",
+        help="Write report.json, report.html and badges to this folder.",
+    ),
+    cloup.option(
+        "--expect",
+        "expectation_file",
+        type=FILE,
+        metavar="FILE",
+        help="Compare the results with the known failures in this file (`v2-conformance expect` "
+        "writes it) and exit with 1 only if they differ.",
+    ),
+    cloup.option(
+        "--strict",
+        is_flag=True,
+        help="Exit with 1 on warnings, too; with --expect, on warnings that are not known.",
+    ),
+)
+_GENERATED_REQUESTS = cloup.option_group(
+    "Generated requests",
+    cloup.option(
+        "--fuzz",
+        type=whole_number(least=1),
+        metavar="N",
+        help="Send up to N generated requests instead of the suite's cases. The first one that "
+        "fails is made as small as possible and written to the report folder as a case file.",
+    ),
+    cloup.option(
+        "--seed",
+        type=whole_number(),
+        metavar="S",
+        help="Repeat the --fuzz run that printed this seed.  [default: a random one]",
+    ),
+)
+_EMBEDDED_SERVER = cloup.option_group(
+    "Embedded server",
+    cloup.option(
+        "--fault",
+        "faults",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=known_values.faults,
+        help="Break the embedded server in this way; `v2-conformance list faults` lists the names. "
+        "Repeatable.",
+    ),
+)
 
-# The exit codes of a run that tells nothing about the server.
-_NOT_JUDGED = (UnreachableError.exit_code, NothingRanError.exit_code)
 
-
-def run_command(options: argparse.Namespace) -> int:
-    """Run the suite as the options say, write the reports, print the summary; the exit code."""
-    if options.workers < 1:
-        raise UsageError("-n takes a number of workers from 1")
-    if options.fuzz is not None:
-        return _fuzz(options)
-    if options.seed is not None:
-        raise UsageError("--seed is for --fuzz: what a run generates is always the same")
-    own = options.cases is None
-    cases = suite_cases(large=options.large) if own else _given_cases(options.cases)
-    chosen = select(cases, options.case)
-    known = load_expectations(options.expect) if options.expect else Expectations("")
-    today = datetime.now(timezone.utc).date()
-    with ExitStack() as stack:
-        target = _target(options, stack)
-        if own:
-            check_claims(target, cases)
-        server = discover(target)
-        recovery = Recovery(options.restart_command, options.wait)
-        engine = CertifyingEngine(target, server, recovery=recovery, directory=options.report_dir)
-        noted = partial(known.noted, today=today)
-        record = Record(options.report_dir, target, server, cases, own=own, noted=noted)
-        reporter = stack.enter_context(Reporter(len(chosen), target.public_url))
-        complete = False
-        try:
-            for event in run(engine, chosen, options.workers):
-                record.add(event.result)
-                reporter.show(event)
-            complete = True
-        finally:
-            report = record.finish(complete=complete)
-    write_page(options.report_dir, report)
-    print_summary(report, options.report_dir)
-    from v2_conformance.formats.github import publish
-
-    publish(report, options.report_dir, print)
-    if not options.expect:
-        return exit_code(report, strict=options.strict)
-    return beside_expectations(report, known, cases, today, strict=options.strict)
-
-
-def beside_expectations(
-    report: Mapping[str, Any],
-    known: Expectations,
-    cases: Sequence[Case],
-    today: date,
+@cloup.command("run", cls=Command, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
+@cloup.argument(
+    "url",
+    required=False,
+    help="Base URL of the server, such as http://localhost:8000.  [default: the embedded reference "
+    "server, started for this run]",
+)
+@_TARGET
+@_SELECTION
+@_EXECUTION
+@_REPORTS
+@_GENERATED_REQUESTS
+@_EMBEDDED_SERVER
+def run(
     *,
+    url: str | None,
+    target_file: Path | None,
+    profiles: tuple[str, ...],
+    headers: tuple[str, ...],
+    timeout: float | None,
+    insecure: bool,
+    patterns: tuple[str, ...],
+    large: bool,
+    case_files: Path | None,
+    workers: int,
+    restart_command: str | None,
+    wait: float,
+    report_dir: Path,
+    expectation_file: Path | None,
     strict: bool,
+    fuzz: int | None,
+    seed: int | None,
+    faults: tuple[str, ...],
 ) -> int:
-    """Print how a report compares with what is expected of it; the exit code that it means."""
-    ids = {case.id: case.requirement for case in cases}
-    judged = judge_expectations(known, report["cases"], ids, today, strict=strict)
-    conformant = report["verdict"]["conformant"]
-    for line in expectation_lines(known.name, judged, conformant=conformant):
-        print(line)
-    code = exit_code(report, strict=strict)
-    return code if code in _NOT_JUDGED else int(not judged.good)
+    """Test a server and write a report.
 
+    Sends every case of the suite to the server, judges each answer byte by byte, writes
+    report.json, report.html and badges, and prints a summary.
+    """
+    from v2_conformance.cli.expect import print_comparison
+    from v2_conformance.cli.fuzz import fuzz_server
+    from v2_conformance.engine.deaths import Recovery
+    from v2_conformance.engine.target import make_target
+    from v2_conformance.formats.registry import file_names
+    from v2_conformance.formats.terminal import Reporter
+    from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
+    from v2_conformance.report.expectations import load_expectations
 
-def _given_cases(path: Path) -> list[Case]:
-    return load_cases(path, large=True)
-
-
-_FUZZ_SHRINK_S = 60.0
-
-
-def _fuzz(options: argparse.Namespace) -> int:
-    """A campaign of generated requests; 1 where one of them failed, and its case is written."""
-    if options.fuzz < 1:
-        raise UsageError("--fuzz takes a number of requests from 1")
-    if options.case or options.cases:
-        raise UsageError("--fuzz generates its requests: leave --case and --cases out")
-    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    if fuzz is None and seed is not None:
+        raise UsageError("--seed needs --fuzz: without it, a run always sends the same requests")
+    if fuzz is not None and (patterns or case_files):
+        raise UsageError("--fuzz generates its own requests: remove --case and --cases")
+    if faults and (url is not None or target_file is not None):
+        raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
+    recovery = Recovery(restart_command, wait)
     with ExitStack() as stack:
-        target = _target(options, stack)
-        server = discover(target)
-        engine = Engine(target, server, recovery=Recovery(options.restart_command, options.wait))
-        stack.callback(engine.close)
-        if not roles(engine):
-            raise NothingRanError("the server has no model that generated requests can go to")
-        print(
-            f"fuzzing {target.public_url} with {options.fuzz} requests, --seed {seed}", flush=True
+        if url is None and target_file is None:
+            from v2_conformance.reference.server import ReferenceServer
+
+            url = stack.enter_context(ReferenceServer(faults)).url
+        target = make_target(
+            url,
+            file=target_file,
+            profiles=profiles,
+            headers=headers,
+            timeout=timeout,
+            insecure=insecure,
         )
-        extras = _takes_unknown_parameters(engine)
-        campaign = explore(engine, options.fuzz, seed, extras=extras, shrink_s=_FUZZ_SHRINK_S)
-        result = campaign.result
-        if result is None or not campaign.failed:
-            print(f"{campaign.sent} requests: all answered exactly")
-            return 0
-        path = write_counterexample(engine, campaign, options.report_dir, f"--seed {seed}")
-        print(
-            f"{result.outcome} after {campaign.sent} requests: {target.mask.text(result.message)}"
-        )
-        print(f"written: {path}")
-        # As another run would: without what this one knows of connections and of the dead.
-        fresh = Engine(target, server)
-        stack.callback(fresh.close)
-        again = run_alone(fresh, path)
-        if again.outcome == result.outcome:
-            print(f"run alone: {again.outcome} again: {target.mask.text(again.message)}")
-        else:
-            words = f" ({target.mask.text(again.message)})" if again.message else ""
-            print(f"run alone it does not reproduce: {again.outcome}{words}")
-        return 1 if result.outcome == FAIL else 3
-
-
-def _takes_unknown_parameters(engine: Engine) -> bool:
-    """Whether requests may have some: a server that refuses them (S14) would refuse them all."""
-    cases = [case for case in load_cases() if case.requirement == "S14"]
-    if all(engine.run(case).outcome == PASS for case in cases):
-        return True
-    print("the server takes no unknown parameters (S14): the requests have none")
-    return False
-
-
-def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases whose id or requirement matches. Raises NothingRanError for an idle pattern."""
-    if not patterns:
-        return list(cases)
-    for pattern in patterns:
-        if not any(_matches(case, pattern) for case in cases):
-            raise NothingRanError(
-                f"--case {pattern!r} matches no case; `v2-conformance list cases` shows them"
+        if fuzz is not None:
+            return fuzz_server(
+                target, examples=fuzz, seed=seed, directory=report_dir, recovery=recovery
             )
-    return [case for case in cases if any(_matches(case, pattern) for pattern in patterns)]
+        plan = make_plan(patterns=patterns, files=case_files, large=large)
+        known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
+        started = start(
+            target, plan, report_dir, recovery=recovery, expectations=known, outdated=file_names()
+        )
+        with Reporter(len(plan.chosen), target.public_url) as reporter:
+            report = started.finish(workers=workers, on_case=reporter.show)
+    _present(report, report_dir)
+    if expectation_file:
+        return print_comparison(report, known, plan.planned, strict=strict)
+    return exit_codes.of_report(report, strict=strict)
 
 
-def _matches(case: Case, pattern: str) -> bool:
-    return case.requirement == pattern or matches(case.id, pattern)
+def _present(report: Report, directory: Path) -> None:
+    """Write the files that people look at, print the summary and tell a CI service."""
+    from v2_conformance.formats.github import publish
+    from v2_conformance.formats.registry import write_formats
+    from v2_conformance.formats.terminal import print_summary
 
-
-def _target(options: argparse.Namespace, stack: ExitStack) -> Target:
-    url = options.url
-    if url is None and options.target is None:
-        from v2_conformance.reference.server import ReferenceServer
-
-        url = stack.enter_context(ReferenceServer(options.fault)).url
-    elif options.fault:
-        raise UsageError("--fault is for the embedded server: leave the URL out, or use `serve`")
-    return make_target(
-        url,
-        file=options.target,
-        profiles=tuple(options.profile),
-        headers=tuple(options.header),
-        timeout=options.timeout,
-        insecure=options.insecure,
-    )
-
-
-def exit_code(report: Mapping[str, Any], *, strict: bool) -> int:
-    """The exit code that a report's verdict means."""
-    outcomes = {case["outcome"] for case in report["cases"]}
-    if ERROR in outcomes or not report["complete"]:
-        return 3
-    if not outcomes - {UNSUPPORTED, "not_run"}:
-        return 4
-    verdict = report["verdict"]
-    if not verdict["conformant"]:
-        return 1
-    return 1 if strict and (verdict["warnings"] or not verdict["robust"]) else 0
-
-
-def write_reports(record: Path) -> list[Path]:
-    """Make report.json (of a record) and report.html beside `record`; the paths written."""
-    if record.is_dir():
-        raise UsageError(f"{record} is a folder; name the report.json or report.jsonl in it")
-    report = load_report(record)
-    if not is_intact(report):
-        print(f"v2-conformance: {record} was edited: its digest does not match", file=sys.stderr)
-    directory = record.parent
-    written = []
-    if record.suffix == ".jsonl":
-        written.append(write_report(directory, report))
-    return [*written, write_page(directory, report)]
+    write_formats(directory, report)
+    print_summary(report, directory)
+    publish(report, directory, print)

@@ -8,21 +8,23 @@ from dataclasses import dataclass
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.target import Target
-from v2_conformance.judging.survival import answer, canary_problem, known_good
+from v2_conformance.judging.known_good import answer, known_good, problem_with
+from v2_conformance.suite.causes import Cause
 from v2_conformance.wire.encode import Prepared
-from v2_conformance.wire.http1 import COMPLETE, REFUSED, TIMEOUT, Connection, Transcript
+from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transport import Connection, Transport
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A canary and what is `wanted` of it: "" for the exact answer, or else the answer at first.
+    """A canary and the answer `expected` to it: None for the exact one, or else the one at first.
 
     `silence` says why there was none, which is no answer that a case could be judged by.
     """
 
     prepared: Prepared
-    wanted: str
-    ending: str
+    expected: str | None
+    ending: Ending
     silence: str
 
 
@@ -30,7 +32,8 @@ class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news."""
 
-    def __init__(self, target: Target, server: Server) -> None:
+    def __init__(self, target: Target, server: Server, transport: Transport) -> None:
+        self._transport = transport
         self._target = target
         self._server = server
         self._known: dict[tuple[str, bool], _Known] = {}
@@ -48,41 +51,42 @@ class Canary:
             if known is None:
                 binding = self._server.present[role]
                 known = self._find(known_good(role, self._target.address, binding, json=json))
-                if known.ending != REFUSED:  # that says nothing about the model
+                if known.ending is not Ending.REFUSED:  # that says nothing about the model
                     self._known[role, json] = known
         return known.silence
 
     def send(
         self, role: str, connection: Connection, *, json: bool = False
-    ) -> tuple[Transcript, str]:
-        """Send the canary. What is wrong with its answer, "" where it is as calibrated."""
+    ) -> tuple[Transcript, Cause | None]:
+        """Send the canary. What is wrong with its answer, None if it is as calibrated."""
         known = self._known[role, json]
-        transcript = connection.exchange(known.prepared.pieces)
-        if not known.wanted:
+        transcript = connection.exchange(known.prepared.request)
+        if known.expected is None:
             right = self._right.get((role, json))
-            if transcript.ending == COMPLETE and transcript.received == right:
-                return transcript, ""  # byte for byte an answer that was found right before
-        problem = canary_problem(known.prepared, known.wanted, transcript)
-        if not problem and not known.wanted:
+            if transcript.ending is Ending.COMPLETE and transcript.received == right:
+                return transcript, None  # byte for byte an answer that was found right before
+        problem = problem_with(known.prepared, known.expected, transcript)
+        if problem is None and known.expected is None:
             self._right[role, json] = bytes(transcript.received)
         return transcript, problem
 
-    def wanted(self, role: str, *, json: bool = False) -> str:
-        """The answer that the canary has to get again, "" for the exact one."""
-        return self._known[role, json].wanted
+    def expected(self, role: str, *, json: bool = False) -> str | None:
+        """The answer that the canary must get again, None for the exact one."""
+        return self._known[role, json].expected
 
     def _find(self, forms: Sequence[Prepared]) -> _Known:
-        connection = Connection(self._target.endpoint(), self._target.limits)
+        connection = self._transport.connection()
         found: list[_Known] = []
         try:
             for prepared in forms:
-                transcript = connection.exchange(prepared.pieces)
-                exact = not canary_problem(prepared, "", transcript)
+                transcript = connection.exchange(prepared.request)
+                exact = problem_with(prepared, None, transcript) is None
                 ending = transcript.ending
-                silence = transcript.detail if ending in (TIMEOUT, REFUSED) else ""
-                found.append(_Known(prepared, "" if exact else answer(transcript), ending, silence))
+                silence = transcript.detail if ending in (Ending.TIMEOUT, Ending.REFUSED) else ""
+                expected = None if exact else answer(transcript)
+                found.append(_Known(prepared, expected, ending, silence))
                 if exact:
                     return found[-1]
         finally:
             connection.close()
-        return min(found, key=lambda known: (known.ending != COMPLETE, known.silence))
+        return min(found, key=lambda known: (known.ending is not Ending.COMPLETE, known.silence))

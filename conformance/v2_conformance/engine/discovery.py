@@ -14,7 +14,8 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
-from v2_conformance.judging.response import Finding, validate
+from v2_conformance.judging.response import validate
+from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.wire.encode import Binding

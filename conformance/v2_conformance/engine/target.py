@@ -21,7 +21,8 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
-from v2_conformance.wire.http1 import Endpoint, Limits
+from v2_conformance.wire.http1 import Endpoint, Http1Transport
+from v2_conformance.wire.transcript import Limits
 
 _SECRET_HEADERS = ("auth", "cookie", "token", "key", "secret", "password", "session", "credential")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
@@ -68,12 +69,13 @@ class Target:
         headers += [field for field in self.headers if field[0].lower() != "host"]
         return Address(host, parts.path.rstrip("/"), tuple(headers))
 
-    def endpoint(self) -> Endpoint:
-        """Where to connect, with a TLS context for https."""
+    def transport(self) -> Http1Transport:
+        """How to connect, with a TLS context for https. Raises UsageError for a bad CA file."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
-        return Endpoint(parts.hostname or "", port, self._tls() if secure else None)
+        endpoint = Endpoint(parts.hostname or "", port, self._tls() if secure else None)
+        return Http1Transport(endpoint, self.limits)
 
     def _tls(self) -> ssl.SSLContext:
         try:
@@ -139,11 +141,20 @@ def make_target(
         target = replace(target, headers=(*target.headers, *map(_header, headers)))
     if insecure:
         target = replace(target, verify=False)
+    return checked_target(target)
+
+
+def checked_target(target: Target) -> Target:
+    """`target`, if its profiles, header fields, URL and CA file can be used. Raises UsageError."""
     for profile in target.profiles:
         check_profile(profile)
+    for name, value in target.headers:
+        problem = _header_problem(name, value)
+        if problem:
+            raise UsageError(f"header fields: {problem}")
     _check_url(target.url)
     if target.url.startswith("https:"):
-        target.endpoint()  # reads the CA file, which may be missing
+        target.transport()  # reads the CA file, which may be missing
     return target
 
 

@@ -1,10 +1,10 @@
-"""Commands that send a case's recorded request again: curl where it can, else a Python script.
+"""Commands that send a case's recorded request again: with curl if it can, else a Python script.
 
-curl can where it sends the same request line, the same field lines and the same body; their order
-is curl's own, which is the recorded one in the versions that this was tested with. Everything else
+curl can if it sends the same request line, the same field lines and the same body; their order is
+curl's own, which is the recorded one in the versions that this was tested with. Everything else
 (chunks, slices, broken heads, odd white space) is sent by a script that needs only Python's
-standard library. A case whose failure is that the server did not survive is sent with the requests
-that showed it, on the same connections.
+standard library. A case that the server did not survive is sent with the requests that showed it,
+on the same connections.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import base64
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.judging.survival import NOT_SURVIVED
+from v2_conformance.report.document import CaseResult, RecordedExchange, Report
+from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 
 SHELL_SCRIPT = "replay.sh"
@@ -56,16 +56,16 @@ class _Step:
 
 
 def replay_command(
-    report: Mapping[str, Any],
-    case: Mapping[str, Any],
+    report: Report,
+    case: CaseResult,
     *,
     longest: int = _LONGEST,
     path: str = "report.json",
 ) -> str:
     """What to paste into a POSIX shell to send a case again; printable ASCII and line feeds.
 
-    Complete in itself where it has at most `longest` characters, else a call of `show` for the
-    report at `path`. "" where nothing was sent, or the report does not say where to.
+    Complete in itself if it has at most `longest` characters, else a call of `show` for the
+    report at `path`. "" if nothing was sent, or the report does not say where to.
     """
     steps, origin = _steps(case), _origin(report)
     if not steps or not origin:
@@ -76,7 +76,7 @@ def replay_command(
         whole = "".join(f"# {line}\n" for line in comments) + command
         if len(whole) <= longest:
             return whole
-    return show_command(path, case["id"])
+    return show_command(path, case.id)
 
 
 def show_command(path: str, case_id: str) -> str:
@@ -84,11 +84,11 @@ def show_command(path: str, case_id: str) -> str:
     return shlex.join(["v2-conformance", "show", path, plain(case_id), "--replay", "replay"])
 
 
-def write_replay(report: Mapping[str, Any], case: Mapping[str, Any], directory: Path) -> str:
+def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    There is always a Python script, and a shell script where curl can send the request. Raises
-    UsageError where another file would be overwritten, ReportFileError where nothing was sent.
+    There is always a Python script, and a shell script if curl can send the request. Raises
+    UsageError if another file would be overwritten, ReportFileError if nothing was sent.
     """
     files = _files(report, case)
     try:
@@ -96,7 +96,7 @@ def write_replay(report: Mapping[str, Any], case: Mapping[str, Any], directory: 
         for name, content in files.items():
             if (directory / name).exists() and (directory / name).read_bytes() != content:
                 raise UsageError(
-                    f"{directory / name} is there already, and is not of this replay; choose "
+                    f"{directory / name} already exists and is not part of this replay; choose "
                     "another folder"
                 )
         for name, content in files.items():
@@ -109,17 +109,17 @@ def write_replay(report: Mapping[str, Any], case: Mapping[str, Any], directory: 
     return shlex.join([program, str(directory / script)])
 
 
-def _files(report: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, bytes]:
+def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     steps, origin = _steps(case), _origin(report)
     if not steps:
-        raise ReportFileError(f"nothing was sent for {plain(case['id'])}")
+        raise ReportFileError(f"nothing was sent for {plain(case.id)}")
     if not origin:
-        raise ReportFileError("the report has no URL to replay to")
+        raise ReportFileError("the report has no URL to send the request to")
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
     files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
     comments = [
-        f"Replays {plain(case['id'])} from a report of v2-conformance.",
-        "Another URL (scheme, host, port) can be given as the argument.",
+        f"Replays {plain(case.id)} from a report of v2-conformance.",
+        "Give another URL (scheme, host, port) as the argument to send it there instead.",
         *_comments(case, steps, origin),
     ]
     top = "".join(f"# {line}\n" for line in comments)
@@ -133,48 +133,40 @@ def _files(report: Mapping[str, Any], case: Mapping[str, Any]) -> dict[str, byte
     return files
 
 
-def _steps(case: Mapping[str, Any]) -> list[_Step]:
-    exchanges: Sequence[Mapping[str, Any]] = case["exchanges"]
-    if NOT_SURVIVED not in case["message"]:
-        exchanges = exchanges[:1]
-    return [_step(entry, first=not n) for n, entry in enumerate(exchanges) if entry["request"]]
+def _steps(case: CaseResult) -> list[_Step]:
+    exchanges = case.exchanges if case.died else case.exchanges[:1]
+    return [_step(entry, first=not n) for n, entry in enumerate(exchanges) if entry.request]
 
 
-def _step(entry: Mapping[str, Any], *, first: bool) -> _Step:
-    try:
-        request = base64.b64decode(entry["request"], validate=True)
-    except ValueError as error:
-        raise ReportFileError(f"the report has a request that is not base64 ({error})") from error
+def _step(exchange: RecordedExchange, *, first: bool) -> _Step:
+    request = exchange.request
     end = request.find(b"\r\n\r\n") + 4
     start = end if end > 3 else 0
-    pieces: Sequence[int] = entry.get("pieces", ())
-    if sum(pieces) != len(request):
-        pieces = ()
+    pieces = exchange.pieces if sum(exchange.pieces) == len(request) else ()
     cuts = tuple(at - start for at in accumulate(pieces))[:-1]
-    reuse = bool(entry.get("reused")) and not first
-    pause_s = entry.get("pause_ms", 0) / 1000
-    return _Step(request[:start], request[start:], cuts, pause_s, reuse)
+    reuse = exchange.reused and not first
+    return _Step(request[:start], request[start:], cuts, exchange.pause_ms / 1000, reuse)
 
 
-def _origin(report: Mapping[str, Any]) -> str:
-    """Scheme, host and port of the target; "" where the report has no such URL."""
+def _origin(report: Report) -> str:
+    """Scheme, host and port of the target; "" if the report has no such URL."""
     try:
-        parts = urlsplit(report["target"]["url"])
+        parts = urlsplit(report.target.url)
         good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.netloc}" if good and _ORIGIN.fullmatch(parts.netloc) else ""
 
 
-def _comments(case: Mapping[str, Any], steps: Sequence[_Step], origin: str) -> Iterator[str]:
+def _comments(case: CaseResult, steps: Sequence[_Step], origin: str) -> Iterator[str]:
     """What to know before running it. No quotes: some shells read them even in comments."""
     hidden = list(dict.fromkeys(name for step in steps for name in _hidden(step.head)))
     if hidden:
-        yield f"The report hides {', '.join(hidden)}: put the true text in place of the asterisks."
-    if case["exchanges"][0]["note"].startswith("one of "):
+        yield f"The report hides {', '.join(hidden)}: replace the asterisks with the real text."
+    if case.exchanges[0].purpose is Purpose.SAMPLE:
         yield "The case sends many such requests at a time; this sends one of them."
     if origin.startswith("https:"):
-        yield "Where the certificate is not trusted here, set SSL_CERT_FILE to one that is."
+        yield "If the certificate is not trusted here, set SSL_CERT_FILE to that of its issuer."
 
 
 def _hidden(head: bytes) -> Iterator[str]:
@@ -201,7 +193,7 @@ def _inline_curl(steps: Sequence[_Step], origin: str) -> str:
 
 
 def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
-    """The curl command that sends the one step's request from `data`; "" where curl cannot.
+    """The curl command that sends the one step's request from `data`; "" if curl cannot.
 
     `url` is scheme, host and port as a word of the shell.
     """

@@ -18,7 +18,7 @@ SHOWN = 4096
 
 
 class Request:
-    """`cuts` are where one write ends and the next begins, counted from the body's start."""
+    """A request; `cuts` are where one write ends and the next begins, from the body's start."""
 
     def __init__(
         self,
@@ -75,22 +75,22 @@ def send(sock: socket.socket, request: Request) -> None:
                 time.sleep(request.pause_s)
             sock.sendall(write)
     except OSError as error:
-        print("not all of it could be sent:", error)
+        print("the request could not be sent completely:", error)
 
 
-def answer(sock: socket.socket) -> bytes:
+def receive(sock: socket.socket) -> bytes:
     keeping = Keeping(sock)
     response = http.client.HTTPResponse(sock, method="POST")
     response.fp.close()
-    response.fp = io.BufferedReader(keeping, 1)  # reads no byte of a next answer
+    response.fp = io.BufferedReader(keeping, 1)  # reads no byte of the next response
     try:
         response.begin()
         while response.read(65536) and len(keeping.kept) < MOST:
             pass
         if response.length:
-            print("no whole answer:", response.length, "bytes of it are missing")
+            print("incomplete response:", response.length, "bytes are missing")
     except (OSError, ValueError, http.client.HTTPException) as error:
-        print("no whole answer:", ascii(error)[:200])
+        print("incomplete response:", ascii(error)[:200])
     return bytes(keeping.kept)
 
 
@@ -100,7 +100,7 @@ def dump(data: bytes) -> None:
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
         print(f"{at:06x}  {row.hex(' '):<47}  {text}")
     if len(data) > SHOWN:
-        print(f"and {len(data) - SHOWN} bytes more")
+        print(f"and {len(data) - SHOWN} more bytes")
 
 
 def replay(url: str, requests: list[Request]) -> None:
@@ -113,7 +113,7 @@ def replay(url: str, requests: list[Request]) -> None:
             sock = connect(url)
         send(sock, request)
         size = sum(map(len, request.writes))
-        print(f"request {number}: {size} bytes in {len(request.writes)} writes; the answer:")
-        dump(answer(sock))
+        print(f"request {number}: {size} bytes in {len(request.writes)} writes; the response:")
+        dump(receive(sock))
     if sock is not None:
         sock.close()

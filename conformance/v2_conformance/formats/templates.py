@@ -10,14 +10,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from v2_conformance.report.annotate import visible
+from v2_conformance.report.visible_text import visible
 
 
 def environment(folder: Path, page: str) -> Environment:
-    """An environment of its own for the template of `page`, which lies in `folder`.
+    """An environment for the template of `page`, which is in `folder`.
 
-    Its globals are the page's `style` and `script`, and for its policy `style_hash` and
-    `script_hash`.
+    Its globals are the page's `style` and `script`, and their hashes for the page's policy.
     """
     made = Environment(
         loader=FileSystemLoader(folder),

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from v2_conformance.engine.engine import CaseFinished
-from v2_conformance.judging.judge import FAIL, OUTCOMES
+from v2_conformance.engine.result import CaseFinished
+from v2_conformance.formats.outcomes_shown import LOOKS
+from v2_conformance.formats.registry import PAGE
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.extension import extension
-from v2_conformance.report.recorder import PAGE
-from v2_conformance.report.summary import verdict_words
+from v2_conformance.report.standing import profiles, server_name
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import WIDTH, plain, wrapped
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_LINES_EVERY = 100  # cases between two lines in a log
+_CASES_PER_LINE = 100  # in a log
 _SHOWN = 10
 _PROBLEMS = 30
 
 
 class Reporter:
-    """Shows a run as it goes: a bar on a terminal, a line now and then in a log."""
+    """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
 
     def __init__(self, total: int, url: str) -> None:
         self._url = url
@@ -51,18 +52,18 @@ class Reporter:
             self._bar.stop()
 
     def show(self, event: CaseFinished) -> None:
-        """Take one result into account."""
-        if event.result.outcome == FAIL and event.result.case.level != "MAY":
+        """Count a result and show it."""
+        if event.result.outcome is Outcome.FAIL and event.result.case.level != "MAY":
             self._failed += 1
         if self._bar is not None:
             text = f"testing, {self._failed} failed" if self._failed else "testing"
             self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
-        elif event.number % _LINES_EVERY == 0 or event.number == event.total:
+        elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
             print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
 
 
 def _bar(total: int) -> Progress:
-    # Takes its time to import, and a log needs none of it.
+    # Slow to import, and a log needs none of it.
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -84,56 +85,51 @@ def _bar(total: int) -> Progress:
     return bar
 
 
-def print_summary(report: Mapping[str, Any], directory: Path) -> None:
+def print_summary(report: Report, directory: Path) -> None:
     """Print the verdict, what blocks it and where the report is; no line over 80 columns."""
     for line in summary_lines(report, directory):
         print(line)
 
 
-def summary_lines(report: Mapping[str, Any], directory: Path) -> list[str]:
+def summary_lines(report: Report, directory: Path) -> list[str]:
     """The lines of the summary. What a server sent is printable ASCII in them."""
-    server, verdict = report["target"]["server"], report["verdict"]
+    verdict = report.verdict
     lines = ["", *_table(report), ""]
     lines += _failures(report)
-    for reason in verdict["reasons"][: _SHOWN * 2]:
+    for reason in verdict.reasons[: _SHOWN * 2]:
         lines += wrapped(f"blocks: {reason}", "        ")
-    lines += _more(len(verdict["reasons"]) - _SHOWN * 2, "reasons")
-    warnings = [w for w in verdict.get("warnings", ()) if w not in verdict["reasons"]]
+    lines += _more(len(verdict.reasons) - _SHOWN * 2, "reasons")
+    warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
     if warnings:
         lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
         lines += _more(len(warnings) - _SHOWN, "warnings")
-    for row in report["requirements"]:
-        if row["outcome"] == "disputed":
-            lines += wrapped(f"disputed {row['id']}: {_reading(report, row['id'])}", "  ")
-    left_out = [row["id"] for row in report["requirements"] if row["outcome"] == "unsupported"]
-    if left_out:
-        lines += wrapped("not tested, as declared unsupported: " + " ".join(left_out), "  ")
+    for row in report.requirements:
+        if row.outcome is Outcome.DISPUTED:
+            lines += wrapped(f"disputed {row.id}: {_reading(report, row.id)}", "  ")
+    unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
+    if unsupported:
+        lines += wrapped("declared unsupported, not tested: " + " ".join(unsupported), "  ")
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
     lines.append("")
-    name = f"{plain(server['name'])} {plain(server['version'])}"
-    profiles = ", ".join(report["target"]["profiles"])
-    unsupported = report["target"].get("unsupported", [])
-    if unsupported:
-        profiles += f", without {', '.join(unsupported)}"
-    words = verdict_words(verdict).upper()
-    lines += wrapped(f"{name}, profiles {profiles}: {words}", "  ")
-    lines.append(f"report: {directory / PAGE}")
+    about = f"{server_name(report)}, profiles {profiles(report)}"
+    lines += wrapped(f"{about}: {verdict.words.upper()}", "  ")
+    lines.append(f"report: {directory / PAGE.file_name}")
     return lines
 
 
 def expectation_lines(name: str, judged: Judgement, *, conformant: bool) -> list[str]:
-    """What an expectation file says of a run: every problem in one line, then the conclusion."""
+    """How a run compares with an expectation file: a line for each problem, then the conclusion."""
     lines = ["", *problem_lines(name, judged)]
     for case in judged.unexpected[:_PROBLEMS]:
-        lines.append(plain(f"unexpected: {case['outcome'].upper()} {case['level']} {case['id']}"))
+        lines.append(plain(f"unexpected: {_title(case)}"))
     lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
     words = "conformant" if conformant else "not conformant"
     return [*lines, f"{words}; {_as_expected(judged)}"]
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
-    """What has to be put right in an expectation file, each in one line."""
+    """What must be corrected in an expectation file, a line for each problem."""
     lines = []
     for problem in judged.problems[:_PROBLEMS]:
         what = f"{problem.entry.what}: "
@@ -144,9 +140,7 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
     if unwritten:
         lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
     if judged.untried:
-        lines.append(
-            f"{plain(name)}: entries that were not tried in this run: {len(judged.untried)}"
-        )
+        lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines
 
 
@@ -154,71 +148,62 @@ def _as_expected(judged: Judgement) -> str:
     number = len(judged.expected)
     if not judged.good:
         return (
-            f"{len(judged.problems)} expectations do not hold, {len(judged.unexpected)} failures "
-            f"are unexpected, {number} are expected"
+            f"failures: {number} expected, {len(judged.unexpected)} unexpected; expectations that "
+            f"do not hold: {len(judged.problems)}"
         )
     if not number:
-        return "no failure was expected, and none that counts came"
-    warned = f" ({len(judged.tolerated)} that do not count were not)" if judged.tolerated else ""
-    all_of_them = "the failure was" if number == 1 else f"all {number} failures were"
-    return f"{all_of_them} expected{warned}"
+        return "no failure was expected, and no case that counts failed"
+    rest = f"; failures that do not count: {len(judged.tolerated)}" if judged.tolerated else ""
+    all_of_them = "the one failure was" if number == 1 else f"all {number} failures were"
+    return f"{all_of_them} expected{rest}"
 
 
-def _table(report: Mapping[str, Any]) -> list[str]:
-    shown = [o for o in OUTCOMES if any(c["outcome"] == o for c in report["cases"])]
-    counts: dict[str, Counter[str]] = {}
-    for case in report["cases"]:
-        counts.setdefault(case["requirement"][0], Counter())[case["outcome"]] += 1
-    lines = [f"{'family':<30}" + " ".join(f"{_SHORT[o]:>7}" for o in shown)]
+def _table(report: Report) -> list[str]:
+    shown = [outcome for outcome in Outcome if any(report.of(outcome))]
+    counts: dict[str, Counter[Outcome]] = {}
+    for case in report.cases:
+        counts.setdefault(case.requirement[0], Counter())[case.outcome] += 1
+    lines = [f"{'family':<30}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)]
     for family, title in families().items():
         if family in counts:
             row = " ".join(f"{counts[family][o] or '.':>7}" for o in shown)
             lines.append(f"{f'{family}  {title}'[:29]:<30}{row}")
-    total = Counter(case["outcome"] for case in report["cases"])
+    total = Counter(case.outcome for case in report.cases)
     lines.append(f"{'all':<30}" + " ".join(f"{total[o]:>7}" for o in shown))
     return lines
 
 
-_SHORT = {
-    "pass": "pass",
-    "fail": "fail",
-    "disputed": "disput.",
-    "unsupported": "unsupp.",
-    "inconclusive": "inconcl",
-    "not_run": "not run",
-    "error": "error",
-}
-
-
-def _failures(report: Mapping[str, Any]) -> list[str]:
-    bad = [c for c in report["cases"] if c["outcome"] in (FAIL, "error", "inconclusive")]
-    bad.sort(key=lambda case: "expected" in case)  # what nobody knows yet comes first
+def _failures(report: Report) -> list[str]:
+    bad = list(report.of(Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE))
+    bad.sort(key=lambda case: case.expected is not None)  # what nobody knows yet comes first
+    first = {case.requirement: case for case in reversed(bad)}
+    shown = [case for case in bad if first[case.requirement] is case][:_SHOWN]
     lines: list[str] = []
-    seen: set[str] = set()
-    first = [c for c in bad if not (c["requirement"] in seen or seen.add(c["requirement"]))]  # type: ignore[func-returns-value]
-    for case in first[:_SHOWN]:
-        known = case.get("expected")
-        mark = "expected " if known else ""
-        lines.append(f"{mark}{case['outcome'].upper()} {case['level']} {case['id']}"[:WIDTH])
-        lines += wrapped("  " + (known["reason"] if known else case["message"]), "  ", limit=4)
-    if len(bad) > len(first[:_SHOWN]):
-        lines.append(f"… and {len(bad) - len(first[:_SHOWN])} more, all in the report")
+    for case in shown:
+        known = case.expected
+        lines.append(plain(f"{'expected ' if known else ''}{_title(case)}")[:WIDTH])
+        lines += wrapped("  " + (known.reason if known else case.message), "  ", limit=4)
+    if len(bad) > len(shown):
+        lines.append(f"… and {len(bad) - len(shown)} more, all in the report")
     return [*lines, ""] if lines else []
 
 
-def _reading(report: Mapping[str, Any], requirement: str) -> str:
-    messages = {c["message"] for c in report["cases"] if c["requirement"] == requirement}
+def _title(case: CaseResult) -> str:
+    return f"{case.outcome.upper()} {case.level} {case.id}"
+
+
+def _reading(report: Report, requirement: str) -> str:
+    messages = {case.message for case in report.cases if case.requirement == requirement}
     return "; ".join(sorted(message for message in messages if message))
 
 
-def _uncovered(report: Mapping[str, Any]) -> list[str]:
-    claimed = report["target"]["profiles"]
-    tested = {case["requirement"] for case in report["cases"]}
+def _uncovered(report: Report) -> list[str]:
+    claimed = report.target.profiles
     known = {case.requirement for case in suite_cases(large=True)}
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.id not in known]
-    if not missing or not tested:
+    if not missing or not report.cases:
         return []
-    return wrapped("not tested, for want of a case: " + " ".join(missing), "  ")
+    return wrapped("no case tests these requirements: " + " ".join(missing), "  ")
 
 
 def _more(count: int, what: str) -> list[str]:

@@ -1,12 +1,11 @@
-"""Two tensors, bit for bit; where they differ, words that name element, byte and both values."""
+"""Compares two tensors bit for bit and finds the first element in which they differ."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from v2_conformance.judging.response import Difference, Finding, ReadOutput
+from v2_conformance.judging.response import ReadOutput
+from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Buffer,
@@ -16,34 +15,46 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.findings import (
+    FirstDifference,
+    InvalidTensor,
+    WrongBytesElement,
+    WrongDatatype,
+    WrongElementCount,
+    WrongShape,
+    WrongValue,
+    printable,
+)
 
 _BLOCK = 1 << 20
 _SHOWN = 16
 
 
-def compare(wanted: Tensor, came: ReadOutput, *, truth: bool = False) -> None:
-    """Finding unless `came` is `wanted`. With `truth`, BOOL elements count as zero or not (D7)."""
-    label = ascii(wanted.name)[1:-1]
-    tensor = came.tensor
-    if tensor.datatype != wanted.datatype:
-        raise Finding(f"{label}: datatype {tensor.datatype} came, wanted {wanted.datatype}")
-    if tensor.shape != wanted.shape:
-        raise Finding(f"{label}: shape {list(tensor.shape)} came, wanted {list(wanted.shape)}")
-    if wanted.datatype == "BYTES":
-        _compare_elements(label, wanted.blob, came)
+def compare_tensors(expected: Tensor, got: ReadOutput, *, truth: bool = False) -> None:
+    """Raise Finding unless `got` is `expected`, bit for bit.
+
+    With `truth`, BOOL elements count as zero or not zero (D7).
+    """
+    label = printable(expected.name)
+    tensor = got.tensor
+    if tensor.datatype != expected.datatype:
+        raise Finding(WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
+    if tensor.shape != expected.shape:
+        raise Finding(WrongShape(label, expected.shape, tensor.shape))
+    if expected.datatype == "BYTES":
+        _compare_elements(label, expected.blob, got)
         return
-    left, right = wanted.blob, tensor.blob
+    left, right = expected.blob, tensor.blob
     if truth:
         left, right = _truth(left), _truth(right)
-    at = first_difference(left, right)
+    at = first_differing_byte(left, right)
     if at is not None:
-        differ = _count(left, right, DATATYPES[wanted.datatype].size or 1)
-        found = _difference(label, wanted, came, at)
-        words = _describe(found, element_count(wanted.shape))
-        raise Finding(f"{words}; {differ} elements differ", found)
+        differing = _count(left, right, DATATYPES[expected.datatype].size or 1)
+        found = _difference(label, expected, got, at)
+        raise Finding(WrongValue(found, element_count(expected.shape), differing))
 
 
-def first_difference(left: Buffer, right: Buffer) -> int | None:
+def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
     """The offset of the first differing byte, None where equal; works in blocks, without copies."""
     shorter = min(len(left), len(right))
     a, b = np.frombuffer(left, "u1"), np.frombuffer(right, "u1")
@@ -60,30 +71,26 @@ def _truth(blob: Buffer) -> bytes:
     return truth
 
 
-def _difference(label: str, wanted: Tensor, came: ReadOutput, at: int) -> Difference:
-    size = DATATYPES[wanted.datatype].size or 1
+def _difference(label: str, expected: Tensor, got: ReadOutput, at: int) -> FirstDifference:
+    size = DATATYPES[expected.datatype].size or 1
     element = at // size
     low, high = element * size, element * size + size
-    want, have = bytes(wanted.blob[low:high]), bytes(came.tensor.blob[low:high])
-    values = [repr(to_values(wanted.datatype, item)[0]) for item in (want, have)]
-    place = _in_body(came, at)
-    return Difference(
-        label, wanted.datatype, element, at, place, want.hex(), have.hex(), values[0], values[1]
+    left, right = bytes(expected.blob[low:high]), bytes(got.tensor.blob[low:high])
+    return FirstDifference(
+        output=label,
+        datatype=expected.datatype,
+        element=element,
+        offset=at,
+        body_offset=_in_body(got, at),
+        expected=left.hex(),
+        got=right.hex(),
+        expected_value=repr(to_values(expected.datatype, left)[0]),
+        got_value=repr(to_values(expected.datatype, right)[0]),
     )
 
 
-def _in_body(came: ReadOutput, at: int) -> int | None:
-    return came.start + at if came.form == "binary" else None
-
-
-def _describe(found: Difference, elements: int) -> str:
-    place = f"element {found.element} of {elements}"
-    if found.body_offset is not None:
-        place += f" (byte {found.offset} of its blob, byte {found.body_offset} of the body)"
-    return (
-        f"{found.output} {found.datatype}: {place} is {found.got} ({found.got_value}), wanted "
-        f"{found.wanted} ({found.wanted_value}), bytes in wire order"
-    )
+def _in_body(got: ReadOutput, at: int) -> int | None:
+    return got.start + at if got.form == "binary" else None
 
 
 def _count(left: Buffer, right: Buffer, size: int) -> int:
@@ -91,33 +98,45 @@ def _count(left: Buffer, right: Buffer, size: int) -> int:
     return int((a != b).sum())
 
 
-def _compare_elements(label: str, blob: Buffer, came: ReadOutput) -> None:
-    if first_difference(blob, came.tensor.blob) is None:
+def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
+    first = first_differing_byte(blob, got.tensor.blob)
+    if first is None:
         return
     try:
-        have = decode_bytes(came.tensor.blob)
+        have = decode_bytes(got.tensor.blob)
     except ElementError as error:
-        raise Finding(f"{label} BYTES: {error}") from error
+        problem = printable(str(error))
+        shape = str(list(got.tensor.shape))
+        raise Finding(InvalidTensor(label, "BYTES", shape, problem)) from error
     want = decode_bytes(blob)
-    offset = 0
-    for index, (a, b) in enumerate(zip(want, have, strict=False)):
-        if a != b:
-            at = first_difference(a, b)
-            place = (
-                f" (from byte {came.start + offset} of the body)" if came.form == "binary" else ""
+    start = 0
+    for index, (left, right) in enumerate(zip(want, have, strict=False)):
+        at = first_differing_byte(left, right)
+        if at is not None:
+            found = FirstDifference(
+                output=label,
+                datatype="BYTES",
+                element=index,
+                offset=first,
+                body_offset=_in_body(got, first),
+                expected=left[at:][:_SHOWN].hex(),
+                got=right[at:][:_SHOWN].hex(),
+                expected_value=_value(left),
+                got_value=_value(right),
             )
-            words = (
-                f"{label} BYTES: element {index} of {len(want)}{place} has {len(b)} bytes, wanted "
-                f"{len(a)}; from its byte {at}: {_hex(b, at)}, wanted {_hex(a, at)}"
+            cause = WrongBytesElement(
+                difference=found,
+                elements=len(want),
+                start=_in_body(got, start),
+                at=at,
+                expected_length=len(left),
+                got_length=len(right),
+                expected=_hex(left, at),
+                got=_hex(right, at),
             )
-            first = first_difference(blob, came.tensor.blob) or 0
-            found = Difference(
-                label, "BYTES", index, first, _in_body(came, first),
-                a[at:][:_SHOWN].hex(), b[at:][:_SHOWN].hex(), _value(a), _value(b),
-            )  # fmt: skip
-            raise Finding(words, found)
-        offset += 4 + len(b)
-    raise Finding(f"{label} BYTES: {len(have)} elements came, wanted {len(want)}")
+            raise Finding(cause)
+        start += 4 + len(right)
+    raise Finding(WrongElementCount(label, len(want), len(have)))
 
 
 def _value(data: bytes) -> str:
@@ -126,6 +145,6 @@ def _value(data: bytes) -> str:
     return f"{len(data)} bytes, {shown}"
 
 
-def _hex(data: bytes, at: Any) -> str:
+def _hex(data: bytes, at: int) -> str:
     shown = data[at : at + _SHOWN].hex() or "(nothing)"
     return shown + ("…" if len(data) > at + _SHOWN else "")

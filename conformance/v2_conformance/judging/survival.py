@@ -1,51 +1,40 @@
-"""From what happened around a case to its outcome: what is skipped, which canary, who survived.
+"""What happens around a case: whether it is sent at all, and whether the server survived it.
 
-Pure, because `runner` finds outcomes with it and `rejudge` finds them again from recorded bytes.
+Pure: the engine finds outcomes with it, and `verifying` finds them again from recorded bytes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
 
-from v2_conformance.judging.judge import (
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    UNSUPPORTED,
-    Verdict,
-    canary_verdict,
+import msgspec
+
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.causes import (
+    Cause,
+    DatatypesUnsupported,
+    DidNotSurvive,
+    Flooded,
+    KilledBy,
+    NoKnownGoodAnswer,
+    NoUsableModel,
+    ProfileNotClaimed,
+    RoleAbsent,
+    SeveralWrong,
 )
-from v2_conformance.suite.cases import Case
-from v2_conformance.suite.models import contract
-from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.http1 import CLOSED, JSON_FACTOR, Transcript
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.transcript import JSON_FACTOR, Ending, Transcript
 
-JSON = "json"  # the canary of a case that wants one without blobs
-# What an exchange was for, as its note says.
-REPEATED = "repeated: the kept connection had been closed"
-CANARY = "canary "
-SAME = f"{CANARY}on the same connection"
-FRESH = f"{CANARY}on a fresh connection"
-NOT_SURVIVED = "did not survive: a known-good request got a wrong answer"
-_NOT_SENT = "not sent: "
-_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
-# How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all.
+_MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
 MOST_SURPLUS = 128 * 1024 * 1024
-FLOODED = Verdict(
-    INCONCLUSIVE,
-    f"{_NOT_SENT}the server has sent {MOST_SURPLUS >> 20} MiB more than its answers can need",
-)
-NO_ROLES = Verdict(NOT_RUN, "the server has no model that generated requests can go to")
+"""How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
 
-# What a server may know: the extension both ways, binary inputs only, plain JSON.
-_FORMS = (("binary", True), ("binary", False), ("json", False))
-_KILLED = re.compile(r"needs what (.+) killed \(.*\)")
-_WRONG = re.compile(r"[0-9]+ of [0-9]+ answers were wrong, the first: ")
+FLOODED = Verdict(Outcome.INCONCLUSIVE, Flooded(MOST_SURPLUS))
+NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 
 
 @dataclass(frozen=True)
@@ -59,43 +48,32 @@ class Claims:
 
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
-    """Why `case` is not sent to this target, None where it is."""
+    """Why `case` is not sent to this target, None if it is."""
     if case.profile not in claims.profiles or case.profile in claims.unsupported:
-        return Verdict(UNSUPPORTED, f"the profile {case.profile} is not claimed")
+        return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
-        return Verdict(UNSUPPORTED, f"the target declares {', '.join(unsupported)} unsupported")
-    if case.model and case.model not in claims.present:
-        reason = claims.absent.get(case.model, "no such model")
-        return Verdict(NOT_RUN, f"the role {case.model} is absent: {reason}")
+        return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))
+    role = case.role
+    if role is not None and role not in claims.present:
+        reason = claims.absent.get(role, "no such model")
+        return Verdict(Outcome.NOT_RUN, RoleAbsent(role, printable(reason)))
     return None
 
 
-def orphaned(case: Case, culprit: str) -> Verdict:
-    """The verdict on a case that needs what the case `culprit` killed."""
-    return Verdict(NOT_RUN, f"needs what {culprit} killed ({case.model or 'the server'})")
+def needs_the_dead(case: Case, killer: str) -> Verdict:
+    """The verdict on a case that needs what the case `killer` killed."""
+    return Verdict(Outcome.NOT_RUN, KilledBy(killer, case.role))
 
 
-def culprit_in(message: str) -> str | None:
-    """The case that the message of an `orphaned` case blames."""
-    found = _KILLED.fullmatch(message)
-    return found[1] if found else None
-
-
-def unsent(case: Case, silence: str) -> Verdict:
+def not_sent(case: RequestCase, silence: str) -> Verdict:
     """The verdict on a case whose model answers no known-good request."""
-    words = f"{_NOT_SENT}{case.model} answers no known-good request: {silence}"
-    return Verdict(INCONCLUSIVE, words)
-
-
-def is_unsent(outcome: str, message: str) -> bool:
-    """Whether a case was given the verdict `unsent`."""
-    return outcome == INCONCLUSIVE and message.startswith(_NOT_SENT)
+    return Verdict(Outcome.INCONCLUSIVE, NoKnownGoodAnswer(case.model, printable(silence)))
 
 
 def surplus(transcript: Transcript) -> int:
     """Bytes of a response beyond what any server needs for that request and some words."""
-    return max(0, len(transcript.received) - JSON_FACTOR * len(transcript.request) - _WORDS)
+    return max(0, len(transcript.received) - JSON_FACTOR * len(transcript.request) - _MOST_WORDS)
 
 
 def stale(transcript: Transcript) -> bool:
@@ -103,83 +81,44 @@ def stale(transcript: Transcript) -> bool:
 
     A server may close an idle connection at any time (RFC 9112 9.5).
     """
-    return transcript.reused and transcript.ending == CLOSED and not transcript.received
+    ended = transcript.ending in (Ending.CLOSED, Ending.RESET)
+    return transcript.reused and ended and not transcript.received
 
 
 def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
     """The verdict on `total` exchanges of a case, of which `verdict` is on the one that counts."""
-    if not wrong:
+    if not wrong or verdict.cause is None:
         return verdict
-    message = f"{wrong} of {total} answers were wrong, the first: {verdict.message}"
-    return replace(verdict, message=message)
+    return replace(verdict, cause=SeveralWrong(wrong, total, verdict.cause))
 
 
-def without_count(message: str) -> str:
-    """`message` without what `of_several` put before it."""
-    return _WRONG.sub("", message, count=1) if _WRONG.match(message) else message
+def without_count(cause: Cause | None) -> Cause | None:
+    """A cause without what `of_several` put around that of the answer that counts."""
+    if isinstance(cause, SeveralWrong):
+        return cause.first
+    if isinstance(cause, DidNotSurvive) and cause.case is not None:
+        return msgspec.structs.replace(cause, case=without_count(cause.case))
+    return cause
 
 
-def needs_canary(case: Case, outcome: str) -> bool:
-    """Whether the server has to be seen to survive `case`, which had `outcome`."""
-    if not case.model:
-        return False
-    return case.negative or bool(case.canary) or outcome in (FAIL, INCONCLUSIVE)
+def needs_canary(case: Case, outcome: Outcome) -> bool:
+    """Whether the server must be seen to survive `case`, which had `outcome`."""
+    if isinstance(case, RequestCase):
+        unclear = outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+        return case.negative or case.canary is not None or unclear
+    return False
 
 
-def survived(verdict: Verdict, same: str, fresh: str) -> Verdict:
-    """`verdict`, or a failure where a canary says that the server did not survive.
+def survived(verdict: Verdict, same: Cause | None, fresh: Cause | None) -> Verdict:
+    """`verdict`, or a failure if a canary says that the server did not survive.
 
-    `same` and `fresh` are what was wrong with the canary on each connection, "" for nothing.
+    `same` and `fresh` are what was wrong with the canary on each connection, None for nothing.
     """
-    problems = [f"on the same connection: {same}"] if same else []
-    problems += [f"on a fresh connection: {fresh}"] if fresh else []
-    if not problems:
+    if same is None and fresh is None:
         return verdict
-    words = f"{NOT_SURVIVED} {'; '.join(problems)}"
-    if verdict.outcome != PASS:
-        words = f"{verdict.message}; {words}"
-    elif verdict.message:
-        words = f"{words} (the case itself was {verdict.message})"
-    return Verdict(FAIL, words, verdict.difference)
-
-
-@lru_cache(maxsize=128)
-def known_good(
-    role: str, address: Address, binding: Binding, *, json: bool = False
-) -> Sequence[Prepared]:
-    """The forms of the canary for `role`, the most demanding first; `json` only without blobs."""
-    forms = _FORMS[-1:] if json else _FORMS
-    return [_known_good(role, address, binding, form, binary) for form, binary in forms]
-
-
-def _known_good(role: str, address: Address, binding: Binding, form: str, binary: bool) -> Prepared:
-    model = contract()[role]
-    inputs: list[dict[str, Any]] = [
-        {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
-        for spec in model.inputs
-    ]
-    outputs = range(len(model.outputs))
-    request: dict[str, Any] = {"inputs": inputs}
-    if binary:
-        request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
-    expect = {"outcome": "success", "outputs": {str(i): "any" for i in outputs}}
-    case = Case(f"canary {role}", "", "", "", "", role, "", request, expect, False, "", 1)
-    return prepare(case, address, binding)
-
-
-def canary_problem(prepared: Prepared, wanted: str, transcript: Transcript) -> str:
-    """What is wrong with a canary's answer, "" where nothing is.
-
-    `wanted` is "" for a server that answers the canary exactly. Of any other, the same answer as at
-    first (see `answer`) is survival.
-    """
-    if not wanted:
-        return canary_verdict(prepared.expected, transcript)
-    now = answer(transcript)
-    return "" if now == wanted else f"{wanted} as before wanted, {now} came"
-
-
-def answer(transcript: Transcript) -> str:
-    """What came of an exchange, in short."""
-    response = transcript.response
-    return transcript.ending if response is None else f"status {response.status}"
+    passed = verdict.outcome is Outcome.PASS
+    return replace(
+        verdict,
+        outcome=Outcome.FAIL,
+        cause=DidNotSurvive(same, fresh, verdict.cause, case_passed=passed),
+    )

@@ -1,9 +1,9 @@
-"""`v2-conformance selftest`: shows for every fault that a case of its own requirement notices.
+"""The selftest: the suite against every fault of the reference server.
 
 Each fault is a reference server with one deviation. It meets every case of the requirement that it
-breaks and, of most other requirements, one case of each entry of the case files. A fault that no
-case of its own requirement notices is a hole in the suite, and fails the selftest. So does an entry
-with MUST cases that no fault of its requirement fails: nothing shows that it can.
+breaks and, of most other requirements, one case of each entry of the case files. If no case of its
+own requirement fails, the suite has a hole. The same is true of an entry with MUST cases that no
+fault of its requirement makes fail: nothing shows that it can.
 """
 
 from __future__ import annotations
@@ -15,143 +15,157 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import run
-from v2_conformance.engine.fuzzing import CertifyingEngine
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import run
 from v2_conformance.engine.target import make_target
 from v2_conformance.errors import ConformanceError
-from v2_conformance.judging.judge import FAIL
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
 
-PROFILES = ("raw", "bf16", "compression")
-# Everything is on this machine; only a fault that makes a response incomplete waits for it.
+# Everything is on this machine; only a fault that makes a response incomplete uses up this time.
 _TIMEOUT_S = 0.5
-# A machine that stands still for a moment joins pieces that were sent apart, and then a fault that
-# shows between them does not. What survives is tried again alone, and has time.
-_TRIES = 3
-_UNHURRIED_TIMEOUT_S = 5.0
-# One case of these, of many pieces or bytes, takes as long as all others together. They meet the
-# faults of their own requirements only, unless every case is to meet every fault.
-_LONG = frozenset({"B12", "C2", "C3", "C4", "C6", "L1", "M7", "Z5"})
+# If the machine stalls, pieces that were sent separately arrive together and hide a fault that only
+# shows between them. So a fault that was not caught is tried again, alone and with more time.
+_MAX_TRIES = 3
+_RETRY_TIMEOUT_S = 5.0
+# One case of these, with many pieces or bytes, takes as long as all others together. They meet only
+# the faults of their own requirements, unless every case must meet every fault.
+_SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "L1", "M7", "Z5"})
 
 
 @dataclass(frozen=True)
-class Kill:
-    """What the suite noticed of one fault: the failing cases of its own requirement, by id, which
-    other requirements failed, and how often it was tried."""
+class FaultTrial:
+    """What the suite noticed of one fault in one try.
+
+    `own_failures` are the ids of the failing cases of the requirement that the fault breaks,
+    `other_requirements` those of other requirements with failing cases. `error` says why the
+    suite could not run. `number` counts the tries from 1.
+    """
 
     fault: str
     requirement: str
-    own: tuple[str, ...]
-    others: tuple[str, ...]
+    own_failures: tuple[str, ...]
+    other_requirements: tuple[str, ...]
     error: str = ""
-    tries: int = 1
+    number: int = 1
 
     @property
-    def killed(self) -> bool:
+    def caught(self) -> bool:
         """Whether a case of the fault's own requirement failed."""
-        return bool(self.own) and not self.error
+        return bool(self.own_failures) and not self.error
 
 
-def of_others(cases: Sequence[Case], requirement: str) -> list[Case]:
-    """The first case of each entry of all requirements but `requirement` and those of _LONG."""
+@dataclass(frozen=True)
+class SelftestResult:
+    """`trials` has the last try of each fault, in the order of FAULTS.
+
+    `failures_without_fault` are the results, on the reference server without faults, that should
+    have been a pass. `unproven` are the ids of entries with MUST cases that no fault of their
+    requirement makes fail.
+    """
+
+    failures_without_fault: tuple[Result, ...]
+    trials: tuple[FaultTrial, ...]
+    unproven: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the suite has no hole, and the reference server passes it."""
+        caught = all(trial.caught for trial in self.trials)
+        return caught and not self.failures_without_fault and not self.unproven
+
+
+def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestResult:
+    """Run the suite against the reference server without faults, then with each of them.
+
+    `workers` is the number of processes (default: one for each core). With `full`, every case
+    meets every fault.
+    """
+    failures = failures_without_fault()
+    trials = {trial.fault: trial for trial in _try_all(workers, full=full)}
+    in_order = tuple(trials[name] for name in FAULTS)
+    return SelftestResult(tuple(failures), in_order, tuple(unproven_entries(in_order)))
+
+
+def failures_without_fault() -> list[Result]:
+    """The results on the reference server without faults that should have been a pass."""
+    results = _results(suite_cases())
+    return [result for result in results if result.outcome not in (Outcome.PASS, Outcome.DISPUTED)]
+
+
+def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
+    """Run the suite against the reference server with the fault `name`, for the given time."""
+    requirement = FAULTS[name].requirement
+    own = [case for case in suite_cases() if case.requirement == requirement]
+    others = [case for case in suite_cases() if case.requirement != requirement]
+    timeout = _TIMEOUT_S if number == 1 else _RETRY_TIMEOUT_S
+    try:
+        # Each with a fresh server: what a fault kills early would hide what its own cases show.
+        own_failures = _failures(name, own, timeout)
+        other_failures = _failures(name, others if full else _sample(others), timeout)
+    except ConformanceError as error:
+        return FaultTrial(name, requirement, (), (), str(error), number)
+    return FaultTrial(
+        name,
+        requirement,
+        tuple(case.id for case in own_failures),
+        tuple(dict.fromkeys(case.requirement for case in other_failures)),
+        number=number,
+    )
+
+
+def try_until_caught(trial: FaultTrial, try_again: Callable[[str, int], FaultTrial]) -> FaultTrial:
+    """The last of up to _MAX_TRIES tries. `try_again` takes the fault and the number of the try."""
+    while not trial.caught and trial.number < _MAX_TRIES:
+        trial = try_again(trial.fault, trial.number + 1)
+    return trial
+
+
+def unproven_entries(trials: Sequence[FaultTrial]) -> list[str]:
+    """The entries with MUST cases that no fault of their requirement makes fail."""
+    proven = {name.partition("[")[0] for trial in trials for name in trial.own_failures}
+    must = [case for case in suite_cases() if case.facts(SERVER_PROFILES).level == "MUST"]
+    return [entry for entry in dict.fromkeys(case.template for case in must) if entry not in proven]
+
+
+def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
+    # Fresh processes: a fork would copy the locks of threads in whatever state they are.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
+
+        def try_alone(name: str, number: int) -> FaultTrial:
+            return pool.submit(try_fault, name, full=full, number=number).result()
+
+        futures = [pool.submit(try_fault, name, full=full) for name in FAULTS]
+        # All have been tried before the first is tried again, so that it is alone.
+        for trial in [future.result() for future in as_completed(futures)]:
+            yield try_until_caught(trial, try_alone)
+
+
+def _sample(cases: Sequence[Case]) -> list[Case]:
+    """The first case of each entry, without those of slow requirements."""
     first: dict[str, Case] = {}
     for case in cases:
-        if case.requirement != requirement and case.requirement not in _LONG:
+        if case.requirement not in _SLOW_REQUIREMENTS:
             first.setdefault(case.template, case)
     return list(first.values())
 
 
-def try_fault(name: str, *, full: bool = False, tries: int = 1) -> Kill:
-    """Run the suite against the reference server with the fault `name`, for the `tries`-th time."""
-    requirement = FAULTS[name].requirement
-    cases = suite_cases()
-    own = [case for case in cases if case.requirement == requirement]
-    others = [case for case in cases if case not in own] if full else of_others(cases, requirement)
-    try:
-        # Each from a fresh server: what a fault kills early would hide what its own cases show.
-        timeout = _TIMEOUT_S if tries == 1 else _UNHURRIED_TIMEOUT_S
-        own_failed, others_failed = _failed(name, own, timeout), _failed(name, others, timeout)
-    except ConformanceError as error:
-        return Kill(name, requirement, (), (), str(error), tries)
-    names = dict.fromkeys(case.requirement for case in others_failed)
-    return Kill(name, requirement, tuple(c.id for c in own_failed), tuple(names), tries=tries)
+def _failures(fault: str, cases: Sequence[Case], timeout_s: float) -> list[Case]:
+    results = _results(cases, faults=[fault], timeout_s=timeout_s)
+    return [result.case for result in results if result.outcome is Outcome.FAIL]
 
 
-def _failed(fault: str, cases: Sequence[Case], timeout: float) -> list[Case]:
-    """The cases that fail."""
-    with ReferenceServer([fault]) as server:
-        target = make_target(server.url, profiles=PROFILES, timeout=timeout)
-        found = discover(make_target(server.url, profiles=PROFILES))
-        results = [event.result for event in run(CertifyingEngine(target, found), cases)]
-    return [result.case for result in results if result.outcome == FAIL]
-
-
-def selftest(workers: int | None = None, *, full: bool = False) -> Iterator[Kill]:
-    """Try every fault, `workers` processes at a time (default: one for each core).
-
-    Those that survive are tried again when all others are done, one at a time.
-    """
-    # Fresh processes: a fork would copy threads' locks in whatever state they are.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
-        futures = [pool.submit(try_fault, name, full=full) for name in FAULTS]
-        survivors = []
-        for future in as_completed(futures):
-            kill = future.result()
-            if kill.killed:
-                yield kill
-            else:
-                survivors.append(kill)
-        for kill in survivors:
-            yield persist(
-                kill,
-                lambda name, tries: pool.submit(try_fault, name, full=full, tries=tries).result(),
-            )
-
-
-def persist(kill: Kill, attempt: Callable[[str, int], Kill]) -> Kill:
-    """What the last of at most _TRIES tries shows of the fault that `kill` has tried.
-
-    `attempt` tries the fault of that name for that time.
-    """
-    while not kill.killed and kill.tries < _TRIES:
-        kill = attempt(kill.fault, kill.tries + 1)
-    return kill
-
-
-def idle(kills: Sequence[Kill]) -> list[str]:
-    """The entries of the case files with MUST cases that no fault of their requirement fails."""
-    useful = {name.partition("[")[0] for kill in kills for name in kill.own}
-    wanted = (case.template for case in suite_cases() if case.facts(PROFILES)["level"] == "MUST")
-    return [template for template in dict.fromkeys(wanted) if template not in useful]
-
-
-def faultless() -> list[str]:
-    """The cases that the reference server without faults fails; there must be none."""
-    with ReferenceServer() as server:
-        target = make_target(server.url, profiles=PROFILES)
-        engine = CertifyingEngine(target, discover(target))
-        return [
-            f"{event.result.case.id}: {event.result.message}"
-            for event in run(engine, suite_cases())
-            if event.result.outcome not in ("pass", "disputed")
-        ]
-
-
-def lines(kills: Sequence[Kill]) -> Iterator[str]:
-    """The kill matrix, a row a fault, in the order of requirements."""
-    order = {name: number for number, name in enumerate(FAULTS)}
-    for kill in sorted(
-        kills, key=lambda k: (k.requirement[0], int(k.requirement[1:]), order[k.fault])
-    ):
-        mark = "killed" if kill.killed else "SURVIVES"
-        shown = " ".join(kill.others[:6]) + (" …" if len(kill.others) > 6 else "")
-        note = kill.error or (f"also {shown}" if shown else "")
-        if kill.tries > 1:
-            note = f"tried {kill.tries} times {note}"
-        yield f"{kill.requirement:<4}{mark:<9}{len(kill.own):>3}  {kill.fault:<38} {note}".rstrip()[
-            :110
-        ]
+def _results(
+    cases: Sequence[Case], *, faults: Sequence[str] = (), timeout_s: float | None = None
+) -> list[Result]:
+    """The results of `cases` on a fresh reference server."""
+    with ReferenceServer(faults) as server:
+        target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout_s)
+        found = discover(make_target(server.url, profiles=SERVER_PROFILES))
+        return [event.result for event in run(Engine(target, found), cases)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
-
 from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import YAML_LOADER, folder, schema
+from v2_conformance.resources import folder
+from v2_conformance.suite.requirements import Citation
+from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
 
 _FILE = "statements.yaml"
 
@@ -19,8 +19,8 @@ _FILE = "statements.yaml"
 class Statement:
     """One statement of a document, in our words. `name` is DOCUMENT/SECTION KEY/PARAGRAPH.NUMBER.
 
-    It has `requirements`, or a `reason` why it has none. `same_as` is the name of a statement of
-    another document from which all of these were taken.
+    It has either `requirements` or a `reason` why it has none. `same_as` names the statement of
+    another document whose words, requirements and reason it shares.
     """
 
     name: str
@@ -32,10 +32,10 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Section:
-    """A section of `document`, a key of `catalogue.documents()`, with its statements in order.
+class DocumentSection:
+    """A section of `document` (a key of `documents()`) with its statements in order.
 
-    `paragraphs` is how many paragraphs and list items the section has.
+    `paragraphs` is the number of its paragraphs and list items.
     """
 
     document: str
@@ -46,88 +46,100 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A paragraph of a document whose statements are not listed, such as the base protocol's."""
-
-    document: str
-    section: str
-    paragraph: int
-
-
-@dataclass(frozen=True)
 class Erratum:
-    """Something wrong in the documents: in which statements, what is right, and how one knows."""
+    """A mistake in the documents: what they say, what is correct, and the evidence for it.
 
-    where: tuple[str | Place, ...]
+    `where` has names of statements, and citations of paragraphs whose statements are not listed.
+    """
+
+    where: tuple[str | Citation, ...]
     says: str
-    right: str
+    correction: str
     evidence: str
 
 
 @cache
-def sections() -> tuple[Section, ...]:
-    """Every section of the five documents. Raises CaseFileError where the file breaks its rules."""
-    data = _data()
-    entries = dict(_entries(data["documents"]))
+def sections() -> tuple[DocumentSection, ...]:
+    """Every section of the five documents. Raises CaseFileError if the file breaks its rules."""
+    file = _statements_file()
+    entries = _entries_by_name(file)
     return tuple(
-        Section(document, entry["section"], entry["key"], entry["paragraphs"], statements)
-        for document, listed in data["documents"].items()
-        for entry in listed
-        for statements in [tuple(_statements(document, entry, entries))]
+        DocumentSection(
+            document,
+            section["section"],
+            section["key"],
+            section["paragraphs"],
+            tuple(
+                _statement(_name(document, section, entry), entries)
+                for entry in section["statements"]
+            ),
+        )
+        for document, listed in file.document["documents"].items()
+        for section in listed
     )
 
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """The errata, in the order of the file."""
+    """The errata, in the order of the file. Raises CaseFileError if the file breaks its rules."""
     return tuple(
         Erratum(
-            tuple(at if isinstance(at, str) else Place(**at) for at in entry["where"]),
+            tuple(at if isinstance(at, str) else Citation(**at) for at in entry["where"]),
             entry["says"],
             entry["right"],
             entry["evidence"],
         )
-        for entry in _data()["errata"]
+        for entry in _statements_file().document["errata"]
     )
 
 
-def _entries(documents: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every statement as it stands in the file, by its name."""
-    names: set[str] = set()
+def _entries_by_name(file: YamlFile) -> dict[str, Mapping[str, Any]]:
+    """Every statement as the file has it, by its name."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    for path, name, entry in _walk(file.document["documents"]):
+        if name in entries:
+            raise CaseFileError(f"{file.name}:{file.line(path)}: {name} is listed twice")
+        entries[name] = entry
+    for path, name, entry in _walk(file.document["documents"]):
+        same_as = entry.get("as")
+        if same_as and "says" not in entries.get(same_as, {}):
+            raise CaseFileError(
+                f"{file.name}:{file.line(path)}: {name} is the same as {same_as}, which is not a "
+                "statement with words of its own"
+            )
+    return entries
+
+
+def _walk(
+    documents: Mapping[str, Any],
+) -> Iterator[tuple[tuple[str | int, ...], str, Mapping[str, Any]]]:
+    """Every statement as the file has it: where, by which name, and the entry."""
     for document, listed in documents.items():
-        for section in listed:
-            for entry in section["statements"]:
-                name = f"{document}/{section['key']}/{entry['at']}"
-                if name in names:
-                    raise CaseFileError(f"cases/{_FILE}: the statement {name} is there twice")
-                names.add(name)
-                yield name, entry
+        for s, section in enumerate(listed):
+            for e, entry in enumerate(section["statements"]):
+                path = ("documents", document, s, "statements", e)
+                yield path, _name(document, section, entry), entry
 
 
-def _statements(
-    document: str, section: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
-) -> Iterator[Statement]:
-    for entry in section["statements"]:
-        name = f"{document}/{section['key']}/{entry['at']}"
-        same_as = entry.get("as", "")
-        meant = entries.get(same_as, {}) if same_as else entry
-        if "says" not in meant:
-            raise CaseFileError(f"cases/{_FILE}: {name} is as {same_as}, which has no words itself")
-        yield Statement(
-            name,
-            int(entry["at"].partition(".")[0]),
-            meant["says"],
-            tuple(meant.get("requirements", ())),
-            meant.get("reason", ""),
-            same_as,
-        )
+def _name(document: str, section: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    return f"{document}/{section['key']}/{entry['at']}"
+
+
+def _statement(name: str, entries: Mapping[str, Mapping[str, Any]]) -> Statement:
+    same_as = entries[name].get("as", "")
+    entry = entries[same_as or name]
+    return Statement(
+        name,
+        int(entries[name]["at"].partition(".")[0]),
+        entry["says"],
+        tuple(entry.get("requirements", ())),
+        entry.get("reason", ""),
+        same_as,
+    )
 
 
 @cache
-def _data() -> dict[str, Any]:
-    with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        data: dict[str, Any] = yaml.load(file, Loader=YAML_LOADER)
-    error = next(iter(schema("statements").iter_errors(data)), None)
-    if error is not None:
-        raise CaseFileError(f"cases/{_FILE}: {error.json_path}: {error.message[:300]}")
-    return data
+def _statements_file() -> YamlFile:
+    file = read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
+    check_yaml(file, "statements", CaseFileError)
+    return file

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -15,6 +14,7 @@ CODINGS = tuple(_WBITS)
 _ALIASES = {"x-gzip": "gzip"}
 _LEVEL = 6
 _STEP = 1 << 20
+_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")  # RFC 9110 12.4.2
 
 
 class CodingError(ValueError):
@@ -31,28 +31,37 @@ def known(name: str) -> str | None:
 def acceptable(field: str | None) -> frozenset[str]:
     """The codings that an Accept-Encoding of `field` lets a server use (RFC 9110 12.5.3).
 
-    None is a request without the field: it lets a server use any, wise or not.
+    None is a request without the field: it lets a server use any, wise or not. Raises CodingError
+    for a weight that is no number.
     """
     if field is None:
         return frozenset(CODINGS)
     weights: dict[str, bool] = {}
     for item in field.split(","):
         name, _, weight = item.partition(";")
-        value = weight.strip().lower().removeprefix("q=")
-        weights[known(name) or name.strip().lower()] = value == "" or float(value) > 0
+        value = weight.strip().lower().removeprefix("q=") or "1"
+        if not _WEIGHT.fullmatch(value):
+            raise CodingError(f"expected a weight from q=0 to q=1, got {weight!a}")
+        weights[known(name) or name.strip().lower()] = float(value) > 0
     return frozenset(name for name in CODINGS if weights.get(name, weights.get("*", False)))
 
 
 def encode(coding: str, data: Buffer) -> bytes:
     """`data` in `coding`; without time or name, so that equal bytes are encoded alike."""
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WBITS[coding])
-    return packer.compress(data) + packer.flush()
+    return encode_pieces(coding, [data])
+
+
+def encode_pieces(coding: str, pieces: Iterable[Buffer]) -> bytes:
+    """What `pieces` are in `coding` when joined, without ever holding them all."""
+    stream = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WBITS[coding])
+    encoded = [stream.compress(piece) for piece in pieces]
+    return b"".join([*encoded, stream.flush()])
 
 
 def decode(coding: str, data: Buffer, limit: int) -> bytes:
     """What `data` decodes to, checksums verified; never more than `limit` bytes are made.
 
-    Raises CodingError where the stream is damaged, ends early, or goes on past its end or `limit`.
+    Raises CodingError if the stream is damaged, ends early, or goes on past its end or `limit`.
     """
     pieces: list[bytes] = []
     size = 0
@@ -91,38 +100,3 @@ def looks_like(data: Buffer) -> str | None:
     if len(start) == 2 and start[0] == 0x78 and int.from_bytes(start, "big") % 31 == 0:
         return "deflate"
     return None
-
-
-def stream(name: str, body: Buffer, change: str | Mapping[str, Any]) -> bytes:
-    """The bytes that go out for `body` with the Content-Encoding `name`, tampered with by `change`.
-
-    `change` is `encoded` of a case's request. With an unknown coding the body goes as it is.
-    """
-    coding = known(name)
-    if coding is None or change == "plain":
-        return bytes(body)
-    if not isinstance(change, Mapping):
-        raise ValueError(f"`encoded` is {change!r}")
-    if "hex" in change:
-        return bytes.fromhex(change["hex"])
-    if "bomb" in change:
-        return _bomb(coding, bytes(body), change["bomb"])
-    encoded = encode(coding, body)
-    if "flip" in change:
-        at = len(encoded) - change["flip"]
-        return encoded[:at] + bytes([encoded[at] ^ 0xFF]) + encoded[at + 1 :]
-    drop = change.get("drop", 0)
-    if drop > len(encoded):
-        raise ValueError("more is dropped than there is")
-    return encoded[: len(encoded) - drop]
-
-
-@lru_cache(maxsize=4)
-def _bomb(coding: str, start: bytes, zeros: int) -> bytes:
-    """`start` and so many zero bytes in `coding`, without ever holding them."""
-    packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WBITS[coding])
-    pieces = [packer.compress(start)]
-    block = bytes(_STEP)
-    pieces += [packer.compress(block) for _ in range(zeros // _STEP)]
-    pieces.append(packer.compress(block[: zeros % _STEP]))
-    return b"".join([*pieces, packer.flush()])

@@ -81,8 +81,8 @@ def encode_bytes(elements: Sequence[bytes]) -> bytes:
 def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     """The elements of a BYTES blob.
 
-    Raises ElementError where a length points past the end, bytes are left over, or there are not
-    `count` elements (when given); the message names element index and byte offset.
+    Raises ElementError if a length points past the end, bytes are left over, or there are not
+    `count` elements (if given); the message has the element's index and byte offset.
     """
     data = bytes(blob)
     end = len(data)
@@ -93,18 +93,18 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
         start = offset + 4
         if start > end:
             raise ElementError(
-                f"element {len(elements)} at byte {offset}: {end - offset} bytes are left where a "
-                "4-byte length must stand"
+                f"element {len(elements)} at byte {offset}: expected a length of 4 bytes, got "
+                f"{end - offset}"
             )
         offset = start + unpack(data, offset)[0]
         if offset > end:
             raise ElementError(
-                f"element {len(elements)} at byte {start - 4}: its length {offset - start} "
-                f"(0x{offset - start:08x}) goes past the end, {end - start} bytes are left"
+                f"element {len(elements)} at byte {start - 4}: expected {offset - start} bytes "
+                f"(0x{offset - start:08x}), as its length says, got {end - start}"
             )
         append(data[start:offset])
     if count is not None and len(elements) != count:
-        raise ElementError(f"{len(elements)} BYTES elements where the shape has {_number(count)}")
+        raise ElementError(f"expected {_number(count)} BYTES elements, got {len(elements)}")
     return elements
 
 
@@ -122,8 +122,8 @@ def to_array(datatype: str, blob: Buffer) -> np.ndarray[Any, Any]:
     size = DATATYPES[datatype].size or 1
     if len(blob) % size:
         raise ElementError(
-            f"element {len(blob) // size} at byte {len(blob) // size * size}: {len(blob) % size} "
-            f"bytes are left where one {datatype} element takes {size}"
+            f"element {len(blob) // size} at byte {len(blob) // size * size}: expected {size} "
+            f"bytes of {datatype}, got {len(blob) % size}"
         )
     return np.frombuffer(blob, dtype=dtype)
 
@@ -160,7 +160,7 @@ def to_values(datatype: str, blob: Buffer) -> list[Any]:
 def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool = False) -> Any:
     """A tensor as the V2 JSON `data` array, flat (row-major) or nested by `shape`.
 
-    Raises ElementError for what JSON cannot say: non-finite floats, BYTES that are not UTF-8.
+    Raises ElementError for what JSON cannot express: non-finite floats, BYTES that are not UTF-8.
     """
     values = to_values(datatype, blob)
     kind = DATATYPES[datatype].kind
@@ -175,15 +175,15 @@ def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool =
 def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
     """The blob that a JSON `data` array stands for, flat or nested by `shape`.
 
-    Raises ElementError with the element's index where a value is not of the datatype, is out of its
-    range, or the number of elements is not the shape's.
+    Raises ElementError, with the element's index, if a value is not of the datatype or is out of
+    its range, and if the number of elements is not the shape's.
     """
     values = _flatten(data, tuple(shape))
     kind = DATATYPES[datatype].kind
     wanted = {"bool": (bool,), "int": (int, float), "float": (int, float), "bytes": (str,)}[kind]
     if not set(map(type, values)) <= set(wanted):
         index = next(i for i, value in enumerate(values) if type(value) not in wanted)
-        raise ElementError(f"element {index} is {_shown(values[index])}, not a {datatype} value")
+        raise ElementError(f"element {index} is {_shown(values[index])}; expected {datatype}")
     if kind == "bytes":
         return encode_bytes([_utf8(index, value) for index, value in enumerate(values)])
     if kind == "int":
@@ -208,8 +208,8 @@ def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
         decode_bytes(blob, element_count(shape))
     elif len(blob) != size:
         raise ElementError(
-            f"{len(blob)} bytes, but {datatype} {_shape(shape)} takes {_number(size)} "
-            f"({_number(element_count(shape))} × {DATATYPES[datatype].size})"
+            f"expected {_number(size)} bytes for {datatype} {_shape(shape)} "
+            f"({_number(element_count(shape))} x {DATATYPES[datatype].size}), got {len(blob)}"
         )
 
 
@@ -232,7 +232,7 @@ def _whole(index: int, value: float) -> int:
         return value
     if value.is_integer() and abs(value) <= _EXACT_FLOAT_INTEGER:
         return int(value)
-    raise ElementError(f"element {index} is {value!r}, not an integer")
+    raise ElementError(f"element {index} is {value!r}; expected an integer")
 
 
 def _bf16_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -262,25 +262,23 @@ def _flatten(data: object, shape: Shape) -> list[Any]:
     if not isinstance(data, list):
         if shape == ():
             return [data]
-        raise ElementError(f"`data` is {_shown(data)}, not an array")
+        raise ElementError(f"`data`: expected an array, got {_shown(data)}")
     count = element_count(shape)
     flat: list[Any] = data
     if any(isinstance(item, list) for item in flat):
         for level, size in enumerate(shape):
             if level == 0:
                 if len(flat) != size:
-                    raise ElementError(
-                        f"`data` has {len(flat)} rows where the shape has {_number(size)}"
-                    )
+                    raise ElementError(f"`data`: expected {_number(size)} rows, got {len(flat)}")
                 continue
             rows = flat
             flat = []
             for row in rows:
                 if not isinstance(row, list) or len(row) != size:
-                    raise ElementError(f"nested `data` is not of shape {_shape(shape)}")
+                    raise ElementError(f"`data`: expected arrays nested as {_shape(shape)}")
                 flat.extend(row)
     if len(flat) != count:
-        raise ElementError(f"`data` has {len(flat)} elements where the shape has {_number(count)}")
+        raise ElementError(f"`data`: expected {_number(count)} elements, got {len(flat)}")
     return flat
 
 
@@ -315,5 +313,7 @@ def _shape(shape: Sequence[int]) -> str:
 
 
 def _shown(value: object, limit: int = 40) -> str:
-    text = ascii(value) if not isinstance(value, list | dict) else f"a JSON {type(value).__name__}"
+    if isinstance(value, list | dict):
+        return "an array" if isinstance(value, list) else "an object"
+    text = ascii(value)
     return text if len(text) <= limit else text[:limit] + "…"

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from v2_conformance.protocol.datatypes import Buffer, Shape
-
-HEADER_LENGTH = "Inference-Header-Content-Length"
-OCTET_STREAM = "application/octet-stream"
-JSON_TYPE = "application/json"
+from v2_conformance.protocol.names import HEADER_LENGTH as HEADER_LENGTH
+from v2_conformance.protocol.names import JSON_TYPE as JSON_TYPE
+from v2_conformance.protocol.names import OCTET_STREAM as OCTET_STREAM
 
 # Deeper than any V2 message by far, and far from the interpreter's recursion limit.
 MAX_JSON_DEPTH = 64
+_KINDS = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 
 
 class MessageError(ValueError):
@@ -77,7 +84,7 @@ def parse_json(data: Buffer) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits
         raise MessageError(f"not usable JSON: {error}") from error
     if not isinstance(document, dict):
-        raise MessageError(f"a JSON {type(document).__name__} where an object must stand")
+        raise MessageError(f"expected a JSON object, got {_KINDS[type(document)]}")
     return document
 
 
@@ -99,7 +106,7 @@ def _check_depth(text: str) -> None:
         elif char in "[{":
             depth += 1
             if depth > MAX_JSON_DEPTH:
-                raise MessageError(f"JSON nested deeper than {MAX_JSON_DEPTH} levels")
+                raise MessageError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
         elif char in "]}":
             depth -= 1
 

@@ -1,46 +1,36 @@
-"""pytest-html's page, where it is written: requirement, level and wire log in each case's row.
+"""pytest-html's page, if one is written: requirement, level and wire log in each case's row.
 
-Only registered where pytest-html is active, whose hooks these are.
+Only registered if pytest-html is active, whose hooks these are.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from v2_conformance.report.annotate import (
-    Dump,
-    Row,
-    Section,
-    annotate_request,
-    annotate_response,
-    visible,
-)
-from v2_conformance.report.standing import profiles, server_name, short, standing
+import msgspec
 
-NODE = "v2-conformance"
-# How much of each part of a message is shown, at its first and its last bytes.
-_FULL = (512, 64)
-_BRIEF = (96, 32)
-_TEXT_FACTOR = 4  # a head is text, and its fields are what one looks for
-_MOST_EXCHANGES = 6
-_MOST_SECTIONS = 12
-_MOST_NOTES = 6
-_MOST_TEXT = 200
+from v2_conformance.formats.plain_exchanges import exchange_lines
+from v2_conformance.pytest_plugin.items import NODE
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.fold import BRIEF, FULL
+from v2_conformance.report.standing import profiles, server_name, standing
+from v2_conformance.report.visible_text import short, visible
+from v2_conformance.suite.outcomes import Outcome
+
+_LONGEST = 200
 # A row's log, and all of them: a browser has to open the page.
 _ROW_CHARS = 40_000
 _PAGE_CHARS = 5_000_000
 _REASONS = 5
-_NO_ROOM = "wire log: this page is full; report.json of --v2-report-dir has every byte"
+_NO_ROOM = "wire log: this page is full; report.json (see --v2-report-dir) has every byte"
 
 
 class Page:
-    """The hooks of pytest-html; `verdict` gives the report document once the run has ended."""
+    """The hooks of pytest-html; `verdict` gives the report once the run has ended."""
 
-    def __init__(self, verdict: Callable[[], Mapping[str, Any] | None]) -> None:
+    def __init__(self, verdict: Callable[[], Report | None]) -> None:
         self._verdict = verdict
         self._room = _PAGE_CHARS
 
@@ -57,15 +47,15 @@ class Page:
             cells.insert(at, f'<td class="col-{name}">{escape(known.get(name, ""))}</td>')
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
-        """The wire log of a case, behind what pytest-html shows itself."""
-        record = getattr(report, "v2_case", None)
-        if record is None:
+        """The wire log of a case, after what pytest-html shows itself."""
+        encoded = getattr(report, "v2_case", None)
+        if encoded is None:
             return
-        case = json.loads(record)
+        case = msgspec.json.decode(encoded, type=CaseResult)
         if not report.longreprtext and not report.sections:
-            # In place of a line that no log was captured; a failure has said all this already.
-            data[:] = [escape(visible(line)) for line in (case["why"], case["message"]) if line]
-        text = escape(wire_log(case, _BRIEF if case["outcome"] == "pass" else _FULL))
+            # Instead of a line that no log was captured; a failure has said all this already.
+            data[:] = [escape(visible(line)) for line in (case.why, case.message) if line]
+        text = escape(wire_log(case))
         text = text if len(text) <= self._room else _NO_ROOM
         self._room -= len(text)
         data += ["", text]
@@ -77,82 +67,27 @@ class Page:
             prefix.append(verdict_html(report))
 
 
-def verdict_html(report: Mapping[str, Any]) -> str:
+def verdict_html(report: Report) -> str:
     """The verdict and what blocks it, escaped."""
     found = standing(report)
-    reasons = report["verdict"]["reasons"]
-    items = [f"<li>{escape(visible(short(r, _MOST_TEXT)))}</li>" for r in reasons[:_REASONS]]
+    reasons = report.verdict.reasons
+    items = [f"<li>{escape(visible(short(r, _LONGEST)))}</li>" for r in reasons[:_REASONS]]
     if len(reasons) > _REASONS:
         items.append(f"<li>and {len(reasons) - _REASONS} more</li>")
     about = f"{server_name(report)}, profiles {profiles(report)}"
     return (
         f"<p><strong>V2 binary tensors: {found.sign} {found.words}</strong> "
-        f"({escape(visible(short(about, 2 * _MOST_TEXT)))}, catalogue "
-        f"{escape(visible(short(report['suite']['catalogue'], _MOST_TEXT)))})</p>"
+        f"({escape(visible(short(about, 2 * _LONGEST)))}, catalogue "
+        f"{escape(visible(short(report.suite.catalogue, _LONGEST)))})</p>"
         + (f"<ul>{''.join(items)}</ul>" if items else "")
     )
 
 
-def wire_log(case: Mapping[str, Any], limits: tuple[int, int]) -> str:
-    """A case's exchanges in annotated text, not escaped; of each part its first and last bytes."""
-    exchanges: Sequence[Mapping[str, Any]] = case["exchanges"]
-    lines = [] if exchanges else ["nothing was sent"]
-    for number, exchange in enumerate(exchanges[:_MOST_EXCHANGES], 1):
-        lines += [*([""] if lines else []), *_exchange(number, exchange, limits)]
-    if len(exchanges) > _MOST_EXCHANGES:
-        lines += ["", f"… and {len(exchanges) - _MOST_EXCHANGES} more exchanges"]
-    return short("\n".join(lines), _ROW_CHARS)
+def wire_log(case: CaseResult) -> str:
+    """A case's exchanges as text, not escaped: of what passed, only the start of each section."""
+    limits = BRIEF if case.outcome is Outcome.PASS else FULL
+    return short("\n".join(exchange_lines(case, limits, canaries=BRIEF)), _ROW_CHARS)
 
 
 def _is_case(report: Any) -> bool:
     return bool(report.nodeid.startswith(NODE + "::"))
-
-
-def _exchange(number: int, exchange: Mapping[str, Any], limits: tuple[int, int]) -> Iterator[str]:
-    facts = [f"exchange {number}", exchange["note"], exchange.get("ending", "")]
-    facts += [exchange.get("detail", ""), f"{exchange.get('duration_ms', 0):.1f} ms"]
-    yield " · ".join(visible(short(fact, _MOST_TEXT)) for fact in facts if fact)
-    request = base64.b64decode(exchange["request"])
-    response = base64.b64decode(exchange["response"])
-    yield from _message("request", ">", request, annotate_request(request), limits)
-    yield from _message("response", "<", response, annotate_response(response), limits)
-
-
-def _message(
-    name: str, arrow: str, data: bytes, dump: Dump, limits: tuple[int, int]
-) -> Iterator[str]:
-    yield f"{arrow} {name}, {len(data)} bytes" if data else f"{arrow} no {name}"
-    for note in dump.notes[:_MOST_NOTES]:
-        yield f"  note: {visible(short(note, _MOST_TEXT))}"
-    for section in dump.sections[:_MOST_SECTIONS]:
-        yield from _section(section, limits)
-    if len(dump.sections) > _MOST_SECTIONS:
-        yield f"  … and {len(dump.sections) - _MOST_SECTIONS} more parts"
-
-
-def _section(section: Section, limits: tuple[int, int]) -> Iterator[str]:
-    size = len(section.data)
-    place = ""
-    if size and section.kind in ("json", "blob"):
-        place = f", {section.base}–{section.base + size - 1} of the body"
-    yield f"  {visible(section.label)} · {size} bytes{place}"
-    first, last = limits
-    if section.kind in ("head", "json"):
-        top, left_out, bottom = section.fold(first * _TEXT_FACTOR, last)
-        before, after = _text(top), _text(bottom)
-    else:
-        rows, left_out, last_rows = section.folded_rows(first, last)
-        before, after = _hex(rows), _hex(last_rows)
-    yield from before
-    if left_out:
-        yield f"    … {left_out} bytes left out; the whole has SHA-256 {section.sha256}"
-        yield from after
-
-
-def _text(data: bytes) -> list[str]:
-    text = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
-    return [f"    {visible(line)}" for line in text.split("\n")] if text else []
-
-
-def _hex(rows: Sequence[Row]) -> list[str]:
-    return [f"    {row.offset:06x}  {row.hex:<47}  {row.ascii}" for row in rows]

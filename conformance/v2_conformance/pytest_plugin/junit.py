@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from v2_conformance.report.annotate import visible
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.standing import profiles, server_name, standing
+from v2_conformance.report.visible_text import visible
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
 
-def set_properties(item: pytest.Item, case: Case, record: Mapping[str, Any] | None = None) -> None:
-    """Set the properties of a case's test; `record` is its result as report.json has it.
+def set_properties(item: pytest.Item, case: Case, result: CaseResult | None = None) -> None:
+    """Set the properties of a case's test.
 
     Until there is a result it is a case that the suite could not judge.
     """
-    found = record or {"level": case.level, "outcome": "error", "message": ""}
     values = {
         "requirement": case.requirement,
-        "level": found["level"],
+        "level": result.level if result else case.level,
         "basis": catalogue()[case.requirement].basis,
         "profile": case.profile,
-        "outcome": found["outcome"],
-        "message": visible(found["message"]),
+        "outcome": (result.outcome if result else Outcome.ERROR).value,
+        "message": visible(result.message) if result else "",
     }
     others = [pair for pair in item.user_properties if pair[0] not in values]
     item.user_properties = [*others, *values.items()]
 
 
-def add_suite_properties(config: pytest.Config, report: Mapping[str, Any]) -> None:
-    """Give the run's verdict and what it is about to pytest's JUnit XML, where one is written."""
-    target, suite = report["target"], report["suite"]
+def add_suite_properties(config: pytest.Config, report: Report) -> None:
+    """Add the run's verdict and what it is about to pytest's JUnit XML, if one is written."""
     values = {
         "v2_verdict": standing(report).words,
         "v2_server": server_name(report),
-        "v2_url": visible(target["url"]),
+        "v2_url": visible(report.target.url),
         "v2_profiles": profiles(report),
-        "v2_suite": f"{suite['name']} {suite['version']}",
-        "v2_catalogue": suite["catalogue"],
+        "v2_suite": f"{report.suite.name} {report.suite.version}",
+        "v2_catalogue": report.suite.catalogue,
     }
     for plugin in config.pluginmanager.get_plugins():
         if hasattr(plugin, "add_global_property"):

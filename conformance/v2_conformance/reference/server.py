@@ -17,9 +17,10 @@ import h11
 import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.reference.behaviour import PROFILES, Behaviour
-from v2_conformance.reference.exchange import Rejected, Request
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import behaviour_with
+from v2_conformance.reference.http_messages import Rejected, Request
 
 MAX_BODY = 2**31
 IDLE_SECONDS = 60.0
@@ -34,10 +35,10 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class ReferenceServer:
-    """Serves the models of the contract over HTTP/1.1 until stopped; also a context manager.
+    """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
-    `faults` are names from reference.faults; an unknown one raises UsageError. Port 0
-    takes a free one. Every start() begins with fresh state, on the same port if one was given.
+    `faults` are names from reference.faults; an unknown name raises UsageError. Port 0 picks a free
+    port. Every start() begins with fresh state, on the same port if one was given.
     """
 
     def __init__(
@@ -46,12 +47,12 @@ class ReferenceServer:
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        profiles: Collection[str] = PROFILES,
+        profiles: Collection[str] = SERVER_PROFILES,
     ) -> None:
         self.faults = tuple(faults)
         self.profiles = tuple(profiles)
         self._host = host
-        self._wanted_port = port
+        self._requested_port = port
         self._port = port
         self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
         self._lock = threading.Lock()
@@ -61,13 +62,13 @@ class ReferenceServer:
 
     @property
     def url(self) -> str:
-        """The server's base URL, without a slash at its end; right once it is started."""
+        """The server's base URL without a trailing slash. Valid once the server is started."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
 
     @property
     def port(self) -> int:
-        """The port, known once the server is started."""
+        """The port. Valid once the server is started."""
         return self._port
 
     def __enter__(self) -> ReferenceServer:
@@ -83,12 +84,14 @@ class ReferenceServer:
         self.stop()
 
     def start(self) -> None:
-        """Listen, and serve on threads; connections are accepted when this returns. Or OSError."""
+        """Listen, and serve on threads. Once this returns, clients can connect. Raises OSError."""
         if self._acceptor is not None:
-            raise RuntimeError("the reference server is running already")
+            raise RuntimeError("the reference server is already running")
         self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.create_server((self._host, self._wanted_port), family=family, backlog=128)
+        listener = socket.create_server(
+            (self._host, self._requested_port), family=family, backlog=128
+        )
         self._port = listener.getsockname()[1]
         waiting, self._waker = socket.socketpair()
         self._acceptor = threading.Thread(
@@ -97,7 +100,7 @@ class ReferenceServer:
         self._acceptor.start()
 
     def stop(self) -> None:
-        """Stop listening and cut every open connection. Does nothing if not running."""
+        """Stop listening and close every open connection. Does nothing if not running."""
         if self._acceptor is None:
             return
         self._stop_listening()
@@ -123,8 +126,8 @@ class ReferenceServer:
             waker.close()
 
     def _accept(self, listener: socket.socket, waiting: socket.socket) -> None:
-        # A blocked accept() cannot be ended portably from another thread; closing one end of a
-        # socket pair that is waited for together with the listener can.
+        # Another thread cannot end a blocked accept() portably. So this waits for the listener and
+        # for one end of a socket pair, and closing the other end wakes it.
         with listener, waiting, selectors.DefaultSelector() as selector:
             listener.setblocking(False)
             selector.register(listener, selectors.EVENT_READ)
@@ -135,7 +138,7 @@ class ReferenceServer:
                     return
                 try:
                     sock, _ = listener.accept()
-                except OSError:  # the client is gone already, or there are no descriptors left
+                except OSError:  # the client is already gone, or no descriptors are left
                     continue
                 self._begin(sock)
 
@@ -153,14 +156,14 @@ class ReferenceServer:
                 sock.setblocking(True)
                 sock.settimeout(IDLE_SECONDS)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                Connection(sock, self._behaviour, self._stop_listening).serve()
+                ServedConnection(sock, self._behaviour, self._stop_listening).serve()
         finally:
             with self._lock:
                 self._open.pop(sock, None)
 
 
-class Connection:
-    """One accepted connection: requests, one after the other, until either side ends it."""
+class ServedConnection:
+    """One accepted connection: one request after another, until either side closes it."""
 
     def __init__(
         self, sock: socket.socket, behaviour: Behaviour, stop_listening: Callable[[], None]
@@ -168,10 +171,10 @@ class Connection:
         self._sock = sock
         self._behaviour = behaviour
         self._stop_listening = stop_listening
-        self._pending = b""  # received, but behind the request that is being served
+        self._pending = b""  # received after the request that is being served
 
     def serve(self) -> None:
-        """Serve until the connection ends. Raises OSError where the client is gone or idle."""
+        """Serve until the connection ends. Raises OSError if the client is gone or idle."""
         while True:
             try:
                 request = self._receive()
@@ -189,15 +192,15 @@ class Connection:
         with_body = request.method != "HEAD"
         listening = behaviour.listening()
         if not listening:
-            self._stop_listening()  # before the answer: whoever has it sees a closed port
-        self._send(behaviour.serialise(response, keep_open=keep_open, with_body=with_body))
-        self._pending = behaviour.left_over(request, response) + self._pending
+            self._stop_listening()  # first: a client that has the response finds the port closed
+        self._send(behaviour.serialize(response, keep_open=keep_open, with_body=with_body))
+        self._pending = behaviour.left_on_connection(request, response) + self._pending
         return keep_open and listening
 
     def _refuse(self, rejection: Rejected) -> None:
-        response = self._behaviour.error(rejection.status, str(rejection))
-        self._send(self._behaviour.serialise(response, keep_open=False))
-        # Closing with unread bytes resets the connection, and the client may lose the answer.
+        response = self._behaviour.rejection_response(rejection)
+        self._send(self._behaviour.serialize(response, keep_open=False))
+        # Closing with unread bytes resets the connection, and the client may lose the response.
         self._sock.shutdown(socket.SHUT_WR)
         self._sock.settimeout(_LINGER_SECONDS)
         left = _LINGER_BYTES
@@ -220,11 +223,11 @@ class Connection:
             self._sock.sendall(b"".join(small))
 
     def _receive(self) -> Request | None:
-        """The next request, whole; None where the client closed in between.
+        """The next whole request, or None if the client closed the connection instead.
 
         Raises h11.RemoteProtocolError, Rejected (too large) and OSError.
         """
-        # A connection object for each request: the body need not pass through it.
+        # A parser for each request: the body need not pass through it.
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
         received = bytearray(self._pending)
         if received:
@@ -236,22 +239,22 @@ class Connection:
             parser.receive_data(data)
         if not isinstance(event, h11.Request):
             return None
-        behind = parser.trailing_data[0]
-        head = bytes(received[: len(received) - len(behind)])
-        if len(head) > _MAX_HEAD:  # h11 only looks at heads that are not complete yet
+        rest = parser.trailing_data[0]
+        head = bytes(received[: len(received) - len(rest)])
+        if len(head) > _MAX_HEAD:  # h11 only limits heads that are not complete yet
             raise Rejected(f"the head is longer than {_MAX_HEAD} bytes", 431)
         chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
         length = int(dict(event.headers).get(b"content-length", b"0"))
         if length > MAX_BODY and not chunked:
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
-        if parser.they_are_waiting_for_100_continue and not behind:
+        if parser.they_are_waiting_for_100_continue and not rest:
             self._sock.sendall(_CONTINUE)
         chunk_cuts: list[int] = []
         segment_cuts: list[int] = []
         if chunked:
             body = self._chunked_body(parser, chunk_cuts)
         else:
-            body = self._plain_body(behind, length, segment_cuts)
+            body = self._plain_body(rest, length, segment_cuts)
         return Request(
             method=event.method.decode(),
             target=event.target.decode("latin-1"),
@@ -263,20 +266,20 @@ class Connection:
             segment_cuts=tuple(segment_cuts),
         )
 
-    def _plain_body(self, behind: bytes, length: int, cuts: list[int]) -> memoryview:
-        if len(behind) >= length:
-            self._pending = behind[length:]
-            return memoryview(behind)[:length]
-        # Memory that is not touched is not taken: a client that only claims a length costs nothing.
+    def _plain_body(self, rest: bytes, length: int, cuts: list[int]) -> memoryview:
+        if len(rest) >= length:
+            self._pending = rest[length:]
+            return memoryview(rest)[:length]
+        # Untouched memory is not allocated: a client that only claims a length costs nothing.
         body = np.empty(length, np.uint8).data
-        body[: len(behind)] = behind
-        filled = len(behind)
+        body[: len(rest)] = rest
+        filled = len(rest)
         while filled < length:
             if filled:
                 cuts.append(filled)
             read = self._sock.recv_into(body[filled:])
             if not read:
-                raise h11.RemoteProtocolError("the body ends early")
+                raise h11.RemoteProtocolError("the body ends before its Content-Length")
             filled += read
         return body
 

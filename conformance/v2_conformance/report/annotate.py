@@ -1,7 +1,7 @@
-"""Recorded bytes of one request or response, cut into labelled parts and shown as hex.
+"""Recorded bytes of one request or response, cut into labelled sections.
 
-Whatever was recorded is shown, however broken: nothing here raises, and no byte is left out. A
-part's name is a reader's aid, never a judgement; that is the judge's work.
+Whatever was recorded is in some section, however broken: nothing here raises, and no byte is left
+out. A label helps the reader and judges nothing; `judging` does that.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from v2_conformance.protocol.message import HEADER_LENGTH
-from v2_conformance.wire.http1 import CLOSED, MALFORMED, REFUSED, TIMEOUT, TOO_LARGE
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.report.visible_text import on_one_line
 
 _WIDTH = 16
 # A hostile body can list any number of tensors of no bytes, and names of any length.
@@ -33,125 +33,85 @@ _TRAILER = re.compile(rb"(?:[^\r\n]+\r?\n)*\r?\n")
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
-_ENDINGS = {
-    CLOSED: "the connection was closed before the response was whole",
-    REFUSED: "no connection",
-    TIMEOUT: "no whole response in time",
-    TOO_LARGE: "the response is larger than the suite reads",
-    MALFORMED: "this is not HTTP, or not well-formed",
-}
 _NOT_HTTP = {"inputs": "no HTTP request head", "outputs": "no HTTP status line"}
 
+SectionKind = Literal["head", "json", "blob", "slack", "raw"]
 
-class Row(NamedTuple):
+
+class HexRow(NamedTuple):
     """Up to 16 bytes; `offset` counts from the section's `base`."""
 
     offset: int
     hex: str
     ascii: str
 
+    @property
+    def line(self) -> str:
+        """The row in one line: offset, bytes, what of them is printable ASCII."""
+        return f"{self.offset:06x}  {self.hex:<47}  {self.ascii}"
+
+    def places(self, column: int) -> tuple[int, int]:
+        """Where the line has the byte in `column`: its two hexadecimal digits, its character."""
+        start = len(f"{self.offset:06x}  ")
+        return start + 3 * column, start + 49 + column
+
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the message: bytes `start` to `end` of what was recorded.
+    """A labelled range of a message: bytes `start` to `end` of what was recorded.
 
     `kind` is "head", "json", "blob", "slack" (left over) or "raw" (not understood, or framing).
     `data` is its content: the recorded bytes, without the framing of HTTP chunks between them.
-    `base` is where the content starts in the body, or in what was recorded if it is not body.
+    `base` is where the content starts in the body, or in what was recorded if not `in_body`.
     """
 
-    kind: str
+    kind: SectionKind
     label: str
     start: int
     end: int
     data: bytes = field(repr=False)
     base: int
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """All of the content in rows; `fold` is the way to look at a long one."""
-        return tuple(_rows(self.data, self.base))
+    in_body: bool = False
 
     @property
     def sha256(self) -> str:
         """The digest of the whole content."""
         return hashlib.sha256(self.data).hexdigest()
 
-    def rows_between(self, start: int, end: int) -> tuple[Row, ...]:
-        """The rows of the content's bytes `start` to `end`, counted from the content's start."""
+    def rows(self, start: int = 0, end: int | None = None) -> tuple[HexRow, ...]:
+        """The content's bytes `start` to `end`, counted from its own start, in rows."""
         return tuple(_rows(self.data[start:end], self.base + start))
-
-    def fold(self, first: int = 512, last: int = 64) -> tuple[bytes, int, bytes]:
-        """The first bytes, the number of bytes left out, the last bytes."""
-        left_out = len(self.data) - first - last
-        if left_out <= 0:
-            return self.data, 0, b""
-        return self.data[:first], left_out, self.data[len(self.data) - last :]
-
-    def folded_rows(
-        self, first: int = 512, last: int = 64
-    ) -> tuple[tuple[Row, ...], int, tuple[Row, ...]]:
-        """As `fold`, in rows."""
-        head, left_out, tail = self.fold(first, last)
-        base = self.base + len(self.data) - len(tail)
-        return tuple(_rows(head, self.base)), left_out, tuple(_rows(tail, base))
 
 
 @dataclass(frozen=True)
-class Dump:
+class AnnotatedMessage:
     """A message's sections, which cover every byte once and in order; `notes` are oddities."""
 
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
 
 
-def annotate_request(data: bytes) -> Dump:
-    """The parts of a recorded request. Never raises."""
+def annotate_request(data: bytes) -> AnnotatedMessage:
+    """The sections of a recorded request. Never raises."""
     return _annotate(data, "inputs")
 
 
-def annotate_response(data: bytes, ending: str = "complete") -> Dump:
-    """The parts of a recorded response; `ending` is the exchange's. Never raises."""
-    dump = _annotate(data, "outputs")
-    note = _ENDINGS.get(ending)
-    return Dump(dump.sections, (*dump.notes, note)) if note else dump
+def annotate_response(data: bytes) -> AnnotatedMessage:
+    """The sections of a recorded response. Never raises."""
+    return _annotate(data, "outputs")
 
 
-def visible(text: str) -> str:
-    """`text` with what does not print, or reorders what does, as an escape: \\x1b, \\u202e."""
-    return _HIDDEN.sub(lambda match: _escape(ord(match[0])), text)
-
-
-def is_visible(text: str) -> bool:
-    """Whether `visible` leaves `text` as it is; of a text of any length it reads what it must."""
-    return _HIDDEN.search(text) is None
-
-
-# Control characters but tab and line feed; soft hyphen; invisible, bidi and format characters;
-# surrogates; non-characters; tags.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
-)
-
-
-def _escape(code: int) -> str:
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _rows(data: bytes, base: int) -> Iterator[Row]:
+def _rows(data: bytes, base: int) -> Iterator[HexRow]:
     for at in range(0, len(data), _WIDTH):
         piece = data[at : at + _WIDTH]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in piece)
-        yield Row(base + at, piece.hex(" "), text)
+        yield HexRow(base + at, piece.hex(" "), text)
 
 
-class _Part(NamedTuple):
-    """A range of the body."""
+class _BodyRange(NamedTuple):
+    """A range of the body, with the label of the section that it becomes."""
 
-    kind: str
+    kind: SectionKind
     label: str
     start: int
     end: int
@@ -173,10 +133,10 @@ class _Fields:
         return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def _annotate(data: bytes, member: str) -> Dump:
+def _annotate(data: bytes, member: str) -> AnnotatedMessage:
     data = bytes(data)
     if not data:
-        return Dump(())
+        return AnnotatedMessage(())
     sections: list[Section] = []
     at = 0
     while len(sections) < _MAX_INTERIM and member == "outputs" and _INTERIM.match(data, at):
@@ -184,15 +144,15 @@ def _annotate(data: bytes, member: str) -> Dump:
         sections.append(Section("head", "interim response", at, end, data[at:end], at))
         at = end
     if at == len(data):
-        return Dump(tuple(sections))
+        return AnnotatedMessage(tuple(sections))
     end = _head_end(data, at)
     if not _is_head(data[at:end], member):
         raw = Section("raw", _NOT_HTTP[member], at, len(data), data[at:], at)
-        return Dump((*sections, raw))
+        return AnnotatedMessage((*sections, raw))
     sections.append(Section("head", "head", at, end, data[at:end], at))
     fields = _fields(data[at:end])
     more, notes = _body(data, end, fields, member)
-    return Dump((*sections, *more), tuple(notes))
+    return AnnotatedMessage((*sections, *more), tuple(notes))
 
 
 def _head_end(data: bytes, at: int) -> int:
@@ -221,9 +181,9 @@ def _body(data: bytes, at: int, fields: _Fields, member: str) -> tuple[list[Sect
         named = ", ".join(str(size) for size in sizes[:_MAX_CHUNKS_NAMED])
         named += ", …" if len(sizes) > _MAX_CHUNKS_NAMED else ""
         if sizes:
-            notes.append(f"the body came in {_count(len(sizes), 'chunk')} ({named} bytes)")
+            notes.append(f"chunked body: {_count(len(sizes), 'chunk')} ({named} bytes)")
         if not whole:
-            notes.append("the chunks end without a last chunk, or are not well-formed")
+            notes.append("the chunked body is incomplete or malformed")
         trailer = "the last chunk" if whole else "the rest of the chunks"
     else:
         length = fields.number("Content-Length")
@@ -231,10 +191,10 @@ def _body(data: bytes, at: int, fields: _Fields, member: str) -> tuple[list[Sect
         spans = [(at, end)] if end > at else []
         if length is not None and at + length > len(data):
             there = _count(len(data) - at, "byte")
-            notes.append(f"Content-Length is {length}, but the body here has {there}")
+            notes.append(f"Content-Length is {length}, but the body has {there}")
     content = b"".join(data[a:b] for a, b in spans)
-    parts, more = _parts(content, fields, member)
-    sections = list(_place(content, parts, spans, at))
+    ranges, more = _ranges(content, fields, member)
+    sections = list(_place(content, ranges, spans, at))
     cursor = sections[-1].end if sections else at
     if end > cursor:
         sections.append(Section("raw", trailer, cursor, end, data[cursor:end], cursor))
@@ -265,33 +225,33 @@ def _chunks(data: bytes, at: int) -> tuple[list[tuple[int, int]], int, bool]:
 
 
 def _place(
-    content: bytes, parts: Sequence[_Part], spans: Sequence[tuple[int, int]], at: int
+    content: bytes, ranges: Sequence[_BodyRange], spans: Sequence[tuple[int, int]], at: int
 ) -> Iterator[Section]:
     """Ranges of the body as ranges of the recorded bytes: a chunk's framing goes before it."""
     ends = list(accumulate(b - a for a, b in spans))
     cursor = at
-    for part in parts:
+    for given in ranges:
         end = cursor
-        if part.end > part.start:
-            index = bisect_left(ends, part.end)
-            end = spans[index][1] - (ends[index] - part.end)
-        data = content[part.start : part.end]
-        yield Section(part.kind, part.label, cursor, end, data, part.start)
+        if given.end > given.start:
+            index = bisect_left(ends, given.end)
+            end = spans[index][1] - (ends[index] - given.end)
+        data = content[given.start : given.end]
+        yield Section(given.kind, given.label, cursor, end, data, given.start, in_body=True)
         cursor = end
 
 
-def _parts(body: bytes, fields: _Fields, member: str) -> tuple[list[_Part], list[str]]:
+def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str]]:
     """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end."""
     if not body:
         return [], []
     size = len(body)
     codings = [c for c in fields.values("content-encoding") if c.lower() != "identity"]
     if codings:
-        return [_Part("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], []
+        return [_BodyRange("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], []
     document, object_end = _document(body)
     declared = fields.number(HEADER_LENGTH)
     if declared == 0:
-        return [_Part("blob", "the body without JSON: header length 0", 0, size)], []
+        return [_BodyRange("blob", "body without JSON (header length 0)", 0, size)], []
     notes = []
     if declared is not None and declared > size:
         notes.append(f"{HEADER_LENGTH} is {declared}, but the body has {_count(size, 'byte')}")
@@ -301,14 +261,14 @@ def _parts(body: bytes, fields: _Fields, member: str) -> tuple[list[_Part], list
     end = object_end if declared is None else declared
     if document is None:
         if declared is None:
-            return [_Part("raw", "body, not a JSON object", 0, size)], notes
-        head = _Part("raw", "counted as JSON, but not a JSON object", 0, end)
-        rest = [_Part("slack", "after the counted bytes", end, size)] if end < size else []
+            return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes
+        head = _BodyRange("raw", "declared to be JSON, but not a JSON object", 0, end)
+        rest = [_BodyRange("slack", "after the declared JSON", end, size)] if end < size else []
         return [head, *rest], notes
     if end != object_end and body[object_end:end].strip(b" \t\r\n") + body[end:object_end]:
         notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
     blobs = _blobs(document.get(member), end, size)
-    return [_Part("json", "JSON", 0, end), *blobs], notes
+    return [_BodyRange("json", "JSON", 0, end), *blobs], notes
 
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
@@ -329,8 +289,8 @@ def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
     return document, end
 
 
-def _blobs(entries: Any, at: int, size: int) -> Iterator[_Part]:
-    """The blobs that the JSON's entries declare, as far as they can be told, and what is left."""
+def _blobs(entries: Any, at: int, size: int) -> Iterator[_BodyRange]:
+    """The blobs that the JSON's entries declare, as far as one can tell, and what is left."""
     why = "bytes that no tensor accounts for"
     count = 0
     for entry in entries if isinstance(entries, list) else []:
@@ -341,18 +301,18 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_Part]:
             continue
         declared = _size(parameters["binary_data_size"])
         if declared is None or count == _MAX_BLOBS:
-            wrong = "more tensors" if declared is not None else "no usable binary_data_size"
+            wrong = "no usable binary_data_size" if declared is None else "too many tensors"
             why = f"from {_name(entry)} on: {wrong}"
             break
         end = min(at + declared, size)
         label = _name(entry)
         if at + declared > size:
-            label += f", {_short(str(declared))} bytes declared, {end - at} are here"
-        yield _Part("blob", label, at, end)
+            label += f", {_short(str(declared))} bytes declared, {end - at} present"
+        yield _BodyRange("blob", label, at, end)
         at = end
         count += 1
     if at < size:
-        yield _Part("slack", why, at, size)
+        yield _BodyRange("slack", why, at, size)
 
 
 def _size(value: Any) -> int | None:
@@ -366,7 +326,7 @@ def _size(value: Any) -> int | None:
 
 
 def _name(entry: Mapping[str, Any]) -> str:
-    """A tensor's name, and datatype and shape where they are plain."""
+    """A tensor's name, and its datatype and shape if they are plain."""
     words = [_short(name) if isinstance(name := entry.get("name"), str) else "(no name)"]
     if isinstance(datatype := entry.get("datatype"), str):
         words.append(_short(datatype))
@@ -377,7 +337,7 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    text = visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    text = on_one_line(text)
     return text if len(text) <= _MAX_LABEL else text[:_MAX_LABEL] + "…"
 
 

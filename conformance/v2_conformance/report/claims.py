@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from v2_conformance.judging.judge import (
-    DISPUTED,
-    EXTENSION,
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    UNSUPPORTED,
-)
-from v2_conformance.suite.requirements import PROFILES
+from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.suite.outcomes import Outcome
 
 # The base profile is always claimed; the suite tests servers, not clients.
 _BASE = "binary"
-_OF_SERVERS = tuple(name for name in PROFILES if name != "client")
-_SETTLED = (PASS, FAIL, DISPUTED)
+_SETTLED = frozenset({Outcome.PASS, Outcome.FAIL, Outcome.DISPUTED})
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One line: `subject`, what is `claimed` of it, and in words what the cases show.
+    """One line: a subject, what is claimed of it, and in words what the cases show.
 
-    `outcome` gives its sign and colour; `requirements` are those that contradict the claim.
+    `outcome` gives its sign and color; `requirements` are those that contradict the claim.
     """
 
     subject: str
     claimed: str
-    outcome: str
+    outcome: Outcome
     shown: str
     requirements: Sequence[str] = ()
 
@@ -46,99 +37,100 @@ class _Evidence:
     open: tuple[str, ...]
 
 
-def claims(report: Mapping[str, Any]) -> list[Claim]:
+def claims(report: Report) -> list[Claim]:
     """The claims of a report: the extension, each profile, datatypes, models."""
-    target = report["target"]
-    found = [_extension(report), *(_profile(report, name) for name in _OF_SERVERS)]
-    if names := target.get("unsupported"):
-        found.append(_datatypes(report, names))
-    if "models" in target and "absent" in target:
-        found.append(_models(len(target["models"]), len(target["absent"])))
-    return found
+    found = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
+    if report.target.unsupported:
+        found.append(_datatypes(report))
+    return [*found, _models(len(report.target.models), len(report.target.absent))]
 
 
-def _extension(report: Mapping[str, Any]) -> Claim:
-    subject = f"Extension {EXTENSION}"
+def _extension(report: Report) -> Claim:
     evidence = _evidence(report, _of_profile(report, _BASE))
-    if EXTENSION in report["target"]["server"]["extensions"]:
-        said = "advertised in its server metadata"
-        if evidence.failed:
-            return Claim(subject, said, FAIL, "The server advertises it and does not keep to it.")
-        if evidence.open or not evidence.held:
-            words = "The server advertises it; whether it keeps to it was not shown in full."
-            return Claim(subject, said, INCONCLUSIVE, words)
-        return Claim(subject, said, PASS, "The server does what it advertises.")
-    said = "not advertised in its server metadata"
+    listed = EXTENSION in report.target.server.extensions
+    outcome, words = _kept(evidence, listed=listed)
+    subject = f"Extension {EXTENSION}"
+    claimed = f"{'advertised' if listed else 'not advertised'} in its server metadata"
+    if listed or outcome is not Outcome.PASS:
+        return Claim(subject, claimed, outcome, words)
+    return Claim(subject, claimed, Outcome.INCONCLUSIVE, words, _present(report, "P1"))
+
+
+def _kept(evidence: _Evidence, *, listed: bool) -> tuple[Outcome, str]:
+    """Whether the server does what the extension demands, and that in words."""
     if evidence.failed:
-        words = "The server does not advertise it, and does not keep to it."
-        return Claim(subject, said, FAIL, words)
+        if listed:
+            return Outcome.FAIL, "The server advertises it and does not keep to it."
+        return Outcome.FAIL, "The server does not advertise it, and does not keep to it."
     if evidence.open or not evidence.held:
-        words = "The server does not advertise it; whether it works was not shown in full."
-        return Claim(subject, said, INCONCLUSIVE, words)
-    words = "It works, though a client that asks the server first would not use it."
-    return Claim(subject, said, INCONCLUSIVE, words, _present(report, "P1"))
+        if listed:
+            words = "The server advertises it; whether it keeps to it was not shown in full."
+        else:
+            words = "The server does not advertise it; whether it works was not shown in full."
+        return Outcome.INCONCLUSIVE, words
+    if listed:
+        return Outcome.PASS, "The server does what it advertises."
+    return Outcome.PASS, "It works, though a client that asks the server first would not use it."
 
 
-def _profile(report: Mapping[str, Any], name: str) -> Claim:
+def _profile(report: Report, name: str) -> Claim:
     subject = f"Profile {name}"
     cases = _of_profile(report, name)
-    if name not in report["target"]["profiles"]:
+    if name not in report.target.profiles:
         words = f"Not tested: {_cases(len(cases))} not sent." if cases else "Not tested."
-        return Claim(subject, "not claimed", UNSUPPORTED, words)
+        return Claim(subject, "not claimed", Outcome.UNSUPPORTED, words)
     claimed = "every server claims it" if name == _BASE else "claimed"
     evidence = _evidence(report, cases)
     total = len(evidence.held) + len(evidence.failed) + len(evidence.open)
     if evidence.failed:
         words = f"{len(evidence.failed)} of {_musts(total)} failed"
         words += f", {len(evidence.open)} more not shown to hold:" if evidence.open else ":"
-        return Claim(subject, claimed, FAIL, words, evidence.failed)
+        return Claim(subject, claimed, Outcome.FAIL, words, evidence.failed)
     if evidence.open:
         words = f"{len(evidence.open)} of {_musts(total)} not shown to hold:"
-        return Claim(subject, claimed, INCONCLUSIVE, words, evidence.open)
+        return Claim(subject, claimed, Outcome.INCONCLUSIVE, words, evidence.open)
     if not total:
-        return Claim(subject, claimed, NOT_RUN, "No MUST case of it was run.")
-    return Claim(subject, claimed, PASS, f"{len(evidence.held)} of {_musts(total)} hold.")
+        return Claim(subject, claimed, Outcome.NOT_RUN, "No MUST case of it was run.")
+    return Claim(subject, claimed, Outcome.PASS, f"{len(evidence.held)} of {_musts(total)} hold.")
 
 
-def _datatypes(report: Mapping[str, Any], names: Sequence[str]) -> Claim:
-    profiles = report["target"]["profiles"]
+def _datatypes(report: Report) -> Claim:
     unsent = [
-        case
-        for case in report["cases"]
-        if case["outcome"] == UNSUPPORTED and case.get("profile", _BASE) in profiles
+        case for case in report.of(Outcome.UNSUPPORTED) if case.profile in report.target.profiles
     ]
     words = f"Not tested: {_cases(len(unsent))} not sent."
-    return Claim("Datatypes", f"without {', '.join(names)}", UNSUPPORTED, words)
+    claimed = f"without {', '.join(report.target.unsupported)}"
+    return Claim("Datatypes", claimed, Outcome.UNSUPPORTED, words)
 
 
 def _models(present: int, absent: int) -> Claim:
-    total = present + absent
-    claimed = f"{total} models of the contract are wanted"
+    claimed = f"the contract has {present + absent} models"
     if absent:
-        return Claim("Models", claimed, NOT_RUN, f"{present} are there, {absent} absent (below).")
-    return Claim("Models", claimed, PASS, "All are there.")
+        words = f"{present} present, {absent} absent (below)."
+        return Claim("Models", claimed, Outcome.NOT_RUN, words)
+    return Claim("Models", claimed, Outcome.PASS, "All are present.")
 
 
-def _of_profile(report: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    return [case for case in report["cases"] if case.get("profile", _BASE) == name]
+def _of_profile(report: Report, name: str) -> list[CaseResult]:
+    return [case for case in report.cases if case.profile == name]
 
 
-def _evidence(report: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> _Evidence:
-    found: dict[str, set[str]] = {entry["id"]: set() for entry in report["requirements"]}
+def _evidence(report: Report, cases: Iterable[CaseResult]) -> _Evidence:
+    found: dict[str, set[Outcome]] = {row.id: set() for row in report.requirements}
     for case in cases:
-        if case["level"] == "MUST" and case["outcome"] != UNSUPPORTED:
-            found.setdefault(case["requirement"], set()).add(case["outcome"])
-    outcomes = {name: those for name, those in found.items() if those}
-    failed = tuple(name for name, those in outcomes.items() if FAIL in those)
+        if case.level == "MUST" and case.outcome is not Outcome.UNSUPPORTED:
+            found.setdefault(case.requirement, set()).add(case.outcome)
+    tried = {name: outcomes for name, outcomes in found.items() if outcomes}
+    failed = tuple(name for name, outcomes in tried.items() if Outcome.FAIL in outcomes)
     still_open = tuple(
-        name for name, those in outcomes.items() if FAIL not in those and those - set(_SETTLED)
+        name for name, outcomes in tried.items() if name not in failed and outcomes - _SETTLED
     )
-    held = tuple(name for name in outcomes if name not in failed and name not in still_open)
+    held = tuple(name for name in tried if name not in failed and name not in still_open)
     return _Evidence(held, failed, still_open)
 
 
-def _present(report: Mapping[str, Any], requirement: str) -> tuple[str, ...]:
-    known = any(entry["id"] == requirement for entry in report["requirements"])
+def _present(report: Report, requirement: str) -> tuple[str, ...]:
+    known = any(row.id == requirement for row in report.requirements)
     return (requirement,) if known else ()
 
 

@@ -1,46 +1,64 @@
-"""`diff OLD NEW`: what changed between two reports, and whether server or suite changed."""
+"""What changed between two reports, and whether the server or the suite changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
 
-from v2_conformance.report.expectations import HARMLESS
-from v2_conformance.report.summary import verdict_words
-from v2_conformance.terminal_safe_text import normalised
+from v2_conformance.report.cause_patterns import same_failure
+from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.wording import describe
 
-FIXED, BROKEN, NEW, GONE, CHANGED = "fixed", "broken", "new", "gone", "changed"
-KINDS = (BROKEN, FIXED, NEW, GONE, CHANGED)
-_UNCLAIMED = "unsupported"
+
+class ChangeKind(str, Enum):
+    """How a case is not as it was. The order is that in which people want to read of it."""
+
+    BROKEN = "broken"
+    """It does not pass any more."""
+    FIXED = "fixed"
+    """It passes now."""
+    NEW = "new"
+    """Only the new report has it."""
+    GONE = "gone"
+    """Only the old report has it."""
+    CHANGED = "changed"
+    """It has another outcome, or fails for another reason."""
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 @dataclass(frozen=True)
-class Change:
+class CaseChange:
     """A case that is not as it was.
 
-    `before` and `after` are outcomes, "" where the report does not have the case. `level` and
-    `message` are the newer ones. `other_case` is whether it sends or expects something else under
-    its id now; None where the reports cannot tell.
+    `before` and `after` are its outcomes, None if the report does not have the case. `level` and
+    `words`, what its cause is, are the newer ones. `other_case` is whether it sends or expects
+    something else under its id now.
     """
 
-    kind: str
+    kind: ChangeKind
     id: str
-    level: str
-    before: str
-    after: str
-    message: str
-    other_case: bool | None
+    level: Level
+    before: Outcome | None
+    after: Outcome | None
+    words: str
+    other_case: bool
 
     @property
     def worse(self) -> bool:
         """Whether it is a failure that was not there before."""
-        return self.kind == BROKEN or (self.kind == NEW and self.after not in HARMLESS)
+        if self.kind is ChangeKind.NEW:
+            return self.after is not None and not self.after.harmless
+        return self.kind is ChangeKind.BROKEN
 
 
 @dataclass(frozen=True)
 class RequirementChange:
-    """A requirement whose outcome or level is not as it was; "" where a report lacks it."""
+    """A requirement that has another outcome or level; "" in a report that does not have it."""
 
     id: str
     title: str
@@ -49,24 +67,25 @@ class RequirementChange:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Everything that `diff` has to say.
+class ReportDiff:
+    """Everything that changed from one report to another.
 
     `notes` are about what was compared: suite, server, what is missing. `verdict` has the words
-    before and after. `same` counts the cases that are as they were.
+    before and after. `same` counts the cases that are as they were. `complete` is that of the newer
+    report.
     """
 
     notes: tuple[str, ...]
     verdict: tuple[str, str]
     verdict_worse: bool
     requirements: tuple[RequirementChange, ...]
-    cases: tuple[Change, ...]
+    cases: tuple[CaseChange, ...]
     same: int
     complete: bool
 
-    def of(self, kind: str) -> list[Change]:
+    def of(self, kind: ChangeKind) -> list[CaseChange]:
         """The changes of one kind."""
-        return [change for change in self.cases if change.kind == kind]
+        return [change for change in self.cases if change.kind is kind]
 
     def broken(self, *, strict: bool) -> bool:
         """Whether something that counts got worse: MUST, with `strict` SHOULD, the verdict."""
@@ -74,124 +93,105 @@ class Difference:
         return self.verdict_worse or any(c.worse and c.level in levels for c in self.cases)
 
 
-def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Difference:
-    """What is not in `new` as it was in `old`, two report.json documents."""
-    before = {case["id"]: case for case in old["cases"]}
-    after = {case["id"]: case for case in new["cases"]}
-    same_suite = old["suite"] == new["suite"]
-    changes = []
-    same = 0
-    for case_id in dict.fromkeys((*after, *before)):
-        change = _change(before.get(case_id), after.get(case_id), same_suite=same_suite)
-        if change is None:
-            same += 1
-        else:
-            changes.append(change)
-    return Difference(
-        tuple(_notes(old, new)),
-        (verdict_words(old["verdict"]), verdict_words(new["verdict"])),
-        _rank(new) < _rank(old),
-        tuple(_requirements(old, new)),
-        tuple(changes),
-        same,
-        new["complete"],
+def diff_reports(old: Report, new: Report) -> ReportDiff:
+    """What is not in `new` as it was in `old`."""
+    ids = dict.fromkeys(case.id for report in (new, old) for case in report.cases)
+    changes = [_change(old.case(case_id), new.case(case_id)) for case_id in ids]
+    return ReportDiff(
+        notes=tuple(_notes(old, new)),
+        verdict=(old.verdict.words, new.verdict.words),
+        verdict_worse=_rank(new) < _rank(old),
+        requirements=tuple(_requirements(old, new)),
+        cases=tuple(change for change in changes if change is not None),
+        same=changes.count(None),
+        complete=new.complete,
     )
 
 
-def _change(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, *, same_suite: bool
-) -> Change | None:
+def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange | None:
     case = after or before
-    if case is None:
+    kind = _kind(before, after)
+    if case is None or kind is None:
         return None
-    was, now = (before or {}).get("outcome", ""), (after or {}).get("outcome", "")
-    kind = _kind(was, now)
-    if not kind and now not in HARMLESS and before is not None:
-        # Still a failure. It may be another one.
-        kind = CHANGED if normalised(before["message"]) != normalised(case["message"]) else ""
-    if not kind:
-        return None
-    other = _other_case(before, after, same_suite=same_suite)
-    return Change(kind, case["id"], case["level"], was, now, case["message"], other)
+    return CaseChange(
+        kind=kind,
+        id=case.id,
+        level=case.level,
+        before=None if before is None else before.outcome,
+        after=None if after is None else after.outcome,
+        words=describe(case.cause),
+        other_case=_sends_something_else(before, after),
+    )
 
 
-def _kind(was: str, now: str) -> str:
-    """How two outcomes of a case differ; "" where they do not."""
-    if not was:
-        return NEW
-    if not now:
-        return GONE
-    if was in HARMLESS and now not in HARMLESS:
-        return BROKEN
+def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | None:
+    """How two results of a case differ, None if they do not."""
+    if before is None:
+        return ChangeKind.NEW
+    if after is None:
+        return ChangeKind.GONE
+    was, now = before.outcome, after.outcome
+    if was.harmless and not now.harmless:
+        return ChangeKind.BROKEN
     # A case that is not claimed any more is not fixed.
-    if was not in HARMLESS and now in HARMLESS and now != _UNCLAIMED:
-        return FIXED
-    return CHANGED if was != now else ""
+    if not was.harmless and now.harmless and now is not Outcome.UNSUPPORTED:
+        return ChangeKind.FIXED
+    if was is not now:
+        return ChangeKind.CHANGED
+    if now.harmless or same_failure(before.cause, after.cause):
+        return None
+    return ChangeKind.CHANGED
 
 
-def _other_case(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, *, same_suite: bool
-) -> bool | None:
-    if before is None or after is None:
-        return False
-    if "content" in before and "content" in after:
-        return bool(before["content"] != after["content"])
-    return False if same_suite else None
+def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -> bool:
+    return before is not None and after is not None and before.content != after.content
 
 
-def _notes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """What has to be known of the two reports beside what their cases say."""
+def _notes(old: Report, new: Report) -> Iterator[str]:
+    """What must be known of the two reports beside what their cases say."""
     for word, report in (("old", old), ("new", new)):
-        if not report["complete"]:
+        if not report.complete:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"
     yield from _suites(old, new)
     was, now = (_server(report) for report in (old, new))
     yield f"server: {was}" if was == now else f"the server changed: {was} -> {now}"
-    was, now = (report["target"]["url"] for report in (old, new))
+    was, now = old.target.url, new.target.url
     if was != now:
         yield f"the reports are of different targets: {was} -> {now}"
-    for what in ("profiles", "unsupported"):
-        was, now = (", ".join(sorted(r["target"].get(what, ()))) or "none" for r in (old, new))
-        if was != now:
+    for what, before, after in (
+        ("profiles", old.target.profiles, new.target.profiles),
+        ("unsupported", old.target.unsupported, new.target.unsupported),
+        ("models that the server lacks", old.target.absent, new.target.absent),
+    ):
+        if sorted(before) != sorted(after):
+            was, now = (", ".join(sorted(names)) or "none" for names in (before, after))
             yield f"{what} changed: {was} -> {now}"
-    was, now = (", ".join(sorted(r["target"].get("absent", ()))) or "none" for r in (old, new))
-    if was != now:
-        yield f"models that the server lacks changed: {was} -> {now}"
 
 
-def _suites(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    versions = [f"{r['suite']['version']} (cases {r['suite']['catalogue']})" for r in (old, new)]
-    before = {case["id"]: case.get("content") for case in old["cases"]}
-    pairs = [(before[c["id"]], c.get("content")) for c in new["cases"] if c["id"] in before]
-    changed = sum(was != now for was, now in pairs if was and now)
-    if versions[0] == versions[1]:
-        yield f"suite: the same, {versions[0]}"
-    else:
-        yield f"the suite changed: {versions[0]} -> {versions[1]}"
-        if not all(was and now for was, now in pairs):
-            yield "a report does not have its cases' digests: whether they changed cannot be told"
+def _suites(old: Report, new: Report) -> Iterator[str]:
+    was, now = (f"{r.suite.version} (cases {r.suite.catalogue})" for r in (old, new))
+    yield f"suite: the same, {was}" if was == now else f"the suite changed: {was} -> {now}"
+    changed = sum(_sends_something_else(old.case(case.id), case) for case in new.cases)
     if changed:
-        yield f"the cases that send or expect something else under the same id now: {changed}"
+        yield f"cases that send or expect something else under the same id now: {changed}"
 
 
-def _server(report: Mapping[str, Any]) -> str:
-    server = report["target"]["server"]
-    return f"{server['name']} {server['version']}"
+def _server(report: Report) -> str:
+    return f"{report.target.server.name} {report.target.server.version}"
 
 
-def _rank(report: Mapping[str, Any]) -> int:
-    verdict = report["verdict"]
-    return (1 + bool(verdict["robust"])) if verdict["conformant"] else 0
+def _rank(report: Report) -> int:
+    return (1 + report.verdict.robust) if report.verdict.conformant else 0
 
 
-def _requirements(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[RequirementChange]:
-    before, after = ({row["id"]: row for row in r["requirements"]} for r in (old, new))
+def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:
+    before, after = ({row.id: row for row in report.requirements} for report in (old, new))
     for requirement in dict.fromkeys((*after, *before)):
-        was, now = before.get(requirement, {}), after.get(requirement, {})
-        if _state(was) != _state(now):
-            title = (now or was).get("title", "")
-            yield RequirementChange(requirement, title, _state(was), _state(now))
+        was, now = before.get(requirement), after.get(requirement)
+        row = now or was
+        if row is not None and _state(was) != _state(now):
+            yield RequirementChange(requirement, row.title, _state(was), _state(now))
 
 
-def _state(row: Mapping[str, Any]) -> str:
-    return f"{row['level']} {row['outcome']}" if row else ""
+def _state(row: RequirementResult | None) -> str:
+    return "" if row is None else f"{row.level} {row.outcome}"

@@ -1,4 +1,4 @@
-"""The digest of a report, which notices that something in it was changed afterwards.
+"""The digest of a report, which shows whether something in it was changed afterwards.
 
 It is no signature: whoever changes a report on purpose can compute it again.
 """
@@ -10,25 +10,30 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-_KEY = "integrity"
+import msgspec
+
+from v2_conformance.report.document import Integrity, Report
+
+_MEMBER = "integrity"
 
 
-def sealed(report: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(report: Report) -> Report:
     """`report` with its digest."""
-    return {**report, _KEY: {"algorithm": "sha256", "digest": _digest(report)}}
+    digest = document_digest(msgspec.to_builtins(report))
+    return msgspec.structs.replace(report, integrity=Integrity("sha256", digest))
 
 
-def is_intact(report: Mapping[str, Any]) -> bool:
-    """Whether `report` has a digest and is what the digest was made of."""
-    seal = report.get(_KEY, {})
-    return bool(seal.get("digest") == _digest(report))
+def is_intact(document: Mapping[str, Any]) -> bool:
+    """Whether a report, as its JSON was read, has a digest and is what the digest was made of."""
+    integrity = document.get(_MEMBER)
+    return isinstance(integrity, dict) and integrity.get("digest") == document_digest(document)
 
 
-def _digest(report: Mapping[str, Any]) -> str:
+def document_digest(document: Mapping[str, Any]) -> str:
     """SHA-256, in hex, of the canonical JSON of everything but the digest itself.
 
     Canonical is: keys sorted, no white space, ASCII only.
     """
-    rest = {key: value for key, value in report.items() if key != _KEY}
+    rest = {key: value for key, value in document.items() if key != _MEMBER}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -7,37 +7,39 @@ only as long as it is exactly what was expected.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.errors import ExpectFileError
-from v2_conformance.terminal_safe_text import matches, normalised, plain
-from v2_conformance.yaml_files import check_yaml, read_yaml
+import msgspec
 
-# What a report calls an outcome that needs no excuse; `unsupported` is not tried at all.
-HARMLESS = ("pass", "disputed", "unsupported")
-_UNTRIED = "unsupported"
+from v2_conformance.errors import ExpectFileError
+from v2_conformance.report.cause_patterns import CausePattern, PatternError, read_pattern
+from v2_conformance.report.document import CaseResult, ExpectedFailure
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.wording import describe
+from v2_conformance.terminal_safe_text import matches
+from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
+
 UNWRITTEN = "TODO"  # how a reason begins that nobody wrote yet
+_SHOWN = 160
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """One entry. Either `requirement` or `case`, a pattern of ids, is not empty.
+    """One entry. Exactly one of `requirement` and `case`, a pattern of ids, is not empty.
 
-    `outcome` is what it expects, `message` what has to be in the failure's message ("" for
-    anything), `expires` the last day on which it holds.
+    `outcome` is the expected one, `cause` what the cause must be (None for anything), `expires` the
+    last day on which the entry holds, `line` its line in the file, from 1.
     """
 
     line: int
     requirement: str
     case: str
-    outcome: str
-    message: str
+    outcome: Outcome
+    cause: CausePattern | None
     reason: str
     link: str
     expires: date | None
@@ -48,32 +50,22 @@ class Expectation:
         return self.requirement or self.case
 
     def covers(self, requirement: str, case_id: str) -> bool:
-        """Whether it means the case."""
+        """Whether it matches the case."""
         if self.requirement:
             return self.requirement == requirement
         return matches(case_id, self.case)
 
-    def difference(self, case: Mapping[str, Any]) -> str:
-        """How a case of report.json failed or passed other than expected; "" for as expected."""
-        if case["outcome"] != self.outcome:
-            return f"expected {self.outcome}, came {case['outcome']}"
-        if self.message and not _pattern(self.message).search(_comparable(case["message"])):
-            return f"fails differently: {case['message'][:160]}"
+    def mismatch(self, case: CaseResult) -> str:
+        """How a case failed or passed other than expected; "" for as expected."""
+        if case.outcome is not self.outcome:
+            return f"expected {self.outcome}, got {case.outcome}"
+        if self.cause is not None and not self.cause.matches(case.cause):
+            return f"fails for another reason than {self.cause}: {describe(case.cause)[:_SHOWN]}"
         return ""
 
     def expired(self, today: date) -> bool:
         """Whether its last day is over."""
         return self.expires is not None and today > self.expires
-
-
-@cache
-def _pattern(message: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, _comparable(message).split("*"))))
-
-
-def _comparable(message: str) -> str:
-    # As messages are shown, so that one copied from a terminal or written by `expect` is found.
-    return plain(normalised(message))
 
 
 @dataclass(frozen=True)
@@ -88,15 +80,15 @@ class Problem:
 class Judgement:
     """A run beside its expectations.
 
-    `expected` are the ids of cases that failed as expected, `unexpected` the cases of report.json
-    that count, failed, and are in no entry; `tolerated` those that do not count. `untried` are
-    entries none of whose cases was selected and claimed.
+    `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
+    entry covers and that count, `tolerated` those that do not count. `untried` are the entries none
+    of whose cases was selected and claimed.
     """
 
     entries: tuple[Expectation, ...]
     expected: tuple[str, ...]
-    unexpected: tuple[Mapping[str, Any], ...]
-    tolerated: tuple[Mapping[str, Any], ...]
+    unexpected: tuple[CaseResult, ...]
+    tolerated: tuple[CaseResult, ...]
     problems: tuple[Problem, ...]
     untried: tuple[Expectation, ...]
 
@@ -108,7 +100,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The entries of the file `name`, in its order: the first that means a case counts for it."""
+    """The entries of the file `name`, in its order: the first that covers a case counts for it."""
 
     name: str
     entries: tuple[Expectation, ...] = field(default=())
@@ -117,80 +109,106 @@ class Expectations:
         """The entry that counts for a case."""
         return next((e for e in self.entries if e.covers(requirement, case_id)), None)
 
-    def excuse(self, case: Mapping[str, Any], today: date) -> Expectation | None:
-        """The entry that a case of report.json fails as expected by, None for any other case."""
-        entry = self.entry_for(case["requirement"], case["id"])
-        if entry is None or entry.expired(today) or entry.difference(case):
+    def excuse(self, case: CaseResult, today: date) -> Expectation | None:
+        """The entry because of which a case fails as expected, None for any other case."""
+        entry = self.entry_for(case.requirement, case.id)
+        if entry is None or entry.expired(today) or entry.mismatch(case):
             return None
         return entry
 
-    def complaint(self, case: Mapping[str, Any]) -> str:
-        """What is wrong with one case alone: it is expected to fail, and does not, or does
-        otherwise. "" for every other case, and where only all cases of an entry can tell."""
-        entry = self.entry_for(case["requirement"], case["id"])
-        if entry is None or case["outcome"] == _UNTRIED:
-            return ""
-        if entry.requirement and case["outcome"] in HARMLESS:
-            return ""
-        return entry.difference(case)
+    def complaint(self, case: CaseResult) -> str:
+        """What is wrong with one case alone: it must fail in a certain way, and does not.
 
-    def noted(self, case: Mapping[str, Any], today: date) -> Mapping[str, Any]:
-        """A case of report.json, with `expected` where it fails as expected."""
+        "" for every other case, and if only all cases of an entry together can tell.
+        """
+        entry = self.entry_for(case.requirement, case.id)
+        if entry is None or case.outcome is Outcome.UNSUPPORTED:
+            return ""
+        if entry.requirement and case.outcome.harmless:
+            return ""
+        return entry.mismatch(case)
+
+    def noted(self, case: CaseResult, today: date) -> CaseResult:
+        """The case, with `expected` if it fails as expected."""
         entry = self.excuse(case, today)
         if entry is None:
             return case
-        link = {"link": entry.link} if entry.link else {}
-        return {**case, "expected": {"reason": entry.reason, **link}}
+        return msgspec.structs.replace(
+            case, expected=ExpectedFailure(entry.reason, entry.link or None)
+        )
 
 
 def load_expectations(path: Path) -> Expectations:
     """Read an expectation file. Raises ExpectFileError with its line for whatever is wrong."""
     file = read_yaml(path, ExpectFileError)
+    _check_for_messages(file)
     check_yaml(file, "expect", ExpectFileError)
-    entries = []
-    for index, entry in enumerate(file.document["expected"] or ()):
-        line = file.line(("expected", index))
-        try:
-            expires = date.fromisoformat(entry["expires"]) if "expires" in entry else None
-        except ValueError as error:
-            place = file.line(("expected", index, "expires"))
-            raise ExpectFileError(f"{file.name}:{place}: expires: {error}") from error
-        entries.append(
-            Expectation(
-                line,
-                entry.get("requirement", ""),
-                entry.get("case", ""),
-                entry.get("outcome", "fail"),
-                entry.get("message", ""),
-                " ".join(entry["reason"].split()),
-                entry.get("link", ""),
-                expires,
+    entries = file.document["expected"] or ()
+    return Expectations(
+        file.name, tuple(_entry(file, index, entry) for index, entry in enumerate(entries))
+    )
+
+
+def _check_for_messages(file: YamlFile) -> None:
+    """Say what to write instead of what version 0.1 read."""
+    document = file.document if isinstance(file.document, dict) else {}
+    entries = document.get("expected")
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict) and "message" in entry:
+            line = file.line(("expected", index, "message"))
+            raise ExpectFileError(
+                f"{file.name}:{line}: message: entries match causes, not messages; write "
+                "`cause: KIND` instead, such as `cause: wrong_status` (`v2-conformance expect "
+                "--write REPORT -` prints the causes of a report)"
             )
-        )
-    return Expectations(file.name, tuple(entries))
 
 
-def counts(case: Mapping[str, Any], *, strict: bool) -> bool:
+def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
+    at = ("expected", index)
+    try:
+        expires = date.fromisoformat(entry["expires"]) if "expires" in entry else None
+    except ValueError as error:
+        line = file.line((*at, "expires"))
+        raise ExpectFileError(f"{file.name}:{line}: expires: {error}") from error
+    try:
+        cause = read_pattern(entry["cause"]) if "cause" in entry else None
+    except PatternError as error:
+        line = file.line((*at, "cause", *error.place))
+        member = ".".join(map(str, ("cause", *error.place)))
+        raise ExpectFileError(f"{file.name}:{line}: {member}: {error}") from error
+    return Expectation(
+        line=file.line(at),
+        requirement=entry.get("requirement", ""),
+        case=entry.get("case", ""),
+        outcome=Outcome(entry.get("outcome", "fail")),
+        cause=cause,
+        reason=" ".join(entry["reason"].split()),
+        link=entry.get("link", ""),
+        expires=expires,
+    )
+
+
+def counts(case: CaseResult, *, strict: bool) -> bool:
     """Whether a failure of this case changes the exit code of `run`."""
-    if case["level"] == "MUST":
-        return strict or case["basis"] != "derived"
-    return strict and case["level"] == "SHOULD"
+    if case.level == "MUST":
+        return strict or case.basis != "derived"
+    return strict and case.level == "SHOULD"
 
 
 def judge_expectations(
     expectations: Expectations,
-    cases: Sequence[Mapping[str, Any]],
+    cases: Sequence[CaseResult],
     known: Mapping[str, str],
     today: date,
     *,
     strict: bool = False,
 ) -> Judgement:
-    """What came (`cases` as in report.json) beside what was expected.
+    """The cases of a run beside what was expected of them.
 
     `known` maps the id of every case of the suite to its requirement: an entry whose cases were
     not selected is not an entry that matches nothing.
     """
-    known = {**known, **{case["id"]: case["requirement"] for case in cases}}
+    known = {**known, **{case.id: case.requirement for case in cases}}
     belongs = {i: expectations.entry_for(requirement, i) for i, requirement in known.items()}
     problems: list[Problem] = []
     untried: list[Expectation] = []
@@ -201,19 +219,19 @@ def judge_expectations(
             untried.append(entry)
         else:
             problems += [Problem(entry, text) for text in found]
-    bad = [case for case in cases if case["outcome"] not in HARMLESS]
-    uncovered = [case for case in bad if belongs[case["id"]] is None]
+    bad = [case for case in cases if not case.outcome.harmless]
+    uncovered = [case for case in bad if belongs[case.id] is None]
     return Judgement(
-        expectations.entries,
-        tuple(case["id"] for case in bad if expectations.excuse(case, today)),
-        tuple(case for case in uncovered if counts(case, strict=strict)),
-        tuple(case for case in uncovered if _warns(case, strict=strict)),
-        tuple(problems),
-        tuple(untried),
+        entries=expectations.entries,
+        expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
+        unexpected=tuple(case for case in uncovered if counts(case, strict=strict)),
+        tolerated=tuple(case for case in uncovered if _warns(case, strict=strict)),
+        problems=tuple(problems),
+        untried=tuple(untried),
     )
 
 
-def _warns(case: Mapping[str, Any], *, strict: bool) -> bool:
+def _warns(case: CaseResult, *, strict: bool) -> bool:
     return counts(case, strict=True) and not counts(case, strict=strict)
 
 
@@ -221,29 +239,29 @@ def _problems(
     entry: Expectation,
     own: set[str],
     known: Mapping[str, str],
-    cases: Iterable[Mapping[str, Any]],
+    cases: Iterable[CaseResult],
     today: date,
 ) -> list[str] | None:
-    """What is wrong with an entry whose cases are `own`; None where nothing of it was tried."""
-    tried = [case for case in cases if case["id"] in own and case["outcome"] != _UNTRIED]
-    failing = [case for case in tried if case["outcome"] not in HARMLESS]
+    """What is wrong with an entry whose cases are `own`; None if nothing of it was tried."""
+    tried = [case for case in cases if case.id in own and case.outcome is not Outcome.UNSUPPORTED]
+    failing = [case for case in tried if not case.outcome.harmless]
     if entry.expired(today):
         rest = f"; {len(failing)} of its cases did not pass" if failing else ""
         return [f"expired on {entry.expires}{rest}"]
     if not own:
         if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
-            return ["means only cases that entries above it have already"]
+            return ["matches only cases that entries above it match already"]
         return ["matches no case of the suite"]
     if not tried:
         return None
     if entry.case:
-        failing = tried  # every case of a pattern has to fail
+        failing = tried  # every case that a pattern matches must fail
     elif not failing:
-        every = own <= {case["id"] for case in tried} | _skipped(cases)
+        every = own <= {case.id for case in tried} | _skipped(cases)
         return ["no case of this requirement fails any more"] if every else None
-    differences = [(case["id"], entry.difference(case)) for case in failing]
-    return [f"{case_id}: {text}" for case_id, text in differences if text]
+    mismatches = [(case.id, entry.mismatch(case)) for case in failing]
+    return [f"{case_id}: {text}" for case_id, text in mismatches if text]
 
 
-def _skipped(cases: Iterable[Mapping[str, Any]]) -> set[str]:
-    return {case["id"] for case in cases if case["outcome"] == _UNTRIED}
+def _skipped(cases: Iterable[CaseResult]) -> set[str]:
+    return {case.id for case in cases if case.outcome is Outcome.UNSUPPORTED}

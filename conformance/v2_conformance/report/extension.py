@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from v2_conformance.judging.judge import EXTENSION
-from v2_conformance.protocol.message import HEADER_LENGTH
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
+from v2_conformance.report.document import RecordedExchange, Report
 
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
 _HEADER = f"\r\n{HEADER_LENGTH}:".lower().encode()
-# Heads of responses are far shorter; the whole bodies of a report need not be decoded for this.
-_HEAD_BASE64 = 1 << 14
 
 
 @dataclass(frozen=True)
 class Extension:
     """`listed` in GET /v2; binary inputs `accepted` with 200; `answered` with binary data.
 
-    `accepted` is None where no case says it.
+    `accepted` is None if no case shows it.
     """
 
     listed: bool
@@ -30,7 +26,7 @@ class Extension:
 
     @property
     def words(self) -> str:
-        """A sentence where what the server says and does is not the same, or both is nothing."""
+        """A sentence if what the server says is not what it does, or both are nothing, else ""."""
         listed = f"GET /v2 {'lists' if self.listed else 'does not list'} {EXTENSION}"
         if not self.accepted and not self.answered and self.accepted is not None:
             link = "but" if self.listed else "and"
@@ -43,23 +39,24 @@ class Extension:
         return ""
 
 
-def extension(report: Mapping[str, Any]) -> Extension:
+def extension(report: Report) -> Extension:
     """What the report shows of it."""
-    sent = [case for case in report["cases"] if case["requirement"] == _BINARY_INPUTS]
     # A case's own exchange is the first; canaries follow, in a form that the server does answer.
-    heads = [head for case in sent for head in _heads(case["exchanges"][:1])]
+    heads = [
+        head
+        for case in report.cases
+        if case.requirement == _BINARY_INPUTS
+        for head in _heads(case.exchanges[:1])
+    ]
     return Extension(
-        listed=EXTENSION in report["target"]["server"]["extensions"],
+        listed=EXTENSION in report.target.server.extensions,
         accepted=any(head.split(b" ")[1:2] == [b"200"] for head in heads) if heads else None,
-        answered=any(
-            _HEADER in head for case in report["cases"] for head in _heads(case["exchanges"])
-        ),
+        answered=any(_HEADER in head for case in report.cases for head in _heads(case.exchanges)),
     )
 
 
-def _heads(exchanges: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
+def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[bytes]:
     """The heads of the responses that came, in lower case."""
     for exchange in exchanges:
-        response = base64.b64decode(exchange["response"][:_HEAD_BASE64])
-        if response:
-            yield response.partition(b"\r\n\r\n")[0].lower() + b"\r\n"
+        if exchange.response:
+            yield exchange.response.partition(b"\r\n\r\n")[0].lower() + b"\r\n"

@@ -1,142 +1,199 @@
-"""The exchanges of a case, folded and escaped, as the page shows them."""
+"""The exchanges of a case as people are shown them: what is shown of each, and what is left out.
+
+One model for the page, the terminal and logs. It picks the exchanges, cuts each message into
+sections, picks the bytes of each section within the given limits, and finds the first differing
+byte. Each format renders it in its own way. Text in it is visible (see `visible_text`), but escaped
+for no format.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from markupsafe import Markup, escape
+from v2_conformance.report.annotate import HexRow, Section, annotate_request, annotate_response
+from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.visible_text import is_visible, short, visible
+from v2_conformance.suite.causes import unsurvived
+from v2_conformance.suite.findings import FirstDifference
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.transcript import Ending
 
-from v2_conformance.judging.survival import CANARY, NOT_SURVIVED
-from v2_conformance.report.annotate import (
-    Row,
-    Section,
-    annotate_request,
-    annotate_response,
-    is_visible,
-    visible,
-)
-
-# How much of each part of a message is shown, at its first and its last bytes.
-FULL = (512, 64)
-BRIEF = (96, 32)
-# Heads and JSON are text, which takes less room, and their fields are what one looks for.
 _TEXTS = ("head", "json")
-_TEXT_FACTOR = 4
-# Around the first differing byte so much is shown, in bytes before it and from it on.
+# Around the first differing byte so much is shown, in bytes before its row and from there on.
 _AROUND = (32, 48)
 _WIDTH = 16
-# The colours of blobs; their labels tell them apart as well.
-_COLOURS = 5
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+_LONGEST = 400  # of text from a server
 _ENDINGS = {
-    "complete": "complete response",
-    "closed": "connection closed before a complete response",
-    "refused": "no connection",
-    "timeout": "timed out",
-    "too-large": "response too large",
-    "malformed": "malformed HTTP",
+    Ending.COMPLETE: "complete response",
+    Ending.CLOSED: "connection closed before a complete response",
+    Ending.RESET: "connection reset before a complete response",
+    Ending.REFUSED: "no connection",
+    Ending.TIMEOUT: "timed out",
+    Ending.TOO_LARGE: "response too large",
+    Ending.MALFORMED: "malformed HTTP",
+}
+_CONNECTIONS = {
+    Purpose.CANARY_SAME: "on the same connection",
+    Purpose.CANARY_FRESH: "on a fresh connection",
 }
 
 
 @dataclass(frozen=True)
-class ShownPart:
-    """A section of a message, folded: `shown` says in its place what was left out."""
+class FoldLimits:
+    """How many bytes of a section are shown, at its start and at its end.
 
-    title: str
-    kind: str
+    Heads and JSON are text, which takes less room, so `first_of_text` of their bytes are shown.
+    """
+
+    first: int
+    last: int
+    first_of_text: int
+
+
+FULL = FoldLimits(512, 64, first_of_text=2048)
+BRIEF = FoldLimits(96, 32, first_of_text=384)
+WHOLE = FoldLimits(sys.maxsize, 0, first_of_text=sys.maxsize)
+
+
+class Span(NamedTuple):
+    """Bytes `start` to `end` of a section's content; `left_out` bytes before them are not shown."""
+
+    start: int
+    end: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class DifferingByte:
+    """The first byte of a response that is not as expected: its offset in the body, in words."""
+
+    offset: int
+    words: str
+
+    def column(self, row: HexRow) -> int | None:
+        """The byte's place in a row of a hexdump, None if it is in another one."""
+        column = self.offset - row.offset
+        return column if 0 <= column < len(row.ascii) else None
+
+    def pointer(self, row: HexRow, column: int) -> str:
+        """A line for under `row`, which points at the byte in `column` and says what it is."""
+        at, _ = row.places(column)
+        if len(self.words) < at:
+            return f"{self.words + ' ▲':>{at + 1}}"
+        return f"{'':{at}}▲ {self.words}"
+
+
+@dataclass(frozen=True)
+class FoldedSection:
+    """A section of a message and the `spans` of its content that are shown, in order.
+
+    They are shown as text if `is_text`, else as rows of a hexdump. `blob` counts the blobs of a
+    message from 0, None for anything else. `differing` is the first differing byte, if it is in
+    this section; it is in one of the spans.
+    """
+
+    section: Section
+    blob: int | None
     is_text: bool
-    shown: Markup
-    sha256: str
-
-
-@dataclass(frozen=True)
-class ShownMessage:
-    """A request or a response."""
-
-    title: str
-    notes: Sequence[str]
-    parts: Sequence[ShownPart]
-
-
-@dataclass(frozen=True)
-class ShownExchange:
-    """One exchange of a case."""
-
-    title: str
-    facts: str
-    complete: bool
-    messages: Sequence[ShownMessage]
+    spans: tuple[Span, ...]
+    differing: DifferingByte | None
 
     @property
-    def cost(self) -> int:
-        """About how many bytes of a page it takes."""
-        parts = [part for message in self.messages for part in message.parts]
-        notes = sum(size(note) for message in self.messages for note in message.notes)
-        return 300 + notes + sum(_part_cost(part) for part in parts)
+    def title(self) -> str:
+        """What the section is, how long, and where in the body."""
+        section, length = self.section, len(self.section.data)
+        title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
+        if length and section.in_body and section.kind != "raw":
+            title += f", {_range(section.base, length)} of the body"
+        return title
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the whole content if bytes of it are left out, else ""."""
+        return self.section.sha256 if len(self.spans) > 1 else ""
+
+    def text(self, span: Span) -> str:
+        """A span as text, with line feeds between its lines."""
+        data = self.section.data[span.start : span.end]
+        if self.section.kind == "head":
+            # A line that ends in LF alone must not look like one that ends in CRLF.
+            data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
+        text = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
+        return visible(text)
+
+    def rows(self, span: Span) -> tuple[HexRow, ...]:
+        """A span as rows of a hexdump."""
+        return self.section.rows(span.start, span.end)
 
 
-def _part_cost(part: ShownPart) -> int:
-    return 110 + size(part.title) + size(part.shown) + (125 if part.sha256 else 0)
+@dataclass(frozen=True)
+class FoldedMessage:
+    """A request or a response of `size` bytes; `notes` are oddities."""
+
+    name: str
+    size: int
+    notes: tuple[str, ...]
+    sections: tuple[FoldedSection, ...]
+
+    @property
+    def title(self) -> str:
+        """Which message it is, and how long."""
+        return f"{self.name} · {in_bytes(self.size) if self.size else 'nothing'}"
 
 
-def shown_exchanges(case: Mapping[str, Any], limits: tuple[int, int]) -> tuple[ShownExchange, ...]:
-    """A case's exchanges; of every part of a message only its first and last bytes (`limits`).
+@dataclass(frozen=True)
+class FoldedExchange:
+    """One exchange of a case: `title` says what it was for, `facts` how it went."""
 
-    Of known-good requests that were answered less is shown, and nothing where the rest is brief.
-    The first differing byte, where the case knows of one, is shown and marked all the same. It is
-    in the first exchange, which is the case's own.
+    title: str
+    facts: tuple[str, ...]
+    complete: bool
+    messages: tuple[FoldedMessage, FoldedMessage]
+
+
+@dataclass(frozen=True)
+class CanaryAnswer:
+    """Whether a known-good request after a case was answered as it must be, and `where` it was sent
+    ("on a fresh connection")."""
+
+    where: str
+    right: bool
+
+
+def folded_exchanges(
+    case: CaseResult, limits: FoldLimits, canaries: FoldLimits | None
+) -> Iterator[FoldedExchange]:
+    """A case's exchanges, folded; bytes around the first differing one are shown in any case.
+
+    Known-good requests that were answered as they must be are folded by `canaries`, and left out if
+    that is None.
     """
-    difference = case.get("difference")
-    died = NOT_SURVIVED in case["message"]
-    shown = []
-    for number, entry in enumerate(case["exchanges"]):
-        of_this = limits
-        if entry["note"].startswith(CANARY) and not died:
-            # A known-good request that was answered needs no more than a glance.
-            if limits == BRIEF:
-                continue
-            of_this = BRIEF
-        shown.append(_exchange(entry, of_this, None if number else difference))
-    return tuple(shown)
+    for number, exchange in enumerate(case.exchanges):
+        used = canaries if exchange.purpose.canary and not case.died else limits
+        if used is not None:
+            # The first exchange is the case's own.
+            yield _exchange(exchange, used, None if number else case.difference)
 
 
-def survival(case: Mapping[str, Any]) -> str:
-    """What the known-good requests after a case showed, in words; "" where none was sent."""
-    notes = [clipped(entry["note"]) for entry in case["exchanges"]]
-    where = [note.removeprefix(CANARY) for note in notes if note.startswith(CANARY)]
-    if not where:
-        return ""
-    if NOT_SURVIVED in case["message"]:
-        return (
-            "The server did not survive this case: a known-good request after it was not answered "
-            f"exactly (sent {' and '.join(where)})."
-        )
-    return (
-        "The server survived: a known-good request after this case was answered exactly, "
-        f"{' and '.join(where)}."
-    )
-
-
-def clipped(text: str, limit: int = 400) -> str:
-    """`text`, which a server may have written, at a length that a page can bear."""
-    return text if len(text) <= limit else text[:limit] + "…"
-
-
-def size(text: str) -> int:
-    """The bytes that `text` takes in a page."""
-    return len(text.encode("utf-8", "replace"))
+def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
+    """What the known-good requests after a case showed; none if none was sent."""
+    found = unsurvived(case.cause)
+    wrong = {
+        Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
+        Purpose.CANARY_FRESH: found is not None and found.fresh_connection is not None,
+    }
+    purposes = dict.fromkeys(exchange.purpose for exchange in case.exchanges)
+    return tuple(CanaryAnswer(_CONNECTIONS[p], not wrong[p]) for p in purposes if p in wrong)
 
 
 def in_bytes(number: int) -> str:
-    """A number of bytes, thousands apart."""
-    return (
-        "1 byte" if number == 1 else f"{number:,} bytes".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    )
+    """A number of bytes in words: "1 byte", "65,536 bytes"."""
+    return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
 def in_milliseconds(value: float) -> str:
@@ -147,118 +204,99 @@ def in_milliseconds(value: float) -> str:
 
 
 def _exchange(
-    entry: Mapping[str, Any], limits: tuple[int, int], difference: Mapping[str, Any] | None
-) -> ShownExchange:
-    ending = entry.get("ending", "")
-    request, response = decoded(entry["request"]), decoded(entry["response"])
-    dump = annotate_request(request)
-    notes = list(dump.notes)
-    if (sent := entry.get("sent", len(request))) < len(request):
-        share = f"only the first {in_bytes(sent)} were" if sent else "none of it was"
-        notes.append(f"{share} sent")
-    sides = [_message("Request", len(request), notes, dump.sections, limits, None)]
-    dump = annotate_response(response)  # how it ended stands above both
-    sides.append(_message("Response", len(response), dump.notes, dump.sections, limits, difference))
-    facts = " · ".join(_facts(entry, ending))
-    return ShownExchange(clipped(entry["note"]), facts, ending in ("", "complete"), sides)
+    exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
+) -> FoldedExchange:
+    request = annotate_request(exchange.request)
+    notes = [*request.notes, *_unsent(exchange)]
+    response = annotate_response(exchange.response)
+    return FoldedExchange(
+        title=visible(short(exchange.note, _LONGEST)),
+        facts=tuple(_facts(exchange)),
+        complete=exchange.ending is Ending.COMPLETE,
+        messages=(
+            _message("Request", exchange.request, notes, request.sections, limits, None),
+            _message(
+                "Response", exchange.response, response.notes, response.sections, limits, difference
+            ),
+        ),
+    )
 
 
-def _facts(entry: Mapping[str, Any], ending: str) -> list[str]:
-    facts = []
-    if ending:
-        detail = clipped(entry.get("detail", ""))
-        facts.append(_ENDINGS[ending] + (f" ({detail})" if detail else ""))
-    if (first := entry.get("first_byte_ms")) is not None:
-        facts.append(f"first byte after {in_milliseconds(first)}")
-    if "duration_ms" in entry:
-        facts.append(f"{in_milliseconds(entry['duration_ms'])} in all")
-    if "reused" in entry:
-        facts.append("on a kept connection" if entry["reused"] else "on a new connection")
-    if "open" in entry and ending == "complete":
-        facts.append("left open" if entry["open"] else "closed after it")
-    return facts
+def _unsent(exchange: RecordedExchange) -> Iterator[str]:
+    if exchange.sent < len(exchange.request):
+        share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
+        yield f"{share} sent"
+
+
+def _facts(exchange: RecordedExchange) -> Iterator[str]:
+    detail = visible(short(exchange.detail, _LONGEST))
+    yield _ENDINGS[exchange.ending] + (f" ({detail})" if detail else "")
+    if exchange.first_byte_ms is not None:
+        yield f"first byte after {in_milliseconds(exchange.first_byte_ms)}"
+    yield f"{in_milliseconds(exchange.duration_ms)} in all"
+    yield "on a reused connection" if exchange.reused else "on a new connection"
+    if exchange.ending is Ending.COMPLETE:
+        yield "left open" if exchange.open else "closed afterwards"
 
 
 def _message(
     name: str,
-    length: int,
+    data: bytes,
     notes: Sequence[str],
     sections: Sequence[Section],
-    limits: tuple[int, int],
-    difference: Mapping[str, Any] | None,
-) -> ShownMessage:
-    title = f"{name} · {in_bytes(length) if length else 'nothing'}"
-    holder = _holder(sections, difference)
-    parts = []
+    limits: FoldLimits,
+    difference: FirstDifference | None,
+) -> FoldedMessage:
+    folded = []
     blobs = 0
     for section in sections:
-        kind = section.kind
-        if kind == "blob":
-            kind = f"blob{blobs % _COLOURS}"
-            blobs += 1
-        parts.append(_part(section, kind, limits, difference if section is holder else None))
-    return ShownMessage(title, notes, parts)
-
-
-def _holder(sections: Iterable[Section], difference: Mapping[str, Any] | None) -> Section | None:
-    """The blob that has the first differing byte."""
-    at = difference["body_offset"] if difference else None
-    if at is None:
-        return None
-    blobs = (section for section in sections if section.kind == "blob")
-    return next((b for b in blobs if b.base <= at < b.base + len(b.data)), None)
-
-
-def _part(
-    section: Section, kind: str, limits: tuple[int, int], difference: Mapping[str, Any] | None
-) -> ShownPart:
-    first, last = limits
-    if section.kind in _TEXTS:
-        first *= _TEXT_FACTOR
-    length = len(section.data)
-    at = difference["body_offset"] - section.base if difference else None
-    is_text = at is None and _is_text(section)
-    windows = _windows(length, first, last, at)
-    shown = Markup("")
-    end = 0
-    for start, stop in windows:
-        if start > end:
-            shown += Markup('\n<span class="fold">… {} left out</span>\n').format(
-                in_bytes(start - end)
+        differing = _differing(section, difference)
+        at = differing.offset - section.base if differing else None
+        folded.append(
+            FoldedSection(
+                section,
+                blobs if section.kind == "blob" else None,
+                _is_text(section),
+                _spans(section, limits, at),
+                differing,
             )
-        data = section.data[start:stop]
-        shown += (
-            _shown(_text(data, head=section.kind == "head"))
-            if is_text
-            else _hexdump(section.rows_between(start, stop), difference)
         )
-        end = stop
-    title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
-    if length and section.kind in ("json", "blob"):
-        title += f", {_range(section.base, length)} of the body"
-    digest = section.sha256 if len(windows) > 1 else ""
-    return ShownPart(title, kind, is_text, shown, digest)
+        blobs += section.kind == "blob"
+    return FoldedMessage(name, len(data), tuple(map(visible, notes)), tuple(folded))
+
+
+def _differing(section: Section, difference: FirstDifference | None) -> DifferingByte | None:
+    """The first differing byte, if it is one of this section's, which is a blob."""
+    at = difference.body_offset if difference else None
+    if difference is None or at is None or section.kind != "blob":
+        return None
+    if not section.base <= at < section.base + len(section.data):
+        return None
+    words = f"first differing byte: element {difference.element} of {visible(difference.output)}"
+    return DifferingByte(at, words)
 
 
 def _range(start: int, length: int) -> str:
     return f"byte {start}" if length == 1 else f"bytes {start}–{start + length - 1}"
 
 
-def _windows(length: int, first: int, last: int, at: int | None) -> list[tuple[int, int]]:
-    """The ranges of a content that are shown: its first and last bytes, and what is around `at`."""
-    if length <= first + last:
-        return [(0, length)]
-    ranges = [(0, first), (length - last, length)]
+def _spans(section: Section, limits: FoldLimits, at: int | None) -> tuple[Span, ...]:
+    """What is shown of a section: its first and last bytes, and what is around byte `at`."""
+    length = len(section.data)
+    first = limits.first_of_text if section.kind in _TEXTS else limits.first
+    if length <= first + limits.last:
+        return (Span(0, length, 0),)
+    ranges = [(0, first), (length - limits.last, length)]
     if at is not None:
         row = at - at % _WIDTH
         ranges.append((max(0, row - _AROUND[0]), min(length, row + _AROUND[1])))
-    merged: list[tuple[int, int]] = []
+    spans: list[Span] = []
     for start, stop in sorted(ranges):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        if spans and start <= spans[-1].end:
+            spans[-1] = spans[-1]._replace(end=max(stop, spans[-1].end))
         else:
-            merged.append((start, stop))
-    return merged
+            spans.append(Span(start, stop, start - (spans[-1].end if spans else 0)))
+    return tuple(spans)
 
 
 def _is_text(section: Section) -> bool:
@@ -272,52 +310,3 @@ def _is_text(section: Section) -> bool:
     except UnicodeDecodeError:
         return False
     return is_visible(text)
-
-
-def _text(data: bytes, *, head: bool) -> str:
-    if head:  # a line that ends in LF alone must not look like one that ends in CRLF
-        data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
-    return data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
-
-
-def _shown(text: str) -> Markup:
-    """`text` for between tags; quotes, of which JSON is full, need no escape there."""
-    return Markup(escape(visible(text)).replace("&#34;", '"').replace("&#39;", "'"))
-
-
-def _hexdump(rows: Sequence[Row], difference: Mapping[str, Any] | None) -> Markup:
-    if difference is None:
-        return _shown("\n".join(map(_plain, rows)))
-    return Markup("\n").join(_line(row, difference) for row in rows)
-
-
-def _plain(row: Row) -> str:
-    return f"{row.offset:06x}  {row.hex:<47}  {row.ascii}"
-
-
-def _line(row: Row, difference: Mapping[str, Any]) -> Markup:
-    column = difference["body_offset"] - row.offset
-    if not 0 <= column < len(row.ascii):
-        return _shown(_plain(row))
-    marked = Markup('{}<mark class="diff">{}</mark>{}')
-    hexes = marked.format(
-        row.hex[: 3 * column],
-        row.hex[3 * column : 3 * column + 2],
-        f"{row.hex[3 * column + 2 :]:<{45 - 3 * column}}",
-    )
-    signs = marked.format(row.ascii[:column], row.ascii[column], row.ascii[column + 1 :])
-    words = f"first differing byte: element {difference['element']} of {difference['output']}"
-    indent = 8 + 3 * column
-    pointer = f"{'':{indent}}▲ {words}"
-    if column > 7:
-        pointer = f"{words[: indent - 1] + ' ▲':>{indent + 1}}"
-    line = Markup('{:06x}  {}  {}\n<span class="diff">{}</span>')
-    return line.format(row.offset, hexes, signs, visible(pointer))
-
-
-def decoded(text: str) -> bytes:
-    """Recorded bytes; none for what is not base64."""
-    try:
-        return base64.b64decode(text)
-    except (binascii.Error, ValueError):
-        return b""

@@ -2,92 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from v2_conformance.judging.judge import (
-    DISPUTED,
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    UNSUPPORTED,
-)
-from v2_conformance.report.annotate import visible
-from v2_conformance.report.summary import verdict_words
+from v2_conformance.report.document import Report
+from v2_conformance.report.visible_text import short, visible
+from v2_conformance.suite.outcomes import Outcome
 
-# Shape and word say it too, so that no reader depends on the colour.
-SIGNS = {
-    PASS: "✓",
-    FAIL: "✗",
-    ERROR: "!",
-    INCONCLUSIVE: "?",
-    DISPUTED: "≠",
-    NOT_RUN: "○",
-    UNSUPPORTED: "–",
-}
-WORDS = {NOT_RUN: "not run", ERROR: "suite error"}
 INCOMPLETE = "incomplete run"
-# For each verdict the outcome whose colour it has, and its sign.
+# For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
-    "conformant, robust": (PASS, "✓"),
-    "conformant, not robust": (INCONCLUSIVE, "◐"),
-    "not conformant": (FAIL, "✗"),
-    INCOMPLETE: (NOT_RUN, "○"),
+    "conformant, robust": (Outcome.PASS, "✓"),
+    "conformant, not robust": (Outcome.INCONCLUSIVE, "◐"),
+    "not conformant": (Outcome.FAIL, "✗"),
+    INCOMPLETE: (Outcome.NOT_RUN, "○"),
 }
 _NAME = 80
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A verdict in words, the outcome whose colour it takes, and its sign.
+    """A verdict in words, the outcome whose color it takes, and its sign.
 
     `left_out` counts the cases of a whole run that the report lacks.
     """
 
     words: str
-    tone: str
+    tone: Outcome
     sign: str
     left_out: int
 
 
-def standing(report: Mapping[str, Any]) -> Standing:
-    """The standing of a report.json document; a run without all of its cases is only incomplete."""
+def standing(report: Report) -> Standing:
+    """The standing of a report; a run without all of its cases is only incomplete."""
     left_out = sum(missing(report).values())
-    words = verdict_words(report["verdict"])
-    if left_out or not report["complete"]:
-        words = INCOMPLETE
+    words = INCOMPLETE if left_out or not report.complete else report.verdict.words
     return Standing(words, *TONES[words], left_out)
 
 
-def missing(report: Mapping[str, Any]) -> dict[str, int]:
+def missing(report: Report) -> dict[str, int]:
     """Requirement to the number of its planned cases that are not in the report."""
     there: dict[str, set[str]] = {}
-    for case in report["cases"]:
-        there.setdefault(case["requirement"], set()).add(case["id"])
+    for case in report.cases:
+        there.setdefault(case.requirement, set()).add(case.id)
     left = {
         requirement: count - len(there.get(requirement, ()))
-        for requirement, count in report.get("planned", {}).items()
+        for requirement, count in report.planned.items()
     }
     return {requirement: count for requirement, count in left.items() if count > 0}
 
 
-def server_name(report: Mapping[str, Any]) -> str:
+def server_name(report: Report) -> str:
     """The server's name and version, printable and short; not escaped for any format."""
-    server = report["target"]["server"]
-    text = " ".join(visible(f"{server['name']} {server['version']}").split())
+    server = report.target.server
+    text = " ".join(visible(f"{server.name} {server.version}").split())
     return short(text or "unnamed server", _NAME)
 
 
-def profiles(report: Mapping[str, Any]) -> str:
+def profiles(report: Report) -> str:
     """The claimed profiles, and the datatypes that the server declares unsupported."""
-    text = ", ".join(report["target"]["profiles"]) or "none"
-    unsupported = report["target"].get("unsupported")
+    text = ", ".join(report.target.profiles) or "none"
+    unsupported = report.target.unsupported
     return text + (f", without {', '.join(unsupported)}" if unsupported else "")
-
-
-def short(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -5,87 +5,76 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
-from v2_conformance.judging.judge import (
-    DISPUTED,
-    ERROR,
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    UNSUPPORTED,
+import msgspec
+
+from v2_conformance.report.document import (
+    CitedDocument,
+    OverallVerdict,
+    Report,
+    RequirementResult,
 )
-from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level, Requirement, catalogue, documents
 
 # The worst outcome among its cases is a requirement's.
-_WORST_FIRST = (FAIL, ERROR, INCONCLUSIVE, NOT_RUN, DISPUTED, PASS, UNSUPPORTED)
-_HARMLESS = (PASS, UNSUPPORTED, DISPUTED)
+_WORST_FIRST = (
+    Outcome.FAIL,
+    Outcome.ERROR,
+    Outcome.INCONCLUSIVE,
+    Outcome.NOT_RUN,
+    Outcome.DISPUTED,
+    Outcome.PASS,
+    Outcome.UNSUPPORTED,
+)
 _WORDS = {
-    FAIL: "failed",
-    ERROR: "could not be judged (an error of the suite)",
-    INCONCLUSIVE: "was inconclusive",
-    NOT_RUN: "did not run",
+    Outcome.FAIL: "failed",
+    Outcome.ERROR: "could not be judged (an error of the suite)",
+    Outcome.INCONCLUSIVE: "was inconclusive",
+    Outcome.NOT_RUN: "did not run",
 }
 
 
-@dataclass(frozen=True)
-class CaseOutcome:
-    """What the verdict needs to know of one case; `level` and `basis` are the case's own."""
-
-    id: str
-    requirement: str
-    level: str
-    basis: str
-    outcome: str
-
-
-@dataclass(frozen=True)
-class RequirementOutcome:
-    """One row of the requirement table; `cases` counts outcomes."""
-
-    id: str
-    level: str
-    basis: str
-    outcome: str
-    cases: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The run's verdict: `reasons` is what blocks it, `warnings` what does not."""
-
-    conformant: bool
-    robust: bool
-    reasons: tuple[str, ...]
-    warnings: tuple[str, ...]
-    requirements: tuple[RequirementOutcome, ...]
-    disputed: tuple[str, ...] = ()
+class JudgedCase(Protocol):
+    """What the verdict needs to know of a case; `level` is the case's own."""
 
     @property
-    def words(self) -> str:
-        """The verdict as people say it."""
-        return verdict_words(vars(self))
+    def id(self) -> str: ...
+    @property
+    def requirement(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
+    @property
+    def outcome(self) -> Outcome: ...
 
 
-def verdict_words(verdict: Mapping[str, Any]) -> str:
-    """A verdict as people say it: "conformant, robust", "not conformant", …"""
-    if not verdict["conformant"]:
-        return "not conformant"
-    return "conformant, robust" if verdict["robust"] else "conformant, not robust"
+@dataclass(frozen=True)
+class Conclusion:
+    """What the cases of a run amount to."""
+
+    verdict: OverallVerdict
+    requirements: tuple[RequirementResult, ...]
 
 
-def summarise(
-    outcomes: Sequence[CaseOutcome], profiles: Collection[str], *, planned: Mapping[str, int]
-) -> Summary:
-    """The verdict on a run; `planned` counts, for each requirement, the cases of a whole run.
+def conclude(
+    cases: Sequence[JudgedCase],
+    profiles: Collection[str],
+    *,
+    planned: Mapping[str, int],
+    complete: bool = True,
+    own: bool = True,
+) -> Conclusion:
+    """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
-    Cases that did not run, whatever the reason, block what depends on them (design: a MUST that did
-    not run is never a pass). A requirement of a profile that is not claimed is left out.
+    `planned` counts the cases of a whole run, by requirement. `complete` is False for a run that
+    was stopped, `own` for a run of other cases than the suite's. Cases that did not run block what
+    depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
+    a profile that is not claimed is left out.
     """
-    by_requirement: dict[str, list[CaseOutcome]] = {}
-    for outcome in outcomes:
-        by_requirement.setdefault(outcome.requirement, []).append(outcome)
+    by_requirement: dict[str, list[JudgedCase]] = {}
+    for case in cases:
+        by_requirement.setdefault(case.requirement, []).append(case)
     rows = []
     conformant: list[str] = []
     robust: list[str] = []
@@ -93,57 +82,88 @@ def summarise(
     for requirement in catalogue().values():
         if requirement.profile not in profiles:
             continue
-        cases = by_requirement.get(requirement.id, [])
+        of_this = by_requirement.get(requirement.id, [])
         level = requirement.level_for(profiles)
-        rows.append(_row(requirement, level, cases))
-        for reason, case_level in _reasons(requirement.id, level, cases):
+        rows.append(_row(requirement, level, of_this))
+        for reason, case_level in _reasons(requirement.id, of_this):
             if case_level != "MUST":
                 warnings.append(reason)
             else:
                 (robust if requirement.basis == "derived" else conformant).append(reason)
-    total = sum(planned.values())
-    left_out = total - len({outcome.id for outcome in outcomes})
-    if left_out > 0:
-        conformant.insert(0, f"{left_out} of {total} cases were left out")
-    passed = {outcome.level for outcome in outcomes if outcome.outcome == PASS}
-    if "MUST" not in passed:
-        conformant.insert(0, "no MUST case passed" if passed else "no case passed")
-    return Summary(
+    conformant = [*_of_the_run(cases, planned, complete=complete, own=own), *conformant]
+    verdict = OverallVerdict(
         conformant=not conformant,
         robust=not conformant and not robust,
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
-        requirements=tuple(rows),
-        disputed=tuple(row.id for row in rows if row.outcome == DISPUTED),
+    )
+    return Conclusion(verdict, tuple(rows))
+
+
+def concluded(report: Report) -> Report:
+    """`report` with the verdict and the requirements that its cases amount to; not sealed."""
+    found = conclude(
+        report.cases,
+        report.target.profiles,
+        planned=report.planned,
+        complete=report.complete,
+        own=report.own,
+    )
+    return msgspec.structs.replace(
+        report, verdict=found.verdict, requirements=found.requirements, integrity=None
     )
 
 
-def _reasons(requirement: str, level: str, cases: Iterable[CaseOutcome]) -> list[tuple[str, str]]:
-    """What is wrong with a requirement, each with the level that it counts at."""
-    counts = Counter(
-        (level if case.level == level else case.level, case.outcome)
-        for case in cases
-        if case.outcome not in _HARMLESS
-    )
-    reasons = []
-    for (case_level, outcome), count in sorted(counts.items()):
-        if case_level in ("MAY", "DISPUTED") and outcome != ERROR:
+def _of_the_run(
+    cases: Sequence[JudgedCase], planned: Mapping[str, int], *, complete: bool, own: bool
+) -> Iterable[str]:
+    """What blocks the verdict whatever the cases show."""
+    total = sum(planned.values())
+    left_out = total - len({case.id for case in cases})
+    if not own:
+        yield "this was not the suite: the cases were those given with --cases"
+    if not complete:
+        yield f"the run is incomplete: it was stopped with {total - len(cases)} cases to go"
+    passed = {case.level for case in cases if case.outcome is Outcome.PASS}
+    if "MUST" not in passed:
+        yield "no MUST case passed" if passed else "no case passed"
+    if left_out > 0:
+        yield f"{left_out} of {total} cases were left out"
+
+
+def _reasons(requirement: str, cases: Iterable[JudgedCase]) -> list[tuple[str, Level]]:
+    """What is wrong with a requirement, each with the level at which it counts."""
+    counts = Counter((case.level, case.outcome) for case in cases if not case.outcome.harmless)
+    reasons: list[tuple[str, Level]] = []
+    for (level, outcome), count in sorted(counts.items()):
+        if level in ("MAY", "DISPUTED") and outcome is not Outcome.ERROR:
             continue
         number = "1 case" if count == 1 else f"{count} cases"
-        reasons.append((f"{case_level} {requirement} {_WORDS[outcome]} ({number})", case_level))
+        reasons.append((f"{level} {requirement} {_WORDS[outcome]} ({number})", level))
     return reasons
 
 
-def _row(requirement: Requirement, level: str, cases: Sequence[CaseOutcome]) -> RequirementOutcome:
+def _row(requirement: Requirement, level: Level, cases: Sequence[JudgedCase]) -> RequirementResult:
     counts = Counter(case.outcome for case in cases)
     own = {case.outcome for case in cases if case.level == level} or set(counts)
-    worst = next((outcome for outcome in _WORST_FIRST if outcome in own), NOT_RUN)
-    return RequirementOutcome(requirement.id, level, requirement.basis, worst, dict(counts))
-
-
-def from_report(report: Mapping[str, Any]) -> list[CaseOutcome]:
-    """The case outcomes of a report.json document."""
-    return [
-        CaseOutcome(c["id"], c["requirement"], c["level"], c["basis"], c["outcome"])
-        for c in report["cases"]
-    ]
+    worst = next((outcome for outcome in _WORST_FIRST if outcome in own), Outcome.NOT_RUN)
+    return RequirementResult(
+        id=requirement.id,
+        level=level,
+        basis=requirement.basis,
+        outcome=worst,
+        cases=dict(counts),
+        title=requirement.title,
+        statement=requirement.statement,
+        follows=requirement.follows,
+        note=requirement.note,
+        cite=tuple(
+            CitedDocument(
+                document=documents()[cited.document].title,
+                url=documents()[cited.document].url,
+                section=cited.section,
+                paragraph=cited.paragraph,
+            )
+            for cited in requirement.cite
+        ),
+    )

@@ -1,81 +1,79 @@
-"""cases/*.yaml → concrete cases with stable ids.
+"""What a case is: a request to a model, a plain GET, or all generated requests of a run.
 
-A case file says what is sent and what must come back, as data. Axes expand one entry into many, in
-the order in which the file lists them; the id is REQUIREMENT/slug[labels of the axes' values].
+Cases are data. `case_files` reads them from cases/*.yaml, `library` has those of a run.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
+from v2_conformance.suite.requirements import Basis, Level, catalogue
 
-_AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
-# Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
-WIRE_LENGTHS = ("length", "blobs", "body")
-_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml"}
+Expects = Literal["success", "reject", "either", "disputed"]
+CanaryForm = Literal["binary", "json"]
 
 
 @dataclass(frozen=True)
-class Case:
-    """One request and what must come of it.
+class CaseFacts:
+    """What a report says of a case, whatever its outcome."""
 
-    `model` is a role of the contract, "" for a plain GET of `get`. `request` and `expect` are as in
-    schemas/case.schema.json with every axis filled in. `canary` is the form of the known-good
-    request to send afterwards, "" for none beyond what a negative case gets. `together` is on how
-    many connections it is sent at once; `large` cases are planned only when asked for.
+    id: str
+    requirement: str
+    profile: str
+    level: Level
+    basis: Basis
+    why: str
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    """What all kinds of cases have.
+
+    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
+    `dangerous` ones may end the server, so they run last.
     """
 
     id: str
     requirement: str
     why: str
-    level: str
+    level: Level
     profile: str
-    model: str
-    get: str
-    request: Mapping[str, Any]
     expect: Mapping[str, Any]
-    dangerous: bool
-    canary: str
-    together: int
+    dangerous: bool = False
     large: bool = False
 
     @property
-    def outcome(self) -> str:
-        """What is expected: success, reject, either or disputed."""
-        return str(self.expect["outcome"])
+    def expects(self) -> Expects:
+        """The answer that is expected."""
+        expects: Expects = self.expect["outcome"]
+        return expects
 
     @property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
         told = {k: v for k, v in vars(self).items() if k not in ("id", "why")}
-        text = json.dumps(told, sort_keys=True, default=str)
+        text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def facts(self, profiles: Collection[str]) -> dict[str, str]:
-        """What a report on a server that claims `profiles` says of it, whatever its outcome."""
+    def facts(self, profiles: Collection[str]) -> CaseFacts:
+        """What a report on a server that claims `profiles` says of the case."""
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
-        return {
-            "id": self.id,
-            "requirement": self.requirement,
-            "profile": self.profile,
-            "level": requirement.level_for(profiles) if own else self.level,
-            "basis": requirement.basis,
-            "why": self.why,
-            "content": self.content,
-        }
+        return CaseFacts(
+            id=self.id,
+            requirement=self.requirement,
+            profile=self.profile,
+            level=requirement.level_for(profiles) if own else self.level,
+            basis=requirement.basis,
+            why=self.why,
+            content=self.content,
+        )
 
     @property
     def template(self) -> str:
@@ -84,142 +82,69 @@ class Case:
 
     @property
     def negative(self) -> bool:
-        """Whether a server may answer with an error, so that it has to be seen to survive."""
-        return self.outcome in ("reject", "either")
+        """Whether a server may answer with an error, so that it must be seen to survive."""
+        return self.expects in ("reject", "either")
 
     @property
     def alone(self) -> bool:
         """Whether it must have the server for itself, so that it cannot spoil another case."""
-        return self.negative or self.dangerous or bool(self.canary) or self.together > 1
+        return self.negative or self.dangerous
+
+    @property
+    def role(self) -> str | None:
+        """The role of the model that it is sent to, None if it is not about one model."""
+        return None
 
     @property
     def datatypes(self) -> frozenset[str]:
         """The datatypes that the server needs for it."""
-        if not self.model:
-            return frozenset()
+        return frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestCase(_Common):
+    """One inference request and what must come of it.
+
+    `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
+    filled in. `canary` is the form of the known-good request to send afterwards, None for none
+    beyond what a negative case gets. `together` is on how many connections it is sent at once.
+    """
+
+    model: str
+    request: Mapping[str, Any]
+    canary: CanaryForm | None = None
+    together: int = 1
+
+    @property
+    def alone(self) -> bool:
+        """See _Common."""
+        return super().alone or self.canary is not None or self.together > 1
+
+    @property
+    def role(self) -> str:
+        """See _Common."""
+        return self.model
+
+    @property
+    def datatypes(self) -> frozenset[str]:
+        """See _Common."""
         return frozenset(spec.datatype for spec in contract()[self.model].inputs)
 
 
-def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
+@dataclass(frozen=True, kw_only=True)
+class GetCase(_Common):
+    """A plain GET of `path`, and what must come of it."""
 
-    `directory` can also be one file.
-
-    Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
-    """
-    directory = directory or folder("cases")
-    if not directory.exists():
-        raise CaseFileError(f"{directory}: there is no such file or folder of cases")
-    files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
-    files = [directory] if directory.is_file() else files
-    if not files:
-        raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
-    cases: dict[str, Case] = {}
-    for path in files:
-        for case, line in _load(path):
-            if case.id in cases:
-                raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
-            cases[case.id] = case
-    return [case for case in cases.values() if large or not case.large]
+    path: str
 
 
-def make_case(entry: Mapping[str, Any]) -> Case:
-    """The case of one entry without axes that is valid by its schema. Raises CaseFileError."""
-    (case,) = _expand(entry)
-    return case
+@dataclass(frozen=True, kw_only=True)
+class GeneratedCase(_Common):
+    """`count` generated requests, which `seed` decides: all are well-formed, so all must be
+    answered exactly."""
+
+    count: int
+    seed: int
 
 
-def _load(path: Path) -> Iterator[tuple[Case, int]]:
-    file = read_yaml(path, CaseFileError, path.name)
-    check_yaml(file, "case", CaseFileError, unnamed=2)
-    document = file.document
-    for index, entry in enumerate(document["cases"]):
-        line = file.line(("cases", index))
-        try:
-            for case in _expand(entry):
-                yield case, line
-        except CaseFileError as error:
-            raise CaseFileError(f"{path.name}:{line}: {error}") from None
-        if entry["id"][0] != document["family"]:
-            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
-
-
-def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
-    requirement = entry["id"].split("/")[0]
-    if requirement not in catalogue():
-        raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
-    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
-    template = {key: value for key, value in entry.items() if key != "axes"}
-    used = {name for name, _ in _AXIS.findall(repr(template))}
-    unused = [name for name in axes if name not in used]
-    if unused:
-        raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
-    for combination in itertools.product(*(values.items() for values in axes.values())):
-        labels = [label for label, _ in combination]
-        filled = _fill(template, dict(zip(axes, combination, strict=True)))
-        yield _case(requirement, filled, f"[{','.join(labels)}]" if labels else "")
-
-
-def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
-    known = catalogue()[requirement]
-    model = entry.get("model", "")
-    if model and model not in contract():
-        raise CaseFileError(f"{entry['id']}: the contract has no model role {model!r}")
-    profile = entry.get("profile", known.profile)
-    if model and profile == "binary":
-        profile = contract()[model].profile
-    return Case(
-        id=entry["id"] + labels,
-        requirement=requirement,
-        why=" ".join(entry["why"].split()),
-        level=entry.get("level", known.level),
-        profile=profile,
-        model=model,
-        get=entry.get("get", ""),
-        request=entry.get("request", {}),
-        expect=entry["expect"],
-        dangerous=entry.get("dangerous", False),
-        together=entry.get("together", 1),
-        canary="binary" if entry.get("canary") is True else entry.get("canary", ""),
-        large=entry.get("large", False),
-    )
-
-
-def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
-    if isinstance(values, dict):
-        return values
-    labelled = {as_text(value): value for value in values}
-    if len(labelled) != len(values):
-        raise CaseFileError(f"two values of the axis {values} have the same label")
-    return labelled
-
-
-def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
-    """`value` with every ${axis} replaced; a string that is nothing else becomes the value."""
-    if isinstance(value, dict):
-        filled = {as_text(_fill(key, axes)): _fill(item, axes) for key, item in value.items()}
-        if len(filled) != len(value):
-            raise CaseFileError(f"two members of {list(value)} are the same for a value of an axis")
-        return filled
-    if isinstance(value, list):
-        return [_fill(item, axes) for item in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
-    whole = _AXIS.fullmatch(value)
-    if whole:
-        return _axis_value(axes, whole, text=False)
-    return _AXIS.sub(lambda match: str(_axis_value(axes, match, text=True)), value)
-
-
-def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:
-    name, member = match.groups()
-    if name not in axes:
-        if name in WIRE_LENGTHS and member is None:
-            return match.group()
-        raise CaseFileError(f"the axis ${{{name}}} is not defined")
-    label, value = axes[name]
-    if member is not None:
-        if not isinstance(value, dict) or member not in value:
-            raise CaseFileError(f"the value {label} of the axis {name} has no {member}")
-        return value[member]
-    return label if text and isinstance(value, dict | list) else value
+Case = RequestCase | GetCase | GeneratedCase

@@ -1,9 +1,9 @@
 """Hypothesis strategies for well-formed requests, as entries in the form of case files.
 
-An entry goes the way of every case from there: plan, encode, judge. Only what a MUST asks for is
-generated, so that a correct server passes all of it. Left out are what the documents dispute (O6)
-or leave free, NaNs (D4) and 16-bit floats as JSON (D12). Unknown parameters (S14) come only where
-they are asked for, and lower the entry's level to theirs.
+An entry is planned, encoded and judged like one from a file. Only what a MUST requires is
+generated, so that a correct server passes all of it. What the documents dispute (O6) or leave open,
+NaNs (D4) and 16-bit floats as JSON (D12) are left out. Unknown parameters (S14) are generated only
+on demand, and lower the level of the entry to theirs.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
-from v2_conformance.suite.value_patterns import pattern
+from v2_conformance.suite.value_patterns import value_pattern
 
 Entry = dict[str, Any]
 Draw = st.DrawFn
 
-# Elements of a tensor that are drawn; the rest of it follows a pattern. Each costs time.
+# How many elements of a tensor are drawn; the rest follow a pattern. Each costs time.
 _MOST_DRAWN = 6
 _MOST_DRAWN_OF_MANY = 2
-# Quotes, escapes, controls, the ends of every length of UTF-8, and what line splitters split at.
+# Quotes, escapes, controls, the limits of every length of UTF-8, and all kinds of line breaks.
 _CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
 
 
-def entries(case_id: str, roles: Sequence[str], *, extras: bool) -> st.SearchStrategy[Entry]:
-    """Entries of case files, each a request to the model in one of `roles`.
+def request_entries(
+    case_id: str, roles: Sequence[str], *, extras: bool
+) -> st.SearchStrategy[Entry]:
+    """Entries in the form of case files, each a request to the model in one of `roles`.
 
-    With `extras` some have parameters that no server knows.
+    With `extras`, some have parameters that no server knows.
     """
     several = [role for role in roles if len(contract()[role].inputs) > 1]
     single = [role for role in roles if role not in several]
-    # Half of the requests for the few models of several inputs: most can go wrong there.
+    # Half of the requests go to the few models with several inputs, where most can go wrong.
     chosen = st.one_of([st.sampled_from(some) for some in (single, several) if some])
     return chosen.flatmap(lambda role: _entry(case_id, role, extras))
 
@@ -51,12 +53,12 @@ def entries(case_id: str, roles: Sequence[str], *, extras: bool) -> st.SearchStr
 def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
     model = contract()[role]
     inputs: list[Entry] = []
-    sayable: dict[int, bool] = {}
+    representable: dict[int, bool] = {}
     most = _MOST_DRAWN if len(model.inputs) < 4 else _MOST_DRAWN_OF_MANY
     for index in draw(st.permutations(range(len(model.inputs)))):
-        entry, sayable[index] = draw(_input(model.inputs[index], most))
+        entry, representable[index] = draw(_input(model.inputs[index], most))
         inputs.append({"tensor": index, **entry} if len(model.inputs) > 1 else entry)
-    request, forms = draw(_outputs(model, sayable))
+    request, forms = draw(_outputs(model, representable))
     if draw(st.booleans()):
         request["id"] = draw(_text())
     unknown = draw(_parameters()) if extras and draw(st.booleans()) else {}
@@ -72,7 +74,7 @@ def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
         request["delivery"] = delivery
     return {
         "id": case_id,
-        "why": f"Generated: a well-formed request to {role}, which every server has to answer.",
+        "why": f"Generated: a well-formed request to {role}, which every server must answer.",
         **({"level": "SHOULD"} if unknown else {}),
         "model": role,
         "request": request,
@@ -82,24 +84,24 @@ def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
 
 @st.composite
 def _input(draw: Draw, spec: TensorSpec, most: int) -> tuple[Entry, bool]:
-    """One input, and whether JSON can say its values."""
+    """One input, and whether JSON can represent its values."""
     shape = [draw(_dimension()) if n == -1 else n for n in spec.dims]
     kind = DATATYPES[spec.datatype].kind
-    sayable = kind in ("bool", "int")
+    representable = kind in ("bool", "int")
     if spec.datatype in ("FP32", "FP64", "BYTES"):
-        sayable = draw(st.booleans())
-    form = draw(_form(nested=len(shape) > 1)) if sayable else "binary"
+        representable = draw(st.booleans())
+    form = draw(_form(nested=len(shape) > 1)) if representable else "binary"
     entry: Entry = {"shape": shape}
     if form != "binary":
         entry["form"] = form
     count = element_count(shape)
-    start = draw(_elements(spec.datatype, sayable, min(count, most)))
-    return {**entry, "values": {"hex": _blob(spec.datatype, count, start).hex()}}, sayable
+    start = draw(_elements(spec.datatype, representable, min(count, most)))
+    return {**entry, "values": {"hex": _blob(spec.datatype, count, start).hex()}}, representable
 
 
 def _blob(datatype: str, count: int, start: Sequence[bytes]) -> bytes:
-    """`count` elements that begin with `start`; the rest all differ, so that a shift shows."""
-    rest = pattern("counting", datatype, count)
+    """`count` elements that begin with `start`. The rest all differ, so that a shift shows."""
+    rest = value_pattern("counting", datatype, count)
     size = DATATYPES[datatype].size
     if size is None:
         return encode_bytes([*start, *decode_bytes(rest)[len(start) :]])
@@ -117,37 +119,37 @@ def _form(*, nested: bool) -> st.SearchStrategy[str]:
 
 
 @cache
-def _elements(datatype: str, sayable: bool, most: int) -> st.SearchStrategy[list[bytes]]:
-    return st.lists(_element(datatype, sayable), max_size=most)
+def _elements(datatype: str, representable: bool, most: int) -> st.SearchStrategy[list[bytes]]:
+    return st.lists(_element(datatype, representable), max_size=most)
 
 
 @cache
-def _element(datatype: str, sayable: bool) -> st.SearchStrategy[bytes]:
-    """One element's bytes (of BYTES without its length), corners of the datatype often."""
+def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
+    """One element's bytes (BYTES without the length), often a corner value of the datatype."""
     spec = DATATYPES[datatype]
     if spec.kind == "bool":
         return st.sampled_from([b"\x00", b"\x01"])
     if spec.size is None:
-        if sayable:
+        if representable:
             return _text(least=0).map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
         return st.binary(max_size=12) | st.sampled_from([b"\x00\x00", b"tail\x00", b"x" * 258])
-    corners = pattern("finite_extremes" if sayable else "extremes", datatype, 14)
+    corners = value_pattern("finite_extremes" if representable else "extremes", datatype, 14)
     listed = [corners[i : i + spec.size] for i in range(0, len(corners), spec.size)]
     free = st.binary(min_size=spec.size, max_size=spec.size)
     if spec.kind == "float":
-        free = free.filter(lambda data: _usable(datatype, data, sayable))
+        free = free.filter(lambda data: _usable(datatype, data, representable))
     return st.sampled_from(listed) | free
 
 
-def _usable(datatype: str, data: bytes, sayable: bool) -> bool:
+def _usable(datatype: str, data: bytes, representable: bool) -> bool:
     (value,) = to_values(datatype, data)
-    return math.isfinite(value) if sayable else not math.isnan(value)
+    return math.isfinite(value) if representable else not math.isnan(value)
 
 
 @cache
 def _text(least: int = 1) -> st.SearchStrategy[str]:
-    """Text that JSON can hold, without NUL and `$`, which begins an axis in a case file."""
-    # Numbers, not st.characters: that would compute a table of all of Unicode first.
+    """Text without NUL, and without `$`, which starts an axis in a case file."""
+    # Not st.characters, which would compute a table of all of Unicode first.
     any_character = st.integers(0x20, 0x10FFFF).map(chr).filter(_writable)
     character = st.sampled_from(_CORNER_CHARACTERS) | any_character
     return st.lists(character, min_size=least, max_size=12).map("".join)
@@ -159,7 +161,7 @@ def _writable(character: str) -> bool:
 
 @cache
 def _parameters() -> st.SearchStrategy[Entry]:
-    """Parameters that no server knows, with values of the types that OIP names."""
+    """Parameters that no server knows, with values of the types that OIP allows."""
     names = st.sampled_from(["unknown_one", "unknown_two", "unknown three", "unknown-ü"])
     values = st.booleans() | st.integers(-(2**31), 2**31) | _text()
     return st.dictionaries(names, values, min_size=1, max_size=3)
@@ -167,21 +169,21 @@ def _parameters() -> st.SearchStrategy[Entry]:
 
 @st.composite
 def _outputs(
-    draw: Draw, model: ModelContract, sayable: dict[int, bool]
+    draw: Draw, model: ModelContract, representable: dict[int, bool]
 ) -> tuple[Entry, dict[int, str]]:
-    """The request's members that choose outputs, and the form that each output has to have."""
+    """The members of the request that select outputs, and the form each output must have."""
     default = draw(st.sampled_from([None, True, False]))
     request: Entry = {} if default is None else {"parameters": {"binary_data_output": default}}
     tensors = range(len(model.outputs))
-    if (default or all(sayable.values())) and draw(st.booleans()):  # none is listed
+    if (default or all(representable.values())) and draw(st.booleans()):  # none is listed
         return request, dict.fromkeys(tensors, "binary" if default else "json")
     listed = draw(st.permutations(tensors))[: draw(st.integers(1, len(tensors)))]
     forms = {}
     request["outputs"] = []
     for tensor in listed:
         flags: list[bool | None] = [True]
-        if sayable[tensor]:
-            # With binary_data_output true, no flag is what the documents dispute (O6).
+        if representable[tensor]:
+            # The documents dispute what no flag means with binary_data_output true (O6).
             flags += [False] if default else [False, None]
         flag = draw(st.sampled_from(flags))
         request["outputs"].append(
@@ -207,7 +209,7 @@ def _white_space(draw: Draw) -> Entry:
 
 @st.composite
 def _delivery(draw: Draw, inputs: Sequence[Entry]) -> Any:
-    """How the request is sent. Pieces are few: between slices the sender waits."""
+    """How the request is sent, in few pieces: the sender waits between slices."""
     kind = draw(st.sampled_from(["whole", "whole", "slices", "chunks"]))
     if kind == "whole":
         return kind

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from v2_conformance.suite.cases import Case, load_cases, make_case
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.requirements import catalogue
 
 EXAMPLES = 50
+SEED = 0
 GENERATED = "M7/generated"
 
 
@@ -18,20 +21,21 @@ def suite_cases(*, large: bool = False) -> list[Case]:
 @cache
 def _every_case() -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    cases = load_cases(large=True)
-    return (*cases, generated_case())
+    return (*load_cases(large=True), generated_case())
 
 
-def generated_case() -> Case:
+def generated_case() -> GeneratedCase:
     """What stands for all generated requests of a run: in its plan, its report and its blame."""
-    return make_case(
-        {
-            "id": GENERATED,
-            "why": f"{EXAMPLES} requests that nobody wrote: any mix of datatypes, shapes, forms, "
-            "outputs and deliveries, made from what the server says of itself. All are "
-            "well-formed, so each has one right answer.",
-            "model": "",
-            "request": {},
-            "expect": {"outcome": "success"},
-        }
+    requirement = catalogue()["M7"]
+    return GeneratedCase(
+        id=GENERATED,
+        requirement=requirement.id,
+        why=f"{EXAMPLES} requests that nobody wrote: any mix of datatypes, shapes, forms, outputs "
+        "and deliveries, made from what the server says about itself. All are well-formed, so each "
+        "has one right answer.",
+        level=requirement.level,
+        profile=requirement.profile,
+        expect={"outcome": "success"},
+        count=EXAMPLES,
+        seed=SEED,
     )

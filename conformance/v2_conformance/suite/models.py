@@ -20,6 +20,10 @@ class TensorSpec:
     datatype: str
     dims: Shape
 
+    def metadata(self) -> dict[str, Any]:
+        """The tensor as V2 model metadata describes it."""
+        return {"name": self.name, "datatype": self.datatype, "shape": list(self.dims)}
+
 
 @dataclass(frozen=True)
 class ModelContract:

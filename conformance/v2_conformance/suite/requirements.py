@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal, get_args
 
 import yaml
 
 from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import YAML_LOADER, folder, schema
+from v2_conformance.suggestions import did_you_mean
 
+Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
+Basis = Literal["text", "oip", "http", "derived"]
 # The strictest first.
-LEVELS = ("MUST", "SHOULD", "MAY", "DISPUTED")
-BASES = ("text", "oip", "http", "derived")
-PROFILES = ("binary", "raw", "compression", "bf16", "client")
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 _FILE = "requirements.yaml"
 
@@ -52,8 +53,8 @@ class Requirement:
     """
 
     id: str
-    level: str
-    basis: str
+    level: Level
+    basis: Basis
     profile: str
     title: str
     statement: str
@@ -61,14 +62,14 @@ class Requirement:
     follows: str = ""
     note: str = ""
     untested: str = ""
-    level_in: Mapping[str, str] = field(default_factory=dict, hash=False)
+    level_in: Mapping[str, Level] = field(default_factory=dict, hash=False)
 
     @property
     def family(self) -> str:
         """The letter of the id, a key of `families()`."""
         return self.id[0]
 
-    def level_for(self, profiles: Collection[str]) -> str:
+    def level_for(self, profiles: Collection[str]) -> Level:
         """The level for a server that claims `profiles`: the strictest, where several name one."""
         raised = [level for profile, level in self.level_in.items() if profile in profiles]
         return min(raised, key=LEVELS.index) if raised else self.level
@@ -109,9 +110,8 @@ def check_profile(name: str) -> str:
     """Return `name`, the name of a profile, or raise UsageError with what may have been meant."""
     if name in PROFILES:
         return name
-    close = difflib.get_close_matches(name.lower(), PROFILES)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
-    raise UsageError(f"unknown profile {name!r}: {hint}the profiles are {', '.join(PROFILES)}")
+    hint = did_you_mean(name, PROFILES, f"the profiles are {', '.join(PROFILES)}")
+    raise UsageError(f"unknown profile {name!r}: {hint}")
 
 
 def check_catalogue() -> None:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from v2_conformance.redaction import Mask
-from v2_conformance.wire.http1 import (
-    CLOSED,
-    COMPLETE,
-    MALFORMED,
-    REFUSED,
-    TIMEOUT,
-    TOO_LARGE,
-    Limits,
-    ResponseReader,
-    Transcript,
-)
+from v2_conformance.report.document import RecordedExchange
+from v2_conformance.wire.http1_response import ResponseReader, read_again
+from v2_conformance.wire.transcript import Ending, Limits, Transcript
 
 # The shortest secret that a mask hides wherever it stands is as long.
 _MASKED = re.compile(rb"\*{6,}")
@@ -30,47 +19,42 @@ class RecordedError(ValueError):
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """An exchange of a report. `note`, `wanted` and `entry` are as `runner.Exchange` has them."""
+class ReadExchange:
+    """An exchange of a report, its bytes read again."""
 
     transcript: Transcript
-    note: str
-    wanted: str
-    entry: Mapping[str, Any] | None = None
+    recorded: RecordedExchange
 
 
-def recorded(entry: Mapping[str, Any]) -> Recorded:
-    """The exchange of which `entry` is the record. Raises RecordedError.
+def read_exchange(exchange: RecordedExchange) -> ReadExchange:
+    """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
 
-    Its bytes are read again as the run read them, and have to end as the record says.
+    They must end as the record says.
     """
-    try:
-        transcript = Transcript(
-            request=base64.b64decode(entry["request"], validate=True),
-            sent=entry["sent"],
-            received=base64.b64decode(entry["response"], validate=True),
-            ending=entry["ending"],
-            detail=entry["detail"],
-            reused=entry["reused"],
-            open=entry["open"],
-            duration_s=entry["duration_ms"] / 1000,
-        )
-    except KeyError as error:
-        raise RecordedError(f"the record of an exchange lacks {error}") from error
-    except (ValueError, OverflowError) as error:
-        raise RecordedError(f"the record of an exchange is not one: {error}") from error
+    ending = Ending(exchange.ending)
+    transcript = Transcript(
+        request=exchange.request,
+        sent=exchange.sent,
+        received=exchange.response,
+        ending=ending,
+        detail=exchange.detail,
+        reused=exchange.reused,
+        open=exchange.open,
+        duration_s=exchange.duration_ms / 1000,
+        partial=read_again(exchange.response, ending),
+    )
     problem = _contradiction(transcript)
-    if problem:
+    if problem is not None:
         raise RecordedError(problem)
-    return Recorded(transcript, entry["note"], entry.get("wanted", ""), entry.get("entry"))
+    return ReadExchange(transcript, exchange)
 
 
-def _contradiction(transcript: Transcript) -> str:
-    """Why no exchange can have left this transcript, "" where one can."""
+def _contradiction(transcript: Transcript) -> str | None:
+    """Why no exchange can have left this transcript, None if one can."""
     length, came = len(transcript.request), len(transcript.received)
     if transcript.sent > length:
         return f"{transcript.sent} bytes are said to be sent of a request of {length}"
-    if transcript.ending == REFUSED and (transcript.sent or came):
+    if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "bytes went over a connection that is said to be refused"
     reader = ResponseReader(Limits())
     if came:
@@ -80,57 +64,57 @@ def _contradiction(transcript: Transcript) -> str:
         return f"the recorded response of {came} bytes does not end as it is said to: " + (
             transcript.ending
         )
-    keep = transcript.ending == COMPLETE and reader.reusable and transcript.sent == length
+    keep = transcript.ending is Ending.COMPLETE and reader.reusable and transcript.sent == length
     if transcript.open != keep:
         said = "left open" if transcript.open else "closed"
         return f"the connection is said to be {said}, which these bytes do not allow"
-    return ""
+    return None
 
 
 def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     """Whether what `reader` has read ends as the transcript says."""
     ending = transcript.ending
     unfinished = not reader.done and not reader.error
-    if ending in (TIMEOUT, REFUSED):
+    if ending in (Ending.TIMEOUT, Ending.REFUSED):
         return unfinished
     limit = Limits().response_to(len(transcript.request))
-    if ending == TOO_LARGE and len(transcript.received) > limit:
+    if ending is Ending.TOO_LARGE and len(transcript.received) > limit:
         return unfinished
-    if ending == CLOSED and transcript.detail != "the server closed the connection":
-        return unfinished  # it was reset, so that even an answer up to the end is none
+    if ending is Ending.RESET:
+        return unfinished  # even an answer that ends with the connection is none
     cut_off = unfinished
     if unfinished:
         reader.feed(b"")
-    if ending == CLOSED:
+    if ending is Ending.CLOSED:
         return cut_off and not reader.done and not reader.error
-    if ending == COMPLETE:
+    if ending is Ending.COMPLETE:
         return reader.done and not reader.error
-    return ending in (MALFORMED, TOO_LARGE) and ending == _error_of(reader)
+    return ending in (Ending.MALFORMED, Ending.TOO_LARGE) and ending is _error_of(reader)
 
 
-def _error_of(reader: ResponseReader) -> str:
-    return reader.error_ending if reader.error else ""
+def _error_of(reader: ResponseReader) -> Ending | None:
+    return reader.error_ending if reader.error else None
 
 
-def first_difference(sent: bytes, wanted: bytes, mask: Mask) -> int | None:
-    """The offset at which a recorded request `sent` differs from the one `wanted`, else None.
+def first_unmasked_difference(sent: bytes, expected: bytes, mask: Mask) -> int | None:
+    """The offset at which a recorded request `sent` differs from the `expected` one, else None.
 
-    Where `mask` hides fields, what the record has masked is not compared: their values, and each
-    run of six asterisks or more. Everything else has to be equal, and so do the lengths.
+    If `mask` hides fields, what the record has masked is not compared: their values, and each run
+    of six asterisks or more. Everything else must be equal, and so must the lengths.
     """
-    if sent == wanted:
+    if sent == expected:
         return None
     if mask.fields:
-        wanted = mask.data(wanted)
-        if len(sent) == len(wanted):
-            seen = bytearray(wanted)
+        expected = mask.data(expected)
+        if len(sent) == len(expected):
+            seen = bytearray(expected)
             for run in _MASKED.finditer(sent):
                 seen[run.start() : run.end()] = run[0]
-            wanted = bytes(seen)
-    if sent == wanted:
+            expected = bytes(seen)
+    if sent == expected:
         return None
-    pairs = zip(sent, wanted, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(wanted)))
+    pairs = zip(sent, expected, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(expected)))
 
 
 def hides(transcript: Transcript, mask: Mask) -> bool:

@@ -6,187 +6,151 @@ such thing is named, so that a reader knows how far the second judgement goes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from v2_conformance.errors import CaseFileError, ReportFileError
-from v2_conformance.judging.judge import ERROR, FAIL, NOT_RUN, PASS, Verdict, judge
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.judge import judge
+from v2_conformance.judging.known_good import known_good, problem_with
 from v2_conformance.judging.survival import (
     FLOODED,
-    FRESH,
-    JSON,
-    NO_ROLES,
-    REPEATED,
-    SAME,
-    Claims,
-    canary_problem,
-    culprit_in,
-    is_unsent,
-    known_good,
+    NO_USABLE_MODEL,
     needs_canary,
-    orphaned,
+    needs_the_dead,
     skipped,
     survived,
     without_count,
 )
-from v2_conformance.redaction import Mask
-from v2_conformance.suite.cases import Case, make_case
-from v2_conformance.suite.models import contract
-from v2_conformance.verifying.recorded import (
-    Recorded,
-    RecordedError,
-    first_difference,
-    hides,
-    recorded,
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.report.document import CaseResult
+from v2_conformance.resources import fits
+from v2_conformance.suite.case_files import make_case
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.causes import (
+    Cause,
+    GeneratedFailure,
+    GeneratedRequests,
+    InvalidCase,
+    KilledBy,
+    NoKnownGoodAnswer,
+    SuiteError,
+    difference_in,
 )
-from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.http1 import CLOSED, REFUSED, TIMEOUT
-
-# What had to be believed, in words that follow a number of cases.
-ABSENT = "that discovery found their model absent"
-DEAD = "that what another case killed stayed dead"
-SILENT = "that their model answered no known-good request, which left them unsent"
-UNASKED = "that the server had sent so much more than asked for that they were left unsent"
-SUITE = "that the suite itself failed"
-NO_CONNECTION = "that there was no connection"
-NO_MORE = "that nothing more came before the time-out"
-CUT_OFF = "that the server ended the connection, not somebody else"
-OTHERS = "the answers of which only one in a number is recorded"
-KEPT = "that the server had closed the kept connection, so that no canary could use it"
-GENERATED = "that the generated requests are those that every run generates"
-AS_AT_FIRST = "that the server answered known-good requests no better at first"
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.recorded import (
+    ReadExchange,
+    RecordedError,
+    first_unmasked_difference,
+    hides,
+    read_exchange,
+)
+from v2_conformance.verifying.setting import Setting
+from v2_conformance.wire.encode import Prepared, prepare, prepare_get
+from v2_conformance.wire.transcript import Ending
 
 _MASKED = "what the report masks may be what was judged"
-
-Record = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a report says of its run as a whole, and the cases of this installation by id."""
-
-    address: Address
-    claims: Claims
-    mask: Mask
-    same_suite: bool
-    records: Mapping[str, Record]
-    cases: Mapping[str, Case]
 
 
 @dataclass(frozen=True)
 class Rejudged:
     """What a case's recorded bytes amount to.
 
-    `outcome` is the one that they show, the recorded one where none could be found again: then
-    `unjudged` says why. `problem` says why the record does not hold, "" where it does.
-    `other_words` is the message found again where it is another one under the same outcome.
+    `outcome` is the one that they show, or the recorded one if none could be found again: then
+    `unjudged` says why. `problem` says why the record does not hold, None if it does.
+    `other_cause` is what the bytes show, in words, if the outcome is the recorded one but the cause
+    or the message is not.
     """
 
     id: str
-    recorded: str
-    outcome: str
-    problem: str = ""
-    unjudged: str = ""
-    other_words: str = ""
-    believed: tuple[str, ...] = ()
+    recorded: Outcome
+    outcome: Outcome
+    problem: str | None = None
+    unjudged: str | None = None
+    other_cause: str | None = None
+    believed: tuple[Belief, ...] = ()
+
+
+_BELIEVED = {
+    Ending.TIMEOUT: Belief.NO_MORE,
+    Ending.REFUSED: Belief.NO_CONNECTION,
+    Ending.CLOSED: Belief.CUT_OFF,
+    Ending.RESET: Belief.CUT_OFF,
+}
+
+
+_OWN = (Purpose.CASE, Purpose.REPEATED)
+_SAMPLES = (Purpose.SAMPLE,)
 
 
 class _Broken(Exception):
     """The record is not what a run can have left of this case."""
 
 
-def setting(report: Mapping[str, Any], cases: Sequence[Case], *, same_suite: bool) -> Setting:
-    """The setting of a whole report. Raises ReportFileError where it lacks what judging needs."""
-    target = report["target"]
-    try:
-        path = urlsplit(target["url"]).path
-        headers = tuple((name, value) for name, value in target["headers"])
-        models = target["models"]
-        address = Address(target["host"], path.rstrip("/"), headers)
-    except (KeyError, ValueError) as error:
-        raise ReportFileError(
-            f"the report cannot be judged again: its target lacks what every request has ({error})"
-        ) from error
-    bindings = {
-        role: Binding(role, entry["model"], tuple(entry["inputs"]), tuple(entry["outputs"]))
-        for role, entry in models.items()
-        if _plays(role, entry)
-    }
-    claims = Claims(
-        target["profiles"],
-        frozenset(target.get("unsupported", ())),
-        bindings,
-        target.get("absent", {}),
-    )
-    hidden = tuple(name for name, value in headers if value and not value.strip("*"))
-    return Setting(
-        address,
-        claims,
-        Mask(fields=hidden),
-        same_suite,
-        {record["id"]: record for record in report["cases"]},
-        {case.id: case for case in cases},
-    )
-
-
-def _plays(role: str, entry: Mapping[str, Any]) -> bool:
-    model = contract().get(role)
-    return model is not None and (len(entry["inputs"]), len(entry["outputs"])) == (
-        len(model.inputs),
-        len(model.outputs),
-    )
-
-
-def rejudge(record: Record, known: Setting) -> Rejudged:
+def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     """Judge one case of a report again. Never raises for what a report says."""
     try:
-        exchanges = [recorded(entry) for entry in record["exchanges"]]
-        case, unjudged = _case(record, known)
+        exchanges = [read_exchange(exchange) for exchange in recorded.exchanges]
+        if known.same_suite:
+            _check_notes(recorded)
+        case, unjudged = _case(recorded, known)
         if case is None:
-            outcome = record["outcome"]
-            return Rejudged(record["id"], outcome, outcome, unjudged=unjudged)
-        verdict, believed = _verdict(case, record, exchanges, known)
+            outcome = recorded.outcome
+            return Rejudged(recorded.id, outcome, outcome, unjudged=unjudged)
+        verdict, believed = _verdict(case, recorded, exchanges, known)
     except (_Broken, RecordedError) as error:
-        return Rejudged(record["id"], record["outcome"], record["outcome"], str(error))
-    return _compared(record, exchanges, verdict, believed, known)
+        return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
+    return _compared(recorded, exchanges, verdict, believed, known)
+
+
+def _check_notes(recorded: CaseResult) -> None:
+    """Raise _Broken for a note that tells people something else than the purpose tells programs."""
+    for exchange in recorded.exchanges:
+        if exchange.purpose is not Purpose.SAMPLE and exchange.note != exchange.purpose.note:
+            raise _Broken("the note of an exchange is not that of its purpose")
 
 
 def _compared(
-    record: Record,
-    exchanges: Sequence[Recorded],
+    recorded: CaseResult,
+    exchanges: Sequence[ReadExchange],
     verdict: Verdict,
-    believed: list[str],
+    believed: list[Belief],
     known: Setting,
 ) -> Rejudged:
-    name, outcome = record["id"], record["outcome"]
+    name, outcome = recorded.id, recorded.outcome
     beliefs = tuple(dict.fromkeys(believed))
     hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
     if verdict.outcome != outcome:
         if hidden:
             return Rejudged(name, outcome, outcome, unjudged=_MASKED)
-        words = f"the recorded bytes say {verdict.outcome}"
+        words = f"the recorded bytes say {verdict.outcome.words}"
         if verdict.message:
             words += f": {verdict.message}"
         return Rejudged(name, outcome, verdict.outcome, words, believed=beliefs)
-    shown = None if verdict.difference is None else asdict(verdict.difference)
-    if not known.mask.fields and record.get("difference") != shown:
-        words = "its `difference` is not what the recorded bytes show"
+    if not known.mask.fields and recorded.difference != difference_in(verdict.cause):
+        words = "the first difference in its `cause` is not what the recorded bytes show"
         return Rejudged(name, outcome, outcome, words, believed=beliefs)
     masked = hidden or (known.mask.fields and "*" in verdict.message)
-    same = without_count(record["message"]) == verdict.message
-    other = "" if same or masked else verdict.message or "(no message)"
-    return Rejudged(name, outcome, outcome, other_words=other, believed=beliefs)
+    other = None if masked or _same_cause(recorded, verdict) else verdict.message or "(no message)"
+    return Rejudged(name, outcome, outcome, other_cause=other, believed=beliefs)
 
 
-def _case(record: Record, known: Setting) -> tuple[Case | None, str]:
-    """The case that `record` is of, or why this installation cannot say what it is."""
-    case = known.cases.get(record["id"])
+def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
+    """Whether the cause and the message of a report are what the recorded bytes show.
+
+    How many of several answers were wrong cannot be shown: only one of them is recorded.
+    """
+    in_words = replace(verdict, cause=recorded.cause).message
+    return without_count(recorded.cause) == verdict.cause and recorded.message == in_words
+
+
+def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
+    """The case that was recorded, or why this installation cannot say what it is."""
+    case = known.cases.get(recorded.id)
     if case is None:
         return None, "this installation has no such case"
-    facts = case.facts(known.claims.profiles)
-    wrong = [name for name, value in facts.items() if record.get(name) != value]
+    facts = vars(case.facts(known.claims.profiles))
+    wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if not wrong:
         return case, ""
     if known.same_suite:
@@ -197,169 +161,234 @@ def _case(record: Record, known: Setting) -> tuple[Case | None, str]:
 
 
 def _verdict(
-    case: Case, record: Record, exchanges: Sequence[Recorded], known: Setting
-) -> tuple[Verdict, list[str]]:
+    case: Case, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
+) -> tuple[Verdict, list[Belief]]:
     """The verdict that the exchanges amount to, and what had to be believed for it."""
-    if any(exchange.entry is not None for exchange in exchanges):
-        return _of_generated(case, record, exchanges, known)
-    as_recorded = Verdict(record["outcome"], record["message"])
+    if isinstance(case, GeneratedCase):
+        if exchanges:
+            return _of_generated(case, recorded, exchanges, known)
+    elif any(exchange.recorded.entry is not None for exchange in exchanges):
+        raise _Broken("a generated request is recorded of a case that is in the suite's files")
     skip = skipped(case, known.claims)
     if not exchanges:
-        if skip is not None:
-            return skip, [ABSENT] if skip.outcome == NOT_RUN else []
-        if as_recorded == NO_ROLES:
-            return as_recorded, [ABSENT]
-        if as_recorded.outcome == NOT_RUN:
-            return _orphaned(case, record, known), [DEAD]
-        if as_recorded.outcome == ERROR:
-            return as_recorded, [SUITE]
-        if as_recorded == FLOODED:
-            return as_recorded, [UNASKED]
-        if is_unsent(as_recorded.outcome, as_recorded.message) and not case.get:
-            return as_recorded, [SILENT]
-        raise _Broken("no exchange is recorded")
+        return _unsent(case, recorded, skip, known)
     if skip is not None:
         raise _Broken(f"exchanges are recorded of a case that is not sent: {skip.message}")
+    if isinstance(case, GeneratedCase):
+        raise _Broken("no exchange is recorded")
+    return _of_exchanges(case, recorded.outcome, exchanges, known)
+
+
+def _unsent(
+    case: Case, recorded: CaseResult, skip: Verdict | None, known: Setting
+) -> tuple[Verdict, list[Belief]]:
+    """The verdict on a case of which no exchange is recorded."""
+    if skip is not None:
+        return skip, [Belief.ABSENT] if skip.outcome is Outcome.NOT_RUN else []
+    outcome, cause = recorded.outcome, recorded.cause
+    as_recorded = Verdict(outcome, cause)
+    if as_recorded == NO_USABLE_MODEL:
+        return as_recorded, [Belief.ABSENT]
+    if outcome is Outcome.NOT_RUN:
+        return _needs_the_dead(case, cause, known), [Belief.DEAD]
+    if outcome is Outcome.ERROR and isinstance(cause, InvalidCase | SuiteError):
+        return as_recorded, [Belief.SUITE]
+    if as_recorded == FLOODED:
+        return as_recorded, [Belief.UNASKED]
+    if outcome is Outcome.INCONCLUSIVE and _is_silence(case, cause):
+        return as_recorded, [Belief.SILENT]
+    raise _Broken("no exchange is recorded")
+
+
+def _is_silence(case: Case, cause: Cause | None) -> bool:
+    """Whether a cause says that the model of `case`, or that of a generated one, is silent."""
+    if isinstance(case, GetCase) or not isinstance(cause, NoKnownGoodAnswer):
+        return False
+    return isinstance(case, GeneratedCase) or cause.role == case.role
+
+
+def _of_exchanges(
+    case: RequestCase | GetCase,
+    recorded: Outcome,
+    exchanges: Sequence[ReadExchange],
+    known: Setting,
+) -> tuple[Verdict, list[Belief]]:
+    """The verdict on a case that was sent; `recorded` is the outcome that the report has."""
     own = exchanges[0]
     verdict, believed = _own_verdict(case, own, known)
-    if not own.transcript.sent and case.together == 1:
+    if not own.transcript.sent and not _is_together(case):
         if len(exchanges) > 1:
             raise _Broken("canaries are recorded after a request that was never sent")
         return verdict, believed
-    if not needs_canary(case, verdict.outcome):
+    if isinstance(case, GetCase) or not needs_canary(case, verdict.outcome):
         if len(exchanges) > 1:
             raise _Broken("canaries are recorded where none are sent")
         return verdict, believed
     try:
         same, fresh, more = _canaries(case, own, exchanges[1:], known)
     except _Broken:
-        if verdict.outcome == FAIL != as_recorded.outcome:
+        if verdict.outcome is Outcome.FAIL and recorded is not Outcome.FAIL:
             return verdict, believed  # no canary could make it better
         raise
     return survived(verdict, same, fresh), believed + more
 
 
+def _is_together(case: RequestCase | GetCase) -> bool:
+    return isinstance(case, RequestCase) and case.together > 1
+
+
 def _of_generated(
-    case: Case, record: Record, exchanges: Sequence[Recorded], known: Setting
-) -> tuple[Verdict, list[str]]:
+    case: GeneratedCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
+) -> tuple[Verdict, list[Belief]]:
     """The verdict on generated requests: each is a case of its own, made of its recorded entry."""
-    if case.model or case.get:
-        raise _Broken("a generated request is recorded of a case that is in the suite's files")
-    believed = [GENERATED]
-    groups: list[list[Recorded]] = []
+    believed = [Belief.GENERATED]
+    groups: list[list[ReadExchange]] = []
     for exchange in exchanges:
-        if exchange.note in ("", REPEATED) or not groups:
+        if not exchange.recorded.purpose.canary or not groups:
             groups.append([])
         groups[-1].append(exchange)
+    cause = recorded.cause
     for group in groups:
-        try:
-            made = make_case(group[0].entry or {})
-        except (CaseFileError, KeyError, TypeError, ValueError) as error:
-            raise _Broken(f"the entry of a generated request is not one: {error!a:.200}") from error
-        if made.id != case.id or made.level != case.level or made.outcome != "success":
-            raise _Broken("the entry of a generated request is not one of this case")
-        own = [replace(exchange, entry=None) for exchange in group]
-        verdict, more = _verdict(made, {**record, "message": ""}, own, known)
+        made = _made_of(case, group[0])
+        skip = skipped(made, known.claims)
+        if skip is not None:
+            raise _Broken(f"a generated request is recorded that is not sent: {skip.message}")
+        verdict, more = _of_exchanges(made, recorded.outcome, group, known)
         believed += more
-        if verdict.outcome != PASS:
-            said = record["message"]
-            tail = said[len(verdict.message) :] if said.startswith(verdict.message) else ""
-            return replace(verdict, message=verdict.message + tail), believed
-    if not record["message"].startswith(f"{len(groups)} generated requests ("):
+        if verdict.outcome is not Outcome.PASS:
+            if isinstance(cause, GeneratedFailure) and verdict.cause is not None:
+                verdict = replace(verdict, cause=_with_request(cause, verdict.cause))
+            return verdict, believed
+    if not isinstance(cause, GeneratedRequests) or cause.count != len(groups):
         raise _Broken(
-            f"{len(groups)} generated requests are recorded, its message has another number"
+            f"{len(groups)} generated requests are recorded, its cause has another number"
         )
-    return Verdict(PASS, record["message"]), believed
+    return Verdict(Outcome.PASS, cause), believed
 
 
-def _orphaned(case: Case, record: Record, known: Setting) -> Verdict:
-    """The verdict on a case that needs what another one killed, as far as that one shows it."""
-    culprit = culprit_in(record["message"])
-    killer = known.records.get(culprit or "")
-    if culprit is None or killer is None:
-        raise _Broken("its message names no case of the report that killed what it needs")
-    last = killer["exchanges"][-1] if killer["exchanges"] else {}
-    named = known.cases.get(culprit)
-    if named is None or last.get("note") != FRESH or killer["outcome"] == PASS:
-        raise _Broken(f"{culprit}, which it blames, is not recorded as having killed anything")
-    if not _problem(named, recorded(last), known, json=False):
-        raise _Broken(f"after {culprit}, which it blames, a known-good request was answered well")
-    if not case.model and not case.get:  # generated requests, of which the first unsent one counts
-        return Verdict(NOT_RUN, record["message"])
-    return orphaned(case, culprit)
+def _with_request(cause: GeneratedFailure, request: Cause) -> GeneratedFailure:
+    return GeneratedFailure(request, cause.number, cause.seed, cause.hypothesis, cause.file)
 
 
-def _own_verdict(case: Case, own: Recorded, known: Setting) -> tuple[Verdict, list[str]]:
-    """The verdict on the case's own exchange alone."""
-    binding = known.claims.present.get(case.model)
-    transcript = own.transcript
-    variants = range(case.together)
+def _made_of(case: GeneratedCase, first: ReadExchange) -> RequestCase:
+    """The case that a generated request was, from its recorded entry."""
+    entry = first.recorded.entry
+    file = {"family": case.requirement[0], "cases": [entry]}
+    if entry is None or "axes" in entry or not fits("case", file):
+        raise _Broken("the entry of a generated request is not one")
     try:
-        candidates = [prepare(case, known.address, binding, variant=n) for n in variants]
+        made = make_case(entry)
+    except CaseFileError as error:
+        raise _Broken(f"the entry of a generated request is not one: {error!s:.200}") from error
+    same = (made.id, made.level, made.expects) == (case.id, case.level, "success")
+    if not same or not isinstance(made, RequestCase):
+        raise _Broken("the entry of a generated request is not one of this case")
+    return made
+
+
+def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
+    """The verdict on a case that needs what another one killed, as far as that one shows it."""
+    killer = known.report.case(cause.case) if isinstance(cause, KilledBy) else None
+    if not isinstance(cause, KilledBy) or killer is None:
+        raise _Broken("its cause names no case of the report that killed what it needs")
+    last = killer.exchanges[-1] if killer.exchanges else None
+    named = known.cases.get(killer.id)
+    fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
+    blamed = fresh and killer.outcome is not Outcome.PASS
+    if last is None or not blamed or not isinstance(named, RequestCase):
+        raise _Broken(f"{killer.id}, which it blames, is not recorded as having killed anything")
+    if _problem(named, read_exchange(last), known, json=False) is None:
+        raise _Broken(f"after {killer.id}, which it blames, a known-good request was answered well")
+    if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
+        return Verdict(Outcome.NOT_RUN, cause)
+    return needs_the_dead(case, killer.id)
+
+
+def _own_verdict(
+    case: RequestCase | GetCase, own: ReadExchange, known: Setting
+) -> tuple[Verdict, list[Belief]]:
+    """The verdict on the case's own exchange alone."""
+    try:
+        candidates = _requests_of(case, known)
     except (CaseFileError, ValueError) as error:
         raise _Broken(f"its request cannot be made again: {error}") from error
     prepared = _matching(candidates, own, known, "the request")
     believed = _beliefs(own)
-    if case.together > 1:
-        believed.append(OTHERS)
-    elif own.note not in ("", REPEATED):
+    together = _is_together(case)
+    if together:
+        believed.append(Belief.OTHERS)
+    if own.recorded.purpose not in (_SAMPLES if together else _OWN):
         raise _Broken("its first exchange is not marked as its own")
-    return judge(case, prepared, transcript), believed
+    return judge(case, prepared, own.transcript), believed
+
+
+def _requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
+    """The requests that a case can send: one, or one for each connection that it uses at once."""
+    if isinstance(case, GetCase):
+        return [prepare_get(case, known.address)]
+    binding = known.claims.present[case.model]
+    return [prepare(case, known.address, binding, variant=n) for n in range(case.together)]
 
 
 def _matching(
-    candidates: Sequence[Prepared], came: Recorded, known: Setting, what: str
+    candidates: Sequence[Prepared], exchange: ReadExchange, known: Setting, what: str
 ) -> Prepared:
-    """The request that `came` records, of those that it can be."""
-    sent = bytes(came.transcript.request)
+    """The request that `exchange` records, of those that it can be."""
+    sent = bytes(exchange.transcript.request)
     differences = []
     for prepared in candidates:
-        wanted = b"".join(prepared.pieces)
-        at = first_difference(sent, wanted, known.mask)
+        expected = b"".join(prepared.request.http1)
+        at = first_unmasked_difference(sent, expected, known.mask)
         if at is None:
             return prepared
-        differences.append((at, len(wanted)))
+        differences.append((at, len(expected)))
     at, length = max(differences)
     raise _Broken(
-        f"{what} is not what the suite sends: of {len(sent)} bytes, wanted {length}, the first "
+        f"{what} is not what the suite sends: expected {length} bytes, got {len(sent)}, the first "
         f"that differs is byte {at}"
     )
 
 
 def _canaries(
-    case: Case, own: Recorded, canaries: Sequence[Recorded], known: Setting
-) -> tuple[str, str, list[str]]:
-    """What was wrong with each canary, "" for nothing, and what had to be believed."""
-    notes = [canary.note for canary in canaries]
-    if notes not in ([FRESH], [SAME, FRESH]):
-        raise _Broken(f"{SAME} (where it is open) and {FRESH} wanted, recorded are: {notes!a}")
+    case: RequestCase, own: ReadExchange, canaries: Sequence[ReadExchange], known: Setting
+) -> tuple[Cause | None, Cause | None, list[Belief]]:
+    """What was wrong with each canary, None for nothing, and what had to be believed."""
+    purposes = [canary.recorded.purpose for canary in canaries]
+    same_connection, fresh_connection = Purpose.CANARY_SAME, Purpose.CANARY_FRESH
+    if purposes not in ([fresh_connection], [same_connection, fresh_connection]):
+        got = ", ".join(purpose.value for purpose in purposes) or "nothing"
+        raise _Broken(
+            "expected a known-good request on the same connection, if it is open, and one on a "
+            f"fresh connection; recorded: {got}"
+        )
     believed = [kind for canary in canaries for kind in _beliefs(canary)]
-    if any(canary.wanted for canary in canaries):
-        believed.append(AS_AT_FIRST)
-    same = ""
-    if notes[0] == SAME:
+    if any(canary.recorded.expected is not None for canary in canaries):
+        believed.append(Belief.AS_AT_FIRST)
+    same = None
+    if purposes[0] is same_connection:
         if not own.transcript.open and case.together == 1:
-            raise _Broken(f"{SAME}, which was closed")
-        same = _problem(case, canaries[0], known, json=case.canary == JSON)
+            raise _Broken("a canary is recorded on the same connection, which was closed")
+        same = _problem(case, canaries[0], known, json=case.canary == "json")
     elif own.transcript.open and case.together == 1:
-        believed.append(KEPT)
+        believed.append(Belief.KEPT)
     return same, _problem(case, canaries[-1], known, json=False), believed
 
 
-def _problem(case: Case, canary: Recorded, known: Setting, *, json: bool) -> str:
-    """What is wrong with a canary's answer, "" where nothing is."""
+def _problem(
+    case: RequestCase, canary: ReadExchange, known: Setting, *, json: bool
+) -> Cause | None:
+    """What is wrong with a canary's answer, None for nothing."""
     binding = known.claims.present.get(case.model)
     if binding is None:
-        raise _Broken(f"a canary is recorded for {case.model or 'no model'}, which is not there")
+        raise _Broken(f"a canary is recorded for {case.model}, which is not there")
     try:
         forms = known_good(case.model, known.address, binding, json=json)
     except (CaseFileError, ValueError) as error:
         raise _Broken(f"its canary cannot be made again: {error}") from error
     prepared = _matching(forms, canary, known, "a canary's request")
-    return canary_problem(prepared, canary.wanted, canary.transcript)
+    return problem_with(prepared, canary.recorded.expected, canary.transcript)
 
 
-def _beliefs(exchange: Recorded) -> list[str]:
+def _beliefs(exchange: ReadExchange) -> list[Belief]:
     ending = exchange.transcript.ending
-    known = {TIMEOUT: NO_MORE, REFUSED: NO_CONNECTION, CLOSED: CUT_OFF}
-    return [known[ending]] if ending in known else []
+    return [_BELIEVED[ending]] if ending in _BELIEVED else []

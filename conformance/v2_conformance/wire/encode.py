@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol import content_codings as compression
-from v2_conformance.protocol.datatypes import (
-    Buffer,
-    element_count,
-    from_json,
-    from_values,
-    to_json,
-    to_values,
-)
-from v2_conformance.protocol.message import (
-    HEADER_LENGTH,
-    JSON_TYPE,
-    OCTET_STREAM,
-    Part,
-    Tensor,
-    compose,
-    dump_json,
-)
-from v2_conformance.suite.cases import Case
+from v2_conformance.protocol.content_codings import CodingError, acceptable
+from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_values
+from v2_conformance.protocol.message import Part, Tensor, compose
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
+from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
-from v2_conformance.suite.value_patterns import pattern
+from v2_conformance.wire.case_data import (
+    array,
+    from_hex,
+    integer,
+    mapping,
+    one_of,
+    text,
+    unexpected,
+    write_json,
+)
+from v2_conformance.wire.coded_body import code_body
+from v2_conformance.wire.delivery import make_request, read_delivery
+from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.transport import Head, Request
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
-_INPUT_FORMS = ("binary", "json", "nested", "both", "neither")
+_MOST_APPENDED = 1 << 30
+_ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
-# Long enough for a server to be woken by each piece on loopback, short enough for many of them.
-SLICE_PAUSE_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,11 @@ class Address:
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that every request to the target begins with."""
+        return (("Host", self.host), *self.headers)
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -68,166 +70,144 @@ class Expected:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request ready for the wire: `pieces`, one write each.
+    """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
     response may have.
     """
 
-    pieces: tuple[Buffer, ...]
-    pause_s: float = 0.0
+    request: Request
     parts: tuple[Part, ...] = ()
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
-    codings: frozenset[str] = compression.acceptable(None)
+    codings: frozenset[str] = _ANY_CODING
 
 
-@dataclass(frozen=True)
-class _Input:
-    entry: dict[str, Any]
-    tensor: Tensor
-    index: int
-    blob: Buffer | None = field(default=None)
+def prepare_get(case: GetCase, address: Address) -> Prepared:
+    """The request of a case that is a plain GET."""
+    return Prepared(_get(address, case.path))
 
 
-def prepare(case: Case, address: Address, binding: Binding | None, *, variant: int = 0) -> Prepared:
-    """The request of `case`. Raises CaseFileError where the case cannot be encoded.
+def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: int = 0) -> Prepared:
+    """The request of `case` to the model `binding`.
 
-    Variants of a case (C6) have the same shapes and other values.
+    Variants of a case (C6) have the same shapes and other values. Raises CaseFileError, which names
+    the case, for every mistake of its author; anything else that it raises is a bug of the suite.
     """
-    if binding is None:
-        return Prepared(pieces=(_head("GET", address, case.get, ()),))
     try:
         return _prepare(case, address, binding, variant)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise CaseFileError(f"{case.id}: cannot be encoded: {error!r}") from error
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
 
 
-def _prepare(case: Case, address: Address, binding: Binding, variant: int) -> Prepared:
-    request, model = case.request, contract()[case.model]
-    entries = [{**entry, "skip": variant} for entry in input_entries(request)]
-    inputs = [_input(i, entry, model, binding) for i, entry in enumerate(entries)]
+def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
+    request, model = mapping(case.request, "`request`"), contract()[case.model]
+    inputs = encode_inputs(request, model, binding.inputs, skip=variant)
     document = b"" if request.get("raw") else _document(request, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     fields = _fields(
         request, len(document), sum(len(blob) for _, blob in blobs), binary=bool(blobs)
     )
-    delivery = request.get("delivery", "whole")
-    chunked = isinstance(delivery, Mapping) and "chunks" in delivery
-    change = request.get("body", {})
-    extra = _extra(change.get("append", ""))
-    length = (
-        len(document) + sum(len(blob) for _, blob in blobs) + len(extra) - change.get("drop", 0)
-    )
-    if length < 0:
-        raise ValueError("more is dropped than there is")
-    coded: bytes | None = None
-    if "encoding" in request:
-        plain, _ = compose(b"", document, [*blobs, ("", extra)])
-        coded = compression.stream(request["encoding"], plain[:length], request.get("encoded", {}))
-    size = str(length if coded is None else len(coded))
-    fields.append(("Transfer-Encoding", "chunked") if chunked else ("Content-Length", size))
-    path = request.get("path", f"/v2/models/{binding.model}/infer")
-    head = _head("POST", address, path, fields)
-    wire, parts = compose(head, document, [*blobs, ("", extra)] if extra else blobs)
-    if extra:
+    change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
+    appended = _appended(change.get("append", ""))
+    extended = [*blobs, ("", appended)] if appended else blobs
+    length = len(document) + sum(len(blob) for _, blob in extended)
+    dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
+    length -= dropped
+    coded = _coded(request, document, extended, length)
+    delivery = read_delivery(request.get("delivery", "whole"))
+    if delivery.chunked:
+        fields.append(("Transfer-Encoding", "chunked"))
+    else:
+        fields.append(("Content-Length", str(length if coded is None else len(coded))))
+    path = text(request.get("path", f"/v2/models/{binding.model}/infer"), "`path`")
+    head = Head("POST", address.prefix + path, (*address.fields, *fields))
+    written = write_head(head)
+    wire, parts = compose(written, document, extended)
+    if appended:
         parts = (*parts[:-1], replace(parts[-1], kind="slack"))
-    if change.get("drop"):
-        wire = wire[: len(head) + length]
+    if dropped:
+        wire = wire[: len(written) + length]
         parts = tuple(replace(p, end=min(p.end, length)) for p in parts if p.start < length)
-    sent = wire if coded is None else head + coded
-    pieces = _pieces(sent, len(head), parts, delivery)
-    body = memoryview(wire)[len(head) :]
+    sent = wire if coded is None else written + coded
+    body = memoryview(wire)[len(written) :]
     return Prepared(
-        pieces=pieces,
-        pause_s=SLICE_PAUSE_S if len(pieces) > 1 and not chunked else 0.0,
+        request=make_request(head, sent, len(written), delivery, parts),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),
-        codings=compression.acceptable(request.get("accept_encoding")),
+        codings=_codings(request),
     )
 
 
-def input_entries(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The entries of `inputs`, the short form for several tensors written out."""
-    inputs = request["inputs"]
-    if not isinstance(inputs, Mapping):
-        return list(inputs)
-    changed = {int(key): change for key, change in inputs.get("except", {}).items()}
-    return [{"tensor": t, **inputs["each"], **changed.get(t, {})} for t in inputs["tensors"]]
+def _coded(
+    request: Mapping[str, Any], document: bytes, blobs: Sequence[tuple[str, Buffer]], length: int
+) -> bytes | None:
+    """The first `length` bytes of the body in the request's content coding, None without one."""
+    if "encoding" not in request:
+        return None
+    plain, _ = compose(b"", document, blobs)
+    name = text(request["encoding"], "`encoding`")
+    return code_body(name, plain[:length], request.get("encoded"))
 
 
-def _input(
-    position: int, entry: Mapping[str, Any], model: ModelContract, binding: Binding
-) -> _Input:
-    """One entry of `inputs`: its JSON object, its true value, and the blob to send, if any."""
-    index = entry.get("tensor", position)
-    datatype = entry.get("datatype", model.inputs[index].datatype)
-    shape = entry["shape"]
-    blob = _blob(entry, model.inputs[index].datatype, shape)
-    tensor = Tensor(entry.get("name", binding.inputs[index]), datatype, tuple(shape), blob)
-    form = entry.get("form", "binary")
-    if form not in _INPUT_FORMS:
-        raise ValueError(f"an input has the form {form!r}, not one of {', '.join(_INPUT_FORMS)}")
-    document: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}
-    parameters = dict(entry.get("parameters", {}))
-    sent: Buffer | None = None
-    if form in ("binary", "both"):
-        sent = bytes.fromhex(entry["blob"]) if "blob" in entry else blob
-        parameters["binary_data_size"] = _size(entry.get("size", {"add": 0}), len(sent))
-    if parameters:
-        document["parameters"] = parameters
-    if form in ("json", "nested", "both"):
-        document["data"] = to_json(datatype, shape, blob, nested=form == "nested")
-    return _Input(document, tensor, index, sent)
-
-
-def _blob(entry: Mapping[str, Any], datatype: str, shape: Sequence[Any]) -> bytes:
-    values = entry.get("values", "counting")
-    if isinstance(values, Mapping):
-        return bytes.fromhex(values["hex"])
-    if isinstance(values, list):
-        return from_json(datatype, (len(values),), values)
-    count = entry.get("elements", element_count(shape))
-    return pattern(values, datatype, count, skip=entry.get("skip", 0))
-
-
-def _extra(append: str | int) -> bytes:
+def _appended(given: object) -> bytes:
     """Bytes that no tensor declares; none of them could be taken for JSON or for padding."""
-    return b"\xa5" * append if isinstance(append, int) else bytes.fromhex(append)
+    if isinstance(given, str):
+        return from_hex(given, "`body.append`")
+    return b"\xa5" * integer(given, "`body.append`", least=0, most=_MOST_APPENDED)
 
 
-def _size(change: Mapping[str, Any], true: int) -> Any:
-    if "value" in change:
-        return change["value"]
-    return true * change["times"] if "times" in change else true + change["add"]
+def _codings(request: Mapping[str, Any]) -> frozenset[str]:
+    """The content codings that the response may have."""
+    if "accept_encoding" not in request:
+        return _ANY_CODING
+    try:
+        return acceptable(text(request["accept_encoding"], "`accept_encoding`"))
+    except CodingError as error:
+        raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
-def _document(request: Mapping[str, Any], inputs: Sequence[_Input], binding: Binding) -> bytes:
-    text = request.get("json", {})
-    if "text" in text:
-        return str(text["text"]).encode()
-    document: dict[str, Any] = {}
-    if "id" in request:
-        document["id"] = request["id"]
-    if "parameters" in request:
-        document["parameters"] = request["parameters"]
+def _document(
+    request: Mapping[str, Any], inputs: Sequence[EncodedInput], binding: Binding
+) -> bytes:
+    given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
+    if "text" in given:
+        return text(given["text"], "`json.text`").encode()
+    document = {name: request[name] for name in ("id", "parameters") if name in request}
     document["inputs"] = [item.entry for item in inputs]
     if "outputs" in request:
-        document["outputs"] = [_output(entry, binding) for entry in request["outputs"]]
-    if "indent" not in text:
-        body = dump_json(document)
+        document["outputs"] = _outputs(request["outputs"], binding)
+    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
+    body = write_json(document, indent=indent)
+    if "before" in given:
+        body = text(given["before"], "`json.before`").encode() + body
+    if "after" in given:
+        body += text(given["after"], "`json.after`").encode()
+    return body
+
+
+def _outputs(given: object, binding: Binding) -> list[dict[str, Any]]:
+    outputs = []
+    for position, entry in enumerate(array(given, "`outputs`")):
+        try:
+            outputs.append(_output(entry, binding))
+        except CaseFileError as error:
+            raise CaseFileError(f"`outputs[{position}]`: {error}") from error
+    return outputs
+
+
+def _output(entry: object, binding: Binding) -> dict[str, Any]:
+    given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
+    if "name" in given:
+        name = text(given["name"], "`name`")
     else:
-        body = json.dumps(document, ensure_ascii=False, indent=text["indent"]).encode()
-    return str(text.get("before", "")).encode() + body + str(text.get("after", "")).encode()
-
-
-def _output(entry: Mapping[str, Any], binding: Binding) -> dict[str, Any]:
-    name = entry["name"] if "name" in entry else binding.outputs[entry["tensor"]]
+        most = len(binding.outputs) - 1
+        name = binding.outputs[integer(given.get("tensor"), "`tensor`", least=0, most=most)]
     output: dict[str, Any] = {"name": name}
-    parameters = dict(entry.get("parameters", {}))
-    if "binary_data" in entry:
-        parameters["binary_data"] = entry["binary_data"]
+    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
+    if "binary_data" in given:
+        parameters["binary_data"] = given["binary_data"]
     if parameters:
         output["parameters"] = parameters
     return output
@@ -236,97 +216,95 @@ def _output(entry: Mapping[str, Any], binding: Binding) -> dict[str, Any]:
 def _fields(
     request: Mapping[str, Any], length: int, blobs: int, *, binary: bool
 ) -> list[tuple[str, str]]:
-    """Content-Type, the header length as the case wants it, and the case's own fields.
+    """Content-Type, the header length as the case says, and the case's own fields.
 
-    Both are sent as soon as an input is in binary form, even when its blob has no bytes: no
-    document says that they may be left out then, so a server may count on them.
+    Both are sent as soon as an input is in binary form, even if its blob has no bytes: no document
+    says that they may be left out then, so a server may count on them.
     """
     fields: list[tuple[str, str]] = []
     content_type = request.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
     if content_type is not None:
-        fields.append(("Content-Type", content_type))
-    change = request.get("header_length", {} if binary else "absent")
-    if change != "absent":
-        name = change.get("name", HEADER_LENGTH)
-        for value in change.get("values", [change.get("value", "${length}")]):
-            fields.append((name, _lengths(value, length, blobs)))
+        fields.append(("Content-Type", text(content_type, "`content_type`")))
+    header_length = request.get("header_length", {} if binary else "absent")
+    fields += _header_lengths(header_length, length, blobs)
     for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
         if member in request:
-            fields.append((name, request[member]))
-    fields += request.get("headers", {}).items()
+            fields.append((name, text(request[member], f"`{member}`")))
+    for name, value in mapping(request.get("headers", {}), "`headers`").items():
+        fields.append((text(name, "`headers`"), text(value, "`headers`")))
     return fields
 
 
-def _lengths(text: str, length: int, blobs: int) -> str:
-    known = {"length": length, "blobs": blobs, "body": length + blobs}
-    return _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text)
-
-
-def _head(method: str, address: Address, path: str, fields: Sequence[tuple[str, str]]) -> bytes:
-    lines = [f"{method} {address.prefix}{path} HTTP/1.1", f"Host: {address.host}"]
-    lines += [f"{name}: {value}" for name, value in (*address.headers, *fields)]
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _pieces(
-    wire: bytes, start: int, parts: Sequence[Part], delivery: str | Mapping[str, Any]
-) -> tuple[Buffer, ...]:
-    """The request's writes: all at once, in slices, or the head and then HTTP chunks."""
-    if delivery == "whole" or not isinstance(delivery, Mapping):
-        return (wire,)
-    kind, how = next(iter(delivery.items()))
-    view = memoryview(wire)
-    body = view[start:]
-    cuts = [0, *_cuts(how, parts, len(body)), len(body)]
-    slices = [body[a:b] for a, b in pairwise(cuts) if b > a]
-    if kind == "slices":
-        return (view[:start], *slices)
-    chunks = [b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in slices]
-    return (bytes(view[:start]), *chunks, b"0\r\n\r\n")
-
-
-def _cuts(how: Any, parts: Sequence[Part], length: int) -> list[int]:
-    if how == "one":
+def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
+    if given == "absent":
         return []
-    if how == "seam":
-        return [parts[0].end]
-    if isinstance(how, int):
-        return list(range(how, length, how))
-    blobs = [part for part in parts if part.kind == "blob"]
-    return sorted(blobs[cut["blob"]].start + cut["at"] for cut in how)
+    given = mapping(given, "`header_length`", ("name", "value", "values"))
+    name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
+    values = array(given.get("values", [given.get("value", "${length}")]), "`header_length.values`")
+    return [(name, _computed(value, length, blobs)) for value in values]
+
+
+def _computed(value: object, length: int, blobs: int) -> str:
+    """A value of the header length, with the true lengths put in."""
+    known = {"length": length, "blobs": blobs, "body": length + blobs}
+    what = "`header_length`"
+    computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))
+    if "${" in computed:
+        raise unexpected(what, "${length}, ${blobs} or ${body}, with +n or -n in it at most", value)
+    return computed
+
+
+def _get(address: Address, path: str) -> Request:
+    head = Head("GET", address.prefix + path, address.fields)
+    return Request(head, (), (write_head(head),))
 
 
 def _expected(
-    case: Case,
+    case: RequestCase,
     model: ModelContract,
     binding: Binding,
-    inputs: Sequence[_Input],
+    inputs: Sequence[EncodedInput],
     parts: Sequence[Part],
     body: memoryview,
 ) -> tuple[Expected, ...]:
     """The outputs that must come back; what went out in binary shares the request's memory."""
-    wanted = case.expect.get("outputs", {})
-    values = {item.index: item.tensor for item in inputs}
+    sent = {item.index: item for item in inputs}
+    given = case.expect.get("outputs", {})
+    if isinstance(given, str):
+        given = dict.fromkeys(map(str, sorted(sent)), given)
     ranges = {part.name: body[part.start : part.end] for part in parts if part.kind == "blob"}
+    known = [str(index) for index in range(len(binding.outputs))]
     expected = []
-    if isinstance(wanted, str):
-        wanted = dict.fromkeys(sorted(values), wanted)
-    for key, form in wanted.items():
-        if form not in _OUTPUT_FORMS:
-            raise ValueError(f"an output has the form {form!r}")
+    for key, form in mapping(given, "`expect.outputs`", known).items():
         index = int(key)
-        if model.does == "first_three":
-            tensor = _first_three(values[0], index)
-        else:
-            tensor = values[index]
-            sent = ranges.get(tensor.name)
-            if sent is not None and len(sent) == len(tensor.blob):
-                tensor = replace(tensor, blob=sent)
-        expected.append(Expected(replace(tensor, name=binding.outputs[index]), form))
+        name = binding.outputs[index]
+        try:
+            one_of(form, "the form", _OUTPUT_FORMS)
+            source = sent.get(0 if model.does == "first_three" else index)
+            if source is None:
+                raise CaseFileError("the input that it is made of is not sent")
+            if case.expects != "reject" and not source.filled:
+                check_tensor(source.tensor)
+            if model.does == "first_three":
+                tensor = _first_three(name, source.tensor, index)
+            else:
+                tensor = _same(name, source.tensor, ranges.get(source.tensor.name))
+        except (CaseFileError, ElementError) as error:
+            raise CaseFileError(f"`expect.outputs.{key}`: {error}") from error
+        expected.append(Expected(tensor, form))
     return tuple(expected)
 
 
-def _first_three(tensor: Tensor, index: int) -> Tensor:
+def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:
+    """`tensor` with another name, and in the memory of the blob that is `sent` for it, if any."""
+    if sent is None or len(sent) != len(tensor.blob):
+        return Tensor(name, tensor.datatype, tensor.shape, tensor.blob)
+    return Tensor(name, tensor.datatype, tensor.shape, sent)
+
+
+def _first_three(name: str, tensor: Tensor, index: int) -> Tensor:
     values = to_values("FP32", tensor.blob)[:3]
+    if len(values) < 3:
+        raise ElementError(f"the model needs three elements, but gets {len(values)}")
     signed = values if index == 0 else [-value for value in values]
-    return Tensor("", "FP32", (3, 1), from_values("FP32", signed))
+    return Tensor(name, "FP32", (3, 1), from_values("FP32", signed))

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+import msgspec
 from markupsafe import escape
 
-from v2_conformance.judging.judge import DISPUTED, ERROR, FAIL, INCONCLUSIVE, PASS
-from v2_conformance.report.fold import (
-    BRIEF,
-    FULL,
-    ShownExchange,
-    clipped,
-    shown_exchanges,
-    size,
-    survival,
-)
+from v2_conformance.formats.html.exchanges import ExchangeMarkup, exchanges_markup, size
+from v2_conformance.formats.outcomes_shown import SKIPPED, WORST_FIRST
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.fold import BRIEF, FULL, canary_answers
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.findings import FirstDifference
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS
-
-TROUBLES = (FAIL, ERROR, INCONCLUSIVE, DISPUTED)
 
 # The page stays under 8 MB: the bytes of exchanges get what everything else leaves of this.
 _PAGE_BYTES = 7_500_000
@@ -34,48 +29,43 @@ _MANY = 250
 _MAX_REPLAY = 6_000
 _REPLAY_BYTES = 1_500_000
 _MAX_WHY = 1_000
+_MAX_VALUE = 400
 
-# The report and a case of it → the command that sends the case again, "" where there is none.
-Replay = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+Replay = Callable[[Report, CaseResult], str]
+"""The command that sends a case of a report again, "" if there is none."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """A case that was sent; `exchanges` is None where the page has no room for its bytes.
+    """A case that was sent; `exchanges` is None if the page has no room for its bytes.
 
-    `survival` and `replay` are "" where there is nothing to say.
+    `survival` and `replay` are "" if there is nothing to say.
     """
 
-    case: Mapping[str, Any]
+    case: CaseResult
     message: str
     why: str
     survival: str
     replay: str
-    difference: Mapping[str, Any] | None
-    exchanges: Sequence[ShownExchange] | None
+    difference: FirstDifference | None
+    exchanges: Sequence[ExchangeMarkup] | None
     brief: bool = False
 
     @property
     def passed(self) -> bool:
         """Whether it is one of those that need no attention."""
-        return bool(self.case["outcome"] == PASS)
+        return self.case.outcome is Outcome.PASS
 
 
-def cards(report: Mapping[str, Any], replay: Replay | None = None) -> list[Card]:
+def cards(report: Report, replay: Replay) -> list[Card]:
     """The cases that were sent: the worst first, then what passed, in the order of the report."""
-    order = (*TROUBLES, PASS)
-    chosen = [case for case in report["cases"] if case["outcome"] in order]
-    chosen.sort(
-        key=lambda c: (
-            order.index(c["outcome"]),
-            LEVELS.index(c["level"]) if c["outcome"] != PASS else 0,
-        )
-    )
-    few = sum(case["outcome"] != PASS for case in chosen) <= _MANY
+    chosen = [case for case in report.cases if case.outcome not in SKIPPED]
+    chosen.sort(key=_urgency)
+    few = sum(case.outcome is not Outcome.PASS for case in chosen) <= _MANY
     limit = _MAX_MESSAGE if few else _MAX_MESSAGE_OF_MANY
     commands = _commands(report, chosen, replay)
     bare = [_bare(case, limit, text) for case, text in zip(chosen, commands, strict=True)]
-    left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report["cases"])
+    left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report.cases)
     left -= sum(_text_size(card) for card in bare)
     troubled = [card for card in bare if not card.passed]
     first, left = _filled(troubled, left)
@@ -83,45 +73,65 @@ def cards(report: Mapping[str, Any], replay: Replay | None = None) -> list[Card]
     return [*first, *rest]
 
 
-def _commands(
-    report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]], replay: Replay | None
-) -> Iterator[str]:
+def survival(case: CaseResult) -> str:
+    """What the known-good requests after a case showed, in a sentence; "" if none was sent."""
+    answers = canary_answers(case)
+    if not answers:
+        return ""
+    wrong = [answer.where for answer in answers if not answer.right]
+    if wrong:
+        return (
+            "The server did not survive: after this case, a known-good request got a wrong answer "
+            f"{' and '.join(wrong)}."
+        )
+    return (
+        "The server survived: after this case, a known-good request got the right answer "
+        f"{' and '.join(answer.where for answer in answers)}."
+    )
+
+
+def _urgency(case: CaseResult) -> tuple[int, int]:
+    level = 0 if case.outcome is Outcome.PASS else LEVELS.index(case.level)
+    return WORST_FIRST.index(case.outcome), level
+
+
+def _commands(report: Report, cases: Sequence[CaseResult], replay: Replay) -> Iterator[str]:
     """Each case's replay; what no longer fits into the room for all of them is left out."""
     left = _REPLAY_BYTES
     for case in cases:
-        command = replay(report, case) if replay else ""
+        command = replay(report, case)
         if len(command) > min(left, _MAX_REPLAY):
             command = ""
         left -= len(command)
         yield command
 
 
-def _bare(case: Mapping[str, Any], limit: int, command: str) -> Card:
+def _bare(case: CaseResult, limit: int, command: str) -> Card:
     return Card(
         case=case,
-        message=clipped(case["message"], limit),
-        why=clipped(case.get("why", ""), _MAX_WHY),
+        message=short(case.message, limit),
+        why=short(case.why, _MAX_WHY),
         survival=survival(case),
         replay=command,
-        difference=_shown_difference(case),
+        difference=_short_difference(case.difference),
         exchanges=None,
     )
 
 
-def _shown_difference(case: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    found = case.get("difference")
-    if not found:
+def _short_difference(found: FirstDifference | None) -> FirstDifference | None:
+    if found is None:
         return None
-    return {
-        key: clipped(value) if isinstance(value, str) else value for key, value in found.items()
-    }
+    values = msgspec.structs.asdict(found).items()
+    texts = {name: short(value, _MAX_VALUE) for name, value in values if isinstance(value, str)}
+    return msgspec.structs.replace(found, **texts)
 
 
 def _text_size(card: Card) -> int:
     texts = [card.message, card.why, card.survival, card.replay]
     total = sum(size(escape(text)) for text in texts)
     if card.difference:
-        total += 900 + sum(size(escape(str(value))) for value in card.difference.values())
+        values = msgspec.structs.astuple(card.difference)
+        total += 900 + sum(size(escape(str(value))) for value in values)
     return total
 
 
@@ -133,7 +143,7 @@ def _filled(bare: Sequence[Card], left: int) -> tuple[list[Card], int]:
     shown: list[Card] = []
     spent = 0
     for card in bare:
-        exchanges = shown_exchanges(card.case, FULL)
+        exchanges = exchanges_markup(card.case, FULL, canaries=BRIEF)
         spent += sum(exchange.cost for exchange in exchanges)
         if spent > left:
             break
@@ -143,7 +153,7 @@ def _filled(bare: Sequence[Card], left: int) -> tuple[list[Card], int]:
     shown = []
     for card in bare:
         if left > _LEAST:
-            exchanges = shown_exchanges(card.case, BRIEF)
+            exchanges = exchanges_markup(card.case, BRIEF, canaries=None)
             cost = sum(exchange.cost for exchange in exchanges)
             if cost <= left:
                 left -= cost

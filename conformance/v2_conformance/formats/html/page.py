@@ -1,4 +1,4 @@
-"""report.html: one self-contained page, made from the report.json document alone.
+"""report.html: one self-contained page, made from a report alone.
 
 Everything in a report may come from a hostile server. The template escapes it all, characters that
 hide or reorder text are spelled out, and the page's policy forbids it to load anything and to run
@@ -14,42 +14,41 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Template
 
-from v2_conformance.formats.html.cards import TROUBLES, Replay, cards
+from v2_conformance.formats.html.cards import Card, Replay, cards
+from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
+from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
-from v2_conformance.judging.judge import (
-    NOT_RUN,
-    OUTCOMES,
-    UNSUPPORTED,
-)
 from v2_conformance.report.claims import claims
-from v2_conformance.report.fold import clipped, in_bytes, in_milliseconds
-from v2_conformance.report.standing import SIGNS, TONES, WORDS
-from v2_conformance.report.summary import verdict_words
-from v2_conformance.suite.requirements import LEVELS, families
+from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
+from v2_conformance.report.fold import in_milliseconds
+from v2_conformance.report.standing import TONES
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import LEVELS, Basis, Level, families
 
 # So few failures are opened from the start.
 _OPEN = 3
 # So many of a requirement's failures are named beside it.
 _TROUBLES = 5
 _MAX_WHY = 300
+_MAX_MESSAGE = 400
 
-_BASES = {
-    "text": "said by the extension's documents",
-    "oip": "said by the base protocol",
-    "http": "said by HTTP",
-    "derived": "derived: said by no document, see why it follows",
+_BASES: Mapping[Basis, str] = {
+    "text": "stated by the documents of the extension",
+    "oip": "stated by the base protocol",
+    "http": "stated by HTTP",
+    "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
     "conformant, robust": "Every mandatory requirement holds: those that the documents state, and "
-    "those that keep a server from computing on bytes that nobody declared.",
+    "those that keep a server from computing on undeclared bytes.",
     "conformant, not robust": "Every mandatory requirement that the documents state holds. Some "
-    "derived ones, which keep a server from computing on undeclared bytes or dying, do not, or "
-    "were not shown to.",
-    "not conformant": "At least one mandatory requirement does not hold, or was not shown to hold.",
+    "derived ones, which keep a server from computing on undeclared bytes or from crashing, do "
+    "not hold or were not shown to hold.",
+    "not conformant": "At least one mandatory requirement does not hold or was not shown to hold.",
 }
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
@@ -57,12 +56,9 @@ _KEPT_BRACKETS = {"[": "(", "]": ")"}
 _RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 
 
-def render(report: Mapping[str, Any], replay: Replay | None = None) -> str:
-    """The page for a report.json document that its schema accepts.
-
-    `replay` takes the report and a case of it, and returns the command that sends the case again.
-    """
-    return _template().render(_page(report, replay))
+def render(report: Report, replay: Replay = replay_command) -> str:
+    """The page for a report. `replay` gives the command that sends a case of it again."""
+    return _template().render(_content(report, cards(report, replay)))
 
 
 def case_anchor(case_id: str) -> str:
@@ -79,15 +75,14 @@ def requirement_anchor(requirement_id: str) -> str:
 def _template() -> Template:
     made = environment(Path(__file__).parent, "report")
     made.filters.update(
-        symbol=lambda outcome: SIGNS[outcome],
-        label=lambda outcome: WORDS.get(outcome, outcome),
+        symbol=lambda outcome: LOOKS[outcome].sign,
+        label=lambda outcome: LOOKS[outcome].label,
         basis=lambda basis: _BASES[basis],
         case_anchor=case_anchor,
         requirement_anchor=requirement_anchor,
         milliseconds=in_milliseconds,
         linked=_linked,
-        clipped=clipped,
-        bytes=in_bytes,
+        short=short,
     )
     return made.get_template("report.html.j2")
 
@@ -102,8 +97,8 @@ def _safe(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Source:
-    """One citation, ready to print; `url` is "" where it is none that a reader should follow."""
+class Source:
+    """One citation, ready to print; `url` is "" if it is none that a reader should follow."""
 
     title: str
     url: str
@@ -111,112 +106,105 @@ class _Source:
 
 
 @dataclass(frozen=True)
-class _Row:
+class RequirementRow:
     """A requirement as the report has it, with what the run found."""
 
-    entry: Mapping[str, Any]
-    counts: Mapping[str, int]
-    sources: Sequence[_Source]
-    cases: Sequence[Mapping[str, Any]]
+    entry: RequirementResult
+    counts: Mapping[Outcome, int]
+    sources: Sequence[Source]
+    cases: Sequence[CaseResult]
 
     @property
     def id(self) -> str:
         """The requirement's id."""
-        return str(self.entry["id"])
+        return self.entry.id
 
     @property
-    def troubles(self) -> list[Mapping[str, Any]]:
+    def troubles(self) -> list[CaseResult]:
         """The cases that need a look."""
-        return [case for case in self.cases if case["outcome"] in TROUBLES]
+        settled = (Outcome.PASS, *SKIPPED)
+        return [case for case in self.cases if case.outcome not in settled]
 
 
-def _page(report: Mapping[str, Any], replay: Replay | None) -> dict[str, Any]:
-    cases: Sequence[Mapping[str, Any]] = report["cases"]
-    counts = Counter(case["outcome"] for case in cases)
-    by_requirement: dict[str, list[Mapping[str, Any]]] = {}
-    for case in cases:
-        by_requirement.setdefault(case["requirement"], []).append(case)
-    rows = [_row(entry, by_requirement.get(entry["id"], [])) for entry in report["requirements"]]
-    words = verdict_words(report["verdict"])
-    row_outcomes = {row.entry["outcome"] for row in rows}
-    sent = cards(report, replay)
-    letters = {row.id[:1] for row in rows} | {case["requirement"][:1] for case in cases}
+def _content(report: Report, sent: Sequence[Card]) -> dict[str, object]:
+    """What the template prints."""
+    counts = Counter(case.outcome for case in report.cases)
+    by_requirement: dict[str, list[CaseResult]] = {}
+    for case in report.cases:
+        by_requirement.setdefault(case.requirement, []).append(case)
+    rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
+    words = report.verdict.words
+    row_outcomes = {row.entry.outcome for row in rows}
+    letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
     return {
         "report": report,
-        "server": report["target"]["server"],
+        "server": report.target.server,
         "words": words,
         "explained": _EXPLAINED[words],
         "tone": TONES[words][0],
         "sign": TONES[words][1],
-        "blocked": "What keeps it from being robust"
-        if report["verdict"]["conformant"]
-        else "What blocks it",
-        "started": _moment(report["started"]),
-        "duration": _duration(report["duration_s"]),
+        "started": _moment(report.started),
+        "duration": _duration(report.duration_s),
         "claims": claims(report),
-        "outcomes": [outcome for outcome in OUTCOMES if counts[outcome]],
+        "outcomes": [outcome for outcome in Outcome if counts[outcome]],
         "shares": _shares(counts),
         "counts": counts,
         "all_levels": LEVELS,
         "levels": _levels(rows),
-        "level_outcomes": [outcome for outcome in OUTCOMES if outcome in row_outcomes],
+        "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
-        "titles": {row.id: row.entry.get("title", "") for row in rows},
+        "titles": {row.id: row.entry.title for row in rows},
         "troubled": [card for card in sent if not card.passed],
         "passed": [card for card in sent if card.passed],
         "open_cards": _OPEN,
         "most_troubles": _TROUBLES,
         "most_why": _MAX_WHY,
-        "left_out": {
-            outcome: _grouped(case for case in cases if case["outcome"] == outcome)
-            for outcome in (NOT_RUN, UNSUPPORTED)
-        },
+        "skipped": {outcome: _by_message(report.of(outcome)) for outcome in SKIPPED},
     }
 
 
-def _row(entry: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> _Row:
-    counts = {outcome: entry["cases"][outcome] for outcome in OUTCOMES if outcome in entry["cases"]}
-    return _Row(entry, counts, [_source(cited) for cited in entry.get("cite", ())], cases)
+def _row(entry: RequirementResult, cases: Sequence[CaseResult]) -> RequirementRow:
+    counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
+    return RequirementRow(entry, counts, [_source(cited) for cited in entry.cite], cases)
 
 
-def _source(cited: Mapping[str, Any]) -> _Source:
-    url, place = cited["url"], cited["section"]
+def _source(cited: CitedDocument) -> Source:
+    url, place = cited.url, cited.section
     if _RFC.fullmatch(url):
         url, place = f"{url}#section-{place}", f"section {place}"
-    if cited.get("paragraph") is not None:
-        place += f", paragraph {cited['paragraph']}"
+    if cited.paragraph is not None:
+        place += f", paragraph {cited.paragraph}"
     safe = url.startswith(("https://", "http://"))
-    return _Source(cited["document"], url if safe else "", place)
+    return Source(cited.document, url if safe else "", place)
 
 
-def _shares(counts: Counter[str]) -> list[tuple[str, float, float]]:
+def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
     """The outcomes as parts of a bar: where each begins and its width, in percent."""
     total = counts.total() or 1
-    parts = []
+    shares = []
     start = 0.0
-    for outcome in OUTCOMES:
+    for outcome in Outcome:
         if counts[outcome]:
             width = 100 * counts[outcome] / total
-            parts.append((outcome, round(start, 3), round(width, 3)))
+            shares.append((outcome, round(start, 3), round(width, 3)))
             start += width
-    return parts
+    return shares
 
 
-def _levels(rows: Iterable[_Row]) -> list[tuple[str, Counter[str], int]]:
+def _levels(rows: Sequence[RequirementRow]) -> list[tuple[Level, Counter[Outcome], int]]:
     """For each level its requirements by outcome, and their number."""
-    rows = list(rows)
     table = []
     for level in LEVELS:
-        counts = Counter(row.entry["outcome"] for row in rows if row.entry["level"] == level)
+        counts = Counter(row.entry.outcome for row in rows if row.entry.level == level)
         if counts:
             table.append((level, counts, counts.total()))
     return table
 
 
-def _families(rows: Iterable[_Row]) -> list[tuple[str, str, list[_Row]]]:
+def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:
     """The rows under their families, in the catalogue's order, unknown families last."""
-    groups: dict[str, list[_Row]] = {letter: [] for letter in families()}
+    groups: dict[str, list[RequirementRow]] = {letter: [] for letter in families()}
     for row in rows:
         groups.setdefault(row.id[:1], []).append(row)
     titles = _titles(groups)
@@ -229,11 +217,11 @@ def _titles(letters: Iterable[str]) -> dict[str, str]:
     return {**known, **{letter: "Other" for letter in sorted(letters) if letter not in known}}
 
 
-def _grouped(cases: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def _by_message(cases: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
     """Cases by message: many of them were not sent for one reason."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, list[CaseResult]] = {}
     for case in cases:
-        groups.setdefault(clipped(case["message"]), []).append(case)
+        groups.setdefault(short(case.message, _MAX_MESSAGE), []).append(case)
     return groups
 
 

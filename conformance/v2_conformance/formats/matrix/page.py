@@ -1,4 +1,4 @@
-"""The matrix: one self-contained page, requirements by servers, from their report documents alone.
+"""The matrix: one self-contained page, requirements by servers, made from reports alone.
 
 Reports of different servers, of one server twice, of other profiles or of another catalogue may
 stand side by side: a cell says only what its own report has.
@@ -6,7 +6,6 @@ stand side by side: a cell says only what its own report has.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,26 +13,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, urlsplit
 
 from jinja2 import Template
 
-from v2_conformance.errors import UsageError
 from v2_conformance.formats.html.page import requirement_anchor
+from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
-from v2_conformance.judging.judge import NOT_RUN, PASS, UNSUPPORTED
-from v2_conformance.report.recorder import load_report, write_atomically
-from v2_conformance.report.standing import (
-    SIGNS,
-    WORDS,
-    Standing,
-    missing,
-    profiles,
-    server_name,
-    short,
-    standing,
-)
+from v2_conformance.report.document import Report, RequirementResult
+from v2_conformance.report.standing import Standing, missing, profiles, server_name, standing
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")
@@ -41,8 +30,8 @@ _SHORT, _LONG = 60, 600
 
 
 @dataclass(frozen=True)
-class Server:
-    """A column. `page` is the URL of the server's report.html, "" where there is none."""
+class Column:
+    """A server. `page` is the URL of its report.html, "" if there is none."""
 
     label: str
     name: str
@@ -53,23 +42,23 @@ class Server:
     date: str
     suite: str
     catalogue: str
-    rows: Mapping[str, Mapping[str, Any]]
+    requirements: Mapping[str, RequirementResult]
     left: Mapping[str, int]
     other_catalogue: bool = False
 
     @property
     def tally(self) -> str:
         """How many mandatory requirements pass."""
-        rows = [row for row in self.rows.values() if row["level"] == "MUST"]
-        whole = [r for r in rows if r["outcome"] == PASS and not self.left.get(r["id"])]
-        return f"{len(whole)} of {len(rows)} MUST"
+        found = [r for r in self.requirements.values() if r.level == "MUST"]
+        whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
+        return f"{len(whole)} of {len(found)} MUST"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one server's report says of a requirement; `tone` is an outcome, for its colour."""
+    """What one server's report says of a requirement; `tone` is the outcome whose color it has."""
 
-    tone: str
+    tone: Outcome
     sign: str
     word: str
     detail: str
@@ -78,80 +67,56 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A requirement. `level` has every level that it has in some report."""
+class MatrixRow:
+    """A requirement. `level` names every level that it has in some report, and `stated_otherwise`
+    the servers whose report states it in other words."""
 
     id: str
     level: str
     title: str
     statement: str
-    other_words: Sequence[str]
+    stated_otherwise: Sequence[str]
     cells: Sequence[Cell]
 
     @property
     def differs(self) -> bool:
-        """Whether the servers do not all fare alike."""
+        """Whether the servers differ in it."""
         return len({cell.word for cell in self.cells}) > 1
 
     @property
     def holds(self) -> bool:
         """Whether every server that claims it passes."""
-        return {cell.tone for cell in self.cells} <= {PASS, UNSUPPORTED}
+        return {cell.tone for cell in self.cells} <= {Outcome.PASS, Outcome.UNSUPPORTED}
 
 
-def write_matrix(paths: Sequence[Path], output: Path, link_base: str = "") -> list[str]:
-    """Write the page for the reports at `paths`; the lines to print: its path, and what it lacks.
-
-    Links lead to the page beside each report (report.html for report.json), relative to the folder
-    of `output`, or below `link_base`. Raises ReportFileError and UsageError.
-    """
-    if urlsplit(link_base).scheme not in ("", "http", "https"):
-        raise UsageError(f"--link-base {link_base!r} is not an http(s) URL or a path")
-    if output.resolve() in {path.resolve() for path in paths}:
-        raise UsageError(f"{output} is one of the reports; name another --output")
-    servers, notes = [], []
-    for path in paths:
-        page = path.with_suffix(".html")
-        if not page.exists():
-            notes.append(f"no links to {page}, which is not there; `report {path}` makes it")
-        beside = Path(os.path.relpath(page, output.parent)).as_posix()
-        link = quote(beside) if page.exists() else ""
-        if link and link_base:
-            link = f"{link_base.rstrip('/')}/{link}"
-        place = Path(os.path.relpath(path, output.parent)).as_posix()
-        servers.append((place, server(load_report(path), link)))
-    write_atomically(output, render(servers))
-    return [str(output), *notes]
-
-
-def server(report: Mapping[str, Any], page: str) -> Server:
-    """The column of a report.json document, whose page is at the URL `page`."""
-    suite = report["suite"]
+def column_of(report: Report, page: str) -> Column:
+    """The column of a report, whose page is at the URL `page`."""
+    suite = report.suite
     name = server_name(report)
-    return Server(
+    return Column(
         label=name,
         name=name,
         page=page,
         standing=standing(report),
-        complete=report["complete"],
+        complete=report.complete,
         profiles=short(profiles(report), _LONG),
-        date=_date(report["started"]),
-        suite=short(f"{suite['name']} {suite['version']}", _SHORT),
-        catalogue=short(suite["catalogue"], _SHORT),
-        rows={row["id"]: row for row in report["requirements"]},
+        date=_date(report.started),
+        suite=short(f"{suite.name} {suite.version}", _SHORT),
+        catalogue=short(suite.catalogue, _SHORT),
+        requirements={row.id: row for row in report.requirements},
         left=missing(report),
     )
 
 
-def render(servers: Sequence[tuple[str, Server]]) -> str:
+def render(placed: Sequence[tuple[str, Column]]) -> str:
     """The page for servers, each with the place of its report, which tells namesakes apart."""
-    columns = _told_apart(servers)
+    columns = _told_apart(placed)
     catalogues = Counter(column.catalogue for column in columns)
     usual = catalogues.most_common(1)[0][0]
     columns = [replace(c, other_catalogue=c.catalogue != usual) for c in columns]
     rows = [_row(requirement, columns) for requirement in _in_order(columns)]
     return _template().render(
-        servers=columns,
+        columns=columns,
         catalogues=len(catalogues),
         families=_families(rows),
         total=len(rows),
@@ -160,12 +125,12 @@ def render(servers: Sequence[tuple[str, Server]]) -> str:
     )
 
 
-def _told_apart(servers: Sequence[tuple[str, Server]]) -> list[Server]:
+def _told_apart(placed: Sequence[tuple[str, Column]]) -> list[Column]:
     """Servers of one name labelled by their files, too, and the same file by a number."""
-    names = Counter(column.name for _, column in servers)
+    names = Counter(column.name for _, column in placed)
     seen: Counter[str] = Counter()
     columns = []
-    for place, column in servers:
+    for place, column in placed:
         label = column.name
         if names[column.name] > 1:
             label = f"{column.name} ({place})"
@@ -175,7 +140,7 @@ def _told_apart(servers: Sequence[tuple[str, Server]]) -> list[Server]:
     return columns
 
 
-def _in_order(columns: Sequence[Server]) -> list[str]:
+def _in_order(columns: Sequence[Column]) -> list[str]:
     """Every requirement that a report has: by family in the catalogue's order, then by number."""
     order = list(families())
 
@@ -184,55 +149,57 @@ def _in_order(columns: Sequence[Server]) -> list[str]:
         match = _NUMBERED.fullmatch(requirement)
         return family, int(match[2]) if match else 0, requirement
 
-    return sorted({requirement for column in columns for requirement in column.rows}, key=place)
+    return sorted({name for column in columns for name in column.requirements}, key=place)
 
 
-def _row(requirement: str, columns: Sequence[Server]) -> Row:
-    entries = [c.rows[requirement] for c in columns if requirement in c.rows]
-    levels = sorted({entry["level"] for entry in entries}, key=LEVELS.index)
-    stated = next((entry for entry in entries if entry.get("statement")), entries[0])
-    statement = stated.get("statement", "")
-    having = {c.catalogue for c in columns if requirement in c.rows}
-    return Row(
+def _row(requirement: str, columns: Sequence[Column]) -> MatrixRow:
+    having = [column for column in columns if requirement in column.requirements]
+    entries = [column.requirements[requirement] for column in having]
+    levels = sorted({entry.level for entry in entries}, key=LEVELS.index)
+    stated = next((entry for entry in entries if entry.statement), entries[0])
+    catalogues = {column.catalogue for column in having}
+    return MatrixRow(
         id=requirement,
         level=" / ".join(levels),
-        title=short(stated.get("title", ""), _LONG),
-        statement=short(statement, _LONG),
-        other_words=[
+        title=short(stated.title, _LONG),
+        statement=short(stated.statement, _LONG),
+        stated_otherwise=[
             column.label
-            for column in columns
-            if column.rows.get(requirement, {}).get("statement", statement) != statement
+            for column in having
+            if column.requirements[requirement].statement != stated.statement
         ],
-        cells=[_cell(requirement, column, having, len(levels) > 1) for column in columns],
+        cells=[_cell(requirement, column, catalogues, len(levels) > 1) for column in columns],
     )
 
 
-def _cell(requirement: str, column: Server, having: set[str], show_level: bool) -> Cell:
-    entry = column.rows.get(requirement)
+def _cell(requirement: str, column: Column, having: set[str], show_level: bool) -> Cell:
+    entry = column.requirements.get(requirement)
     if entry is None:
-        # The same catalogue leaves a requirement out only where its profile is not claimed.
+        # The same catalogue leaves a requirement out only if its profile is not claimed.
         word = "not claimed" if column.catalogue in having else "not in this report"
-        return Cell(UNSUPPORTED, SIGNS[UNSUPPORTED], word, "", "", "")
-    outcome, counts, left = entry["outcome"], entry["cases"], column.left.get(requirement, 0)
-    ran = sum(counts.values())
-    tone, sign, word = outcome, SIGNS[outcome], WORDS.get(outcome, outcome)
-    detail = f"{counts.get(outcome, 0)} of {ran}" if outcome != PASS and ran else ""
+        return Cell(Outcome.UNSUPPORTED, LOOKS[Outcome.UNSUPPORTED].sign, word, "", "", "")
+    outcome, left = entry.outcome, column.left.get(requirement, 0)
+    ran = sum(entry.cases.values())
+    tone, sign, word = outcome, LOOKS[outcome].sign, LOOKS[outcome].label
+    detail = ""
+    if outcome is not Outcome.PASS and ran:
+        detail = f"{entry.cases.get(outcome, 0)} of {ran}"
     if left and ran:
         detail = f"{ran} of {ran + left} ran"
-        if outcome == PASS:
-            tone, sign, word = NOT_RUN, "◐", "pass so far"
+        if outcome is Outcome.PASS:
+            tone, sign, word = Outcome.NOT_RUN, "◐", "pass so far"
     return Cell(
         tone,
         sign,
         word,
         detail,
-        entry["level"] if show_level else "",
+        entry.level if show_level else "",
         f"{column.page}#{requirement_anchor(requirement)}" if column.page else "",
     )
 
 
-def _families(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    groups: dict[str, list[Row]] = {}
+def _families(rows: Sequence[MatrixRow]) -> list[tuple[str, str, list[MatrixRow]]]:
+    groups: dict[str, list[MatrixRow]] = {}
     for row in rows:
         groups.setdefault(row.id[:1], []).append(row)
     titles = families()

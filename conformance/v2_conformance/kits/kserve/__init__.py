@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
 
@@ -17,19 +17,15 @@ def write(directory: Path) -> list[Path]:
     server = directory / "server.py"
     models = directory / "models.json"
     shutil.copyfile(_FILES / "server.py", server)
-    entries = [_entry(model) for model in contract().values()]
-    models.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8", newline="\n")
+    specs = [_model_spec(model) for model in contract().values()]
+    models.write_text(json.dumps(specs, indent=1) + "\n", encoding="utf-8", newline="\n")
     return [server, models]
 
 
-def _entry(model: ModelContract) -> dict[str, Any]:
+def _model_spec(model: ModelContract) -> dict[str, Any]:
     return {
         "name": model.model,
         "does": model.does,
-        "inputs": [_tensor(tensor) for tensor in model.inputs],
-        "outputs": [_tensor(tensor) for tensor in model.outputs],
+        "inputs": [tensor.metadata() for tensor in model.inputs],
+        "outputs": [tensor.metadata() for tensor in model.outputs],
     }
-
-
-def _tensor(tensor: TensorSpec) -> dict[str, Any]:
-    return {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.dims)}

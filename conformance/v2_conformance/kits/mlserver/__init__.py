@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
-# MLServer knows the 13 datatypes of the V2 protocol and refuses to load a model with another.
-_UNKNOWN = "BF16"
+# MLServer supports the 13 datatypes of the V2 protocol and refuses to load models with others.
+_UNSUPPORTED_DATATYPE = "BF16"
 
 
 def write(directory: Path) -> list[Path]:
@@ -21,7 +21,7 @@ def write(directory: Path) -> list[Path]:
         shutil.copyfile(_FILES / name, directory / name)
         written.append(directory / name)
     for model in contract().values():
-        if any(tensor.datatype == _UNKNOWN for tensor in model.inputs):
+        if any(tensor.datatype == _UNSUPPORTED_DATATYPE for tensor in model.inputs):
             continue
         settings = directory / model.model / "model-settings.json"
         settings.parent.mkdir()
@@ -36,10 +36,6 @@ def _settings(model: ModelContract) -> dict[str, Any]:
         "name": model.model,
         "implementation": "contract_model.ContractModel",
         "parameters": {"extra": {"does": model.does}},
-        "inputs": [_tensor(tensor) for tensor in model.inputs],
-        "outputs": [_tensor(tensor) for tensor in model.outputs],
+        "inputs": [tensor.metadata() for tensor in model.inputs],
+        "outputs": [tensor.metadata() for tensor in model.outputs],
     }
-
-
-def _tensor(tensor: TensorSpec) -> dict[str, Any]:
-    return {"name": tensor.name, "datatype": tensor.datatype, "shape": list(tensor.dims)}

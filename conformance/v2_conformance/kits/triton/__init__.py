@@ -26,15 +26,13 @@ def write(directory: Path) -> list[Path]:
 
 def config_pbtxt(model: ModelContract) -> str:
     """The Triton configuration of one model."""
-    # A batching model's dims leave out the batch dimension, and Triton puts it in front again.
-    first = 1 if model.batching else 0
     return "\n".join(
         [
             f'name: "{model.model}"',
             'backend: "python"',
             f"max_batch_size: {_MAX_BATCH_SIZE if model.batching else 0}",
-            *(_tensor("input", tensor, first) for tensor in model.inputs),
-            *(_tensor("output", tensor, first) for tensor in model.outputs),
+            *(_tensor("input", model, tensor) for tensor in model.inputs),
+            *(_tensor("output", model, tensor) for tensor in model.outputs),
             f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}',
             "instance_group { kind: KIND_CPU count: 1 }",
             "",
@@ -42,8 +40,10 @@ def config_pbtxt(model: ModelContract) -> str:
     )
 
 
-def _tensor(field: str, tensor: TensorSpec, first: int) -> str:
-    # Triton's configuration has kept BYTES under its older name.
+def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
+    # Triton's configuration still calls BYTES by its older name.
     datatype = "STRING" if tensor.datatype == "BYTES" else tensor.datatype
-    dims = ", ".join(map(str, tensor.dims[first:]))
-    return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {dims} ] }}'
+    # It leaves out the batch dimension of a batching model.
+    dims = tensor.dims[1:] if model.batching else tensor.dims
+    shown = ", ".join(map(str, dims))
+    return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {shown} ] }}'

@@ -1,22 +1,38 @@
-"""Named deviations of the reference server, each breaking one requirement."""
+"""Named deviations of the reference server, each breaking one requirement.
+
+Every family of requirements has a module here; `shared` holds what several of them need.
+"""
 
 from __future__ import annotations
 
-# Importing a family registers its faults; the order is the order in which they are listed.
-from v2_conformance.reference.faults import (  # noqa: F401
-    compression,
-    deliveries,
-    elements,
-    errors,
-    framing,
-    header_length,
-    inputs,
-    outputs,
-    places,
-    raw,
-    sizes,
-    strings,
+from importlib import import_module
+
+from v2_conformance.reference.faults.registry import (
+    FAULTS,
+    Fault,
+    behaviour_with,
+    fault,
+    sort_faults,
 )
-from v2_conformance.reference.faults.registry import FAULTS, Fault, behaviour_with, fault
 
 __all__ = ["FAULTS", "Fault", "behaviour_with", "fault"]
+
+# Importing a module registers its faults. This is the order of the families, as in the catalogue.
+for _family in (
+    "framing",
+    "header_length",
+    "declared_sizes",
+    "size_checks",
+    "elements",
+    "bytes_tensors",
+    "several_inputs",
+    "outputs",
+    "zero_elements",
+    "raw_requests",
+    "transport",
+    "compression",
+    "large_tensors",
+    "errors",
+):
+    import_module(f"{__name__}.{_family}")
+sort_faults()

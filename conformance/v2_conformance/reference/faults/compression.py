@@ -1,4 +1,4 @@
-"""Faults of content codings (Z) and of size (L)."""
+"""Faults of content codings (Z)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,47 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.message import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Headers, Rejected, Request, Response
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.reading import LENGTH_NAME
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.reference.faults.shared.crashes import CrashingServer
+from v2_conformance.reference.faults.shared.deliveries import first_read
+from v2_conformance.reference.http_messages import Headers, Rejected, Request, Response
 
-_RAW_DEFLATE = -zlib.MAX_WBITS
-_CAP = 2**19
+# A deflate stream without the header and checksum of zlib.
+_BARE_DEFLATE = -zlib.MAX_WBITS
 
 
-@fault("compressed-requests-refused", breaks="Z1", text="Every compressed request is refused.")
-class _Refused(Behaviour):
-    def format(self, name: str) -> int | None:
+class _EncodedHeaderLength(Behaviour):
+    """A server that replaces the header length of an encoded response."""
+
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
+        raise NotImplementedError
+
+    def encode_response(self, request: Request, response: Response) -> Response:
+        encoded = super().encode_response(request, response)
+        coding = self.response_coding(request)
+        if coding is None:
+            return encoded
+        length = str(self.encoded_header_length(coding, response, encoded))
+        headers = [
+            (name, length if name == HEADER_LENGTH else value) for name, value in encoded.headers
+        ]
+        return replace(encoded, headers=tuple(headers))
+
+
+@fault("compressed-requests-refused", breaks="Z1", text="Every compressed request is rejected.")
+class _CompressedRequestsRefused(Behaviour):
+    def zlib_format(self, coding: str) -> int | None:
         return None
 
 
 @fault(
-    "request-coding-ignored", breaks="Z1", text="Content-Encoding of a request is not looked at."
+    "request-coding-ignored",
+    breaks="Z1",
+    text="The Content-Encoding of a request is ignored.",
 )
-class _Ignored(Behaviour):
+class _RequestCodingIgnored(Behaviour):
     def request_codings(self, request: Request) -> list[str]:
         return []
 
@@ -35,9 +55,9 @@ class _Ignored(Behaviour):
 @fault(
     "request-header-length-counts-encoded",
     breaks="Z1",
-    text="The header length of a compressed request has to fit into the encoded body.",
+    text="The header length of a compressed request is rejected if it exceeds the encoded body.",
 )
-class _LengthCountsEncoded(Behaviour):
+class _RequestHeaderLengthCountsEncoded(Behaviour):
     def decode_request(self, request: Request) -> Request:
         decoded = super().decode_request(request)
         length = self.header_length(request)
@@ -49,9 +69,9 @@ class _LengthCountsEncoded(Behaviour):
 @fault(
     "decoded-body-cut-to-content-length",
     breaks="Z1",
-    text="Of a decoded body only as many bytes are read as Content-Length says.",
+    text="A decoded body is cut to the Content-Length, which counts encoded bytes.",
 )
-class _CutToContentLength(Behaviour):
+class _DecodedBodyCutToContentLength(Behaviour):
     def decode_request(self, request: Request) -> Request:
         decoded = super().decode_request(request)
         return replace(decoded, body=decoded.body[: len(request.body)])
@@ -60,12 +80,12 @@ class _CutToContentLength(Behaviour):
 @fault(
     "compressed-request-without-blobs-only",
     breaks="Z1",
-    text="Compressed requests with a header length are refused, as if only JSON could be encoded.",
+    text="Compressed requests with a header length are rejected, as if only JSON could be encoded.",
 )
-class _JsonOnly(Behaviour):
+class _CompressedRequestWithoutBlobsOnly(Behaviour):
     def request_codings(self, request: Request) -> list[str]:
         codings = super().request_codings(request)
-        if codings and request.values(LENGTH_NAME):
+        if codings and request.values(HEADER_LENGTH):
             raise Rejected("compressed binary data is not supported", 415)
         return codings
 
@@ -73,48 +93,41 @@ class _JsonOnly(Behaviour):
 @fault(
     "deflate-read-without-zlib-header",
     breaks="Z1",
-    text="The deflate of a request is read without the header and checksum of zlib.",
+    text="A deflate request is decoded as deflate without zlib's header and checksum.",
 )
-class _DeflateReadRaw(Behaviour):
-    def format(self, name: str) -> int | None:
-        return _RAW_DEFLATE if name == "deflate" else super().format(name)
+class _DeflateReadWithoutZlibHeader(Behaviour):
+    def zlib_format(self, coding: str) -> int | None:
+        return _BARE_DEFLATE if coding == "deflate" else super().zlib_format(coding)
 
 
-class _OtherLength(Behaviour):
-    """Replaces the header length of an encoded response."""
-
-    def length(self, name: str, plain: Response, encoded: Response) -> int:
-        raise NotImplementedError
-
-    def encode_response(self, request: Request, response: Response) -> Response:
-        encoded = super().encode_response(request, response)
-        name = self.response_coding(request)
-        if name is None:
-            return encoded
-        length = str(self.length(name, response, encoded))
-        return replace(
-            encoded,
-            headers=tuple((n, length if n == HEADER_LENGTH else v) for n, v in encoded.headers),
-        )
+@fault(
+    "compressed-body-read-once",
+    breaks="Z1",
+    text="A compressed body is read from the socket only once.",
+)
+class _CompressedBodyReadOnce(Behaviour):
+    def decode_request(self, request: Request) -> Request:
+        compressed = bool(self.request_codings(request))
+        return super().decode_request(first_read(request) if compressed else request)
 
 
 @fault(
     "response-header-length-counts-encoded-json",
     breaks="Z2",
-    text="The header length of a compressed response is the length of its JSON compressed alone.",
+    text="The header length of a compressed response is the length of its compressed JSON.",
 )
-class _LengthOfEncodedJson(_OtherLength):
-    def length(self, name: str, plain: Response, encoded: Response) -> int:
-        return sum(map(len, self.deflate(name, plain.body[:1])))
+class _ResponseHeaderLengthCountsEncodedJson(_EncodedHeaderLength):
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
+        return sum(map(len, self.compress(coding, plain.body[:1])))
 
 
 @fault(
     "response-header-length-counts-encoded-body",
     breaks="Z2",
-    text="The header length of a compressed response is the length of its encoded body.",
+    text="The header length of a compressed response is the length of its compressed body.",
 )
-class _LengthOfEncodedBody(_OtherLength):
-    def length(self, name: str, plain: Response, encoded: Response) -> int:
+class _ResponseHeaderLengthCountsEncodedBody(_EncodedHeaderLength):
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
         return encoded.size
 
 
@@ -123,48 +136,47 @@ class _LengthOfEncodedBody(_OtherLength):
     breaks="Z2",
     text="A compressed response with blobs has no header length.",
 )
-class _NoLength(Behaviour):
+class _CompressedResponseWithoutHeaderLength(Behaviour):
     def encode_response(self, request: Request, response: Response) -> Response:
         encoded = super().encode_response(request, response)
         if encoded is response:
             return response
-        return replace(
-            encoded, headers=tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
-        )
+        headers = tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
+        return replace(encoded, headers=headers)
 
 
 @fault(
     "content-length-counts-decoded",
     breaks="Z2",
-    text="Content-Length of a compressed response counts the bytes before their encoding.",
+    text="The Content-Length of a compressed response counts the bytes before compression.",
 )
-class _ContentLengthDecoded(Behaviour):
+class _ContentLengthCountsDecoded(Behaviour):
     def content_length(self, response: Response) -> int:
-        name = dict(response.headers).get("Content-Encoding")
-        if name is None:
+        coding = dict(response.headers).get("Content-Encoding")
+        if coding is None:
             return super().content_length(response)
-        return len(self.inflate(name, b"".join(response.body)))
+        return len(self.decompress(coding, b"".join(response.body)))
 
 
 @fault(
     "blobs-behind-compressed-json",
     breaks="Z2",
-    text="Only the JSON of a response is compressed; its blobs follow as they are.",
+    text="Only the JSON of a response is compressed; its blobs follow uncompressed.",
 )
-class _BlobsNotEncoded(Behaviour):
-    def deflate(self, name: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
-        return (*super().deflate(name, body[:1]), *body[1:])
+class _BlobsBehindCompressedJson(Behaviour):
+    def compress(self, coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
+        return (*super().compress(coding, body[:1]), *body[1:])
 
 
 @fault(
     "unknown-coding-taken-as-it-is",
     breaks="Z3",
-    text="A body in an unknown coding is taken as if it had none.",
+    text="A body in an unknown coding is read as if it had none.",
 )
-class _UnknownTaken(Behaviour):
+class _UnknownCodingTakenAsItIs(Behaviour):
     def request_codings(self, request: Request) -> list[str]:
         codings = super().request_codings(request)
-        return codings if all(self.format(name) is not None for name in codings) else []
+        return codings if all(self.zlib_format(coding) is not None for coding in codings) else []
 
 
 @fault(
@@ -172,50 +184,50 @@ class _UnknownTaken(Behaviour):
     breaks="Z4",
     text="A compressed response has no Content-Encoding.",
 )
-class _NotNamed(Behaviour):
-    def coding_headers(self, name: str) -> Headers:
+class _ResponseCodingNotNamed(Behaviour):
+    def coding_headers(self, coding: str) -> Headers:
         return ()
 
 
 @fault(
     "response-coding-not-done",
     breaks="Z4",
-    text="Content-Encoding names a coding that was not applied.",
+    text="The Content-Encoding of a response names a coding that was not applied.",
 )
-class _NotDone(Behaviour):
-    def deflate(self, name: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
+class _ResponseCodingNotDone(Behaviour):
+    def compress(self, coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
         return tuple(body)
 
 
 @fault(
     "deflate-sent-without-zlib-header",
     breaks="Z4",
-    text="The deflate of a response has neither the header nor the checksum of zlib.",
+    text="A deflate response has neither zlib's header nor its checksum.",
 )
-class _DeflateSentRaw(Behaviour):
-    def deflate(self, name: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
-        if name != "deflate":
-            return super().deflate(name, body)
-        packer = zlib.compressobj(wbits=_RAW_DEFLATE)
-        return (b"".join([*map(packer.compress, body), packer.flush()]),)
+class _DeflateSentWithoutZlibHeader(Behaviour):
+    def compress(self, coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
+        if coding != "deflate":
+            return super().compress(coding, body)
+        compressor = zlib.compressobj(wbits=_BARE_DEFLATE)
+        return (b"".join([*map(compressor.compress, body), compressor.flush()]),)
 
 
 @fault(
     "gzip-sent-for-deflate",
     breaks="Z4",
-    text="A client that asks for deflate gets gzip, named deflate.",
+    text="A client that asks for deflate gets gzip that is labeled deflate.",
 )
-class _GzipForDeflate(Behaviour):
-    def deflate(self, name: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
-        return super().deflate("gzip", body)
+class _GzipSentForDeflate(Behaviour):
+    def compress(self, coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
+        return super().compress("gzip", body)
 
 
 @fault(
     "response-in-gzip-unasked",
     breaks="Z4",
-    text="An inference response is in gzip though the request does not accept any coding.",
+    text="An inference response is gzipped although the request accepts no coding.",
 )
-class _Unasked(Behaviour):
+class _ResponseInGzipUnasked(Behaviour):
     def response_coding(self, request: Request) -> str | None:
         return super().response_coding(request) or "gzip"
 
@@ -223,20 +235,20 @@ class _Unasked(Behaviour):
 @fault(
     "identity-answered-in-deflate",
     breaks="Z4",
-    text="Accept-Encoding: identity is answered in deflate.",
+    text="A request with Accept-Encoding: identity is answered in deflate.",
 )
-class _IdentityNotKept(Behaviour):
+class _IdentityAnsweredInDeflate(Behaviour):
     def response_coding(self, request: Request) -> str | None:
-        name = super().response_coding(request)
-        return "deflate" if name is None and request.values("accept-encoding") else name
+        coding = super().response_coding(request)
+        return "deflate" if coding is None and request.values("Accept-Encoding") else coding
 
 
 @fault(
     "response-in-coding-of-request",
     breaks="Z4",
-    text="A response has the coding of its request.",
+    text="A response has the coding of its request, whatever Accept-Encoding says.",
 )
-class _RequestsCoding(Behaviour):
+class _ResponseInCodingOfRequest(Behaviour):
     def response_coding(self, request: Request) -> str | None:
         codings = self.request_codings(request)
         return codings[0] if codings else super().response_coding(request)
@@ -245,14 +257,14 @@ class _RequestsCoding(Behaviour):
 @fault(
     "decompression-bomb-served",
     breaks="Z5",
-    text="A body that decodes to too much is served; the zeros behind its message are ignored.",
+    text="A body that decodes to too much is served; the zeros after its message are ignored.",
 )
-class _BombServed(Behaviour):
-    def inflate(self, name: str, data: Buffer) -> bytes:
+class _DecompressionBombServed(Behaviour):
+    def decompress(self, coding: str, data: Buffer) -> bytes:
         try:
-            return super().inflate(name, data)
+            return super().decompress(coding, data)
         except Rejected as rejection:
-            wbits = self.format(name)
+            wbits = self.zlib_format(coding)
             if rejection.status != 413 or wbits is None:
                 raise
             return zlib.decompressobj(wbits).decompress(data, 2**16).rstrip(b"\0")
@@ -261,34 +273,29 @@ class _BombServed(Behaviour):
 @fault(
     "decompression-bomb-ends-server",
     breaks="Z5",
-    text="A body that decodes to more than 32 MiB takes the server's memory and ends it.",
+    text="A body that decodes to more than 32 MiB crashes the server.",
 )
-class _BombEnds(Behaviour):
-    crashed = False
-
-    def inflate(self, name: str, data: Buffer) -> bytes:
+class _DecompressionBombEndsServer(CrashingServer):
+    def decompress(self, coding: str, data: Buffer) -> bytes:
         try:
-            return super().inflate(name, data)
+            return super().decompress(coding, data)
         except Rejected as rejection:
             self.crashed = self.crashed or rejection.status == 413
             raise
-
-    def listening(self) -> bool:
-        return super().listening() and not self.crashed
 
 
 @fault(
     "damaged-stream-taken-as-far-as-it-goes",
     breaks="Z6",
-    text="What could be decoded of a damaged or truncated stream is taken for the body.",
+    text="Whatever can be decoded of a damaged or truncated stream is read as the body.",
 )
-class _DamagedTaken(Behaviour):
-    def damaged(self, name: str, data: Buffer, problem: str) -> bytes:
-        unpacker = zlib.decompressobj(self.format(name) or zlib.MAX_WBITS)
+class _DamagedStreamTakenAsFarAsItGoes(Behaviour):
+    def damaged_stream(self, coding: str, data: Buffer, problem: str) -> bytes:
+        decompressor = zlib.decompressobj(self.zlib_format(coding) or zlib.MAX_WBITS)
         decoded = b""
         for at in range(len(data)):
             try:
-                decoded += unpacker.decompress(data[at : at + 1])
+                decoded += decompressor.decompress(data[at : at + 1])
             except zlib.error:
                 break
         return decoded
@@ -297,31 +304,8 @@ class _DamagedTaken(Behaviour):
 @fault(
     "body-not-in-its-coding-taken-as-it-is",
     breaks="Z6",
-    text="A body that is not in the coding that is named is taken as if it had none.",
+    text="A body that is not in the named coding is read as if it had none.",
 )
-class _PlainTaken(Behaviour):
-    def damaged(self, name: str, data: Buffer, problem: str) -> bytes:
+class _BodyNotInItsCodingTakenAsItIs(Behaviour):
+    def damaged_stream(self, coding: str, data: Buffer, problem: str) -> bytes:
         return bytes(data)
-
-
-@fault(
-    "body-capped-at-512-kib",
-    breaks="L1",
-    text="An inference request of more than 512 KiB is refused.",
-)
-class _Capped(Behaviour):
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        if len(request.body) > _CAP:
-            raise Rejected("the body is longer than 512 KiB", 413)
-        return super().infer(model, request)
-
-
-@fault(
-    "large-output-cut",
-    breaks="L1",
-    text="What is behind the first 512 KiB of a blob comes back as zeros.",
-)
-class _OutputCut(Behaviour):
-    def response_body(self, text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
-        cut = [bytes(blob[: 2**19]).ljust(len(blob), b"\0") for blob in blobs]
-        return super().response_body(text, cut)

@@ -1,23 +1,28 @@
-"""Faults of errors and of life after them (R), and of transport (C)."""
+"""Faults of errors, and of surviving them (R)."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.message import HEADER_LENGTH, dump_json
+from v2_conformance.protocol.message import MessageError, dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Headers, Request, Response
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.tools import MortalModels
+from v2_conformance.reference.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_conformance.reference.http_messages import Headers, Rejected, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract
 
-_NOTHING = 0  # in place of a status: send nothing at all
+_NO_RESPONSE = Response(0, keep_open=False)
 
 
-@fault("errors-with-status-200", breaks="R1", text="Errors have the status 200.")
-class _Status200(Behaviour):
+def _rejected_inference(request: Request, response: Response) -> bool:
+    return response.status >= 400 and request.target.endswith("/infer")
+
+
+@fault("errors-with-status-200", breaks="R1", text="Errors are sent with the status 200.")
+class _ErrorsWithStatus200(Behaviour):
     def error_status(self, status: int) -> int:
         return 200
 
@@ -25,29 +30,33 @@ class _Status200(Behaviour):
 @fault(
     "rejection-without-response",
     breaks="R1",
-    text="A bad inference request gets no response: the connection is closed.",
+    text="A rejected inference request gets no response: the connection is closed.",
 )
-class _NoResponse(Behaviour):
+class _RejectionWithoutResponse(Behaviour):
     def handle(self, request: Request) -> Response:
         response = super().handle(request)
-        return Response(_NOTHING, keep_open=False) if _bad(request, response) else response
+        return _NO_RESPONSE if _rejected_inference(request, response) else response
 
-    def serialise(
+    def serialize(
         self, response: Response, *, keep_open: bool, with_body: bool = True
     ) -> list[Buffer]:
-        if response.status == _NOTHING:
+        if response is _NO_RESPONSE:
             return []
-        return super().serialise(response, keep_open=keep_open, with_body=with_body)
+        return super().serialize(response, keep_open=keep_open, with_body=with_body)
 
 
-@fault("error-is-object", breaks="R2", text="`error` is an object, not a string.")
+@fault(
+    "error-is-object",
+    breaks="R2",
+    text="The `error` in the body of an error is an object, not a string.",
+)
 class _ErrorIsObject(Behaviour):
     def error_body(self, message: str) -> bytes:
         return dump_json({"error": {"message": message}})
 
 
 @fault("error-is-plain-text", breaks="R2", text="The body of an error is plain text.")
-class _ErrorIsText(Behaviour):
+class _ErrorIsPlainText(Behaviour):
     def error_body(self, message: str) -> bytes:
         return message.encode()
 
@@ -59,22 +68,69 @@ class _ErrorIsEmpty(Behaviour):
 
 
 @fault(
+    "json-errors-have-detail",
+    breaks="R2",
+    text="The error for JSON that cannot be parsed has `detail` instead of `error`.",
+)
+class _JsonErrorsHaveDetail(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        try:
+            return super().read_request(model, request, length)
+        except MessageError as error:
+            raise _UnparsableJson(str(error), 422) from error
+
+    def rejection_response(self, rejection: Rejected) -> Response:
+        response = super().rejection_response(rejection)
+        if not isinstance(rejection, _UnparsableJson):
+            return response
+        body = b'{"detail":[{"msg":"JSON decode error","type":"value_error.jsondecode"}]}'
+        return replace(response, body=(body,))
+
+
+class _UnparsableJson(Rejected):
+    pass
+
+
+@fault(
+    "unknown-model-is-html",
+    breaks="R2",
+    text="The error for an unknown model is an HTML page.",
+)
+class _UnknownModelIsHtml(Behaviour):
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        try:
+            return super().find_model(name, version)
+        except Rejected as rejection:
+            raise _UnknownModel(str(rejection), rejection.status) from rejection
+
+    def rejection_response(self, rejection: Rejected) -> Response:
+        response = super().rejection_response(rejection)
+        if not isinstance(rejection, _UnknownModel):
+            return response
+        return replace(response, body=(b"<html><body><h1>404 Not Found</h1></body></html>",))
+
+
+class _UnknownModel(Rejected):
+    pass
+
+
+@fault(
     "rejection-kills-model",
     breaks="R3",
-    text="After a bad inference request its model never answers well again.",
+    text="After a rejected inference request, its model stops working.",
 )
-class _KillsModel(MortalModels):
+class _RejectionKillsModel(CrashingModels):
     fatal = Exception
 
 
 @fault(
     "rejection-stops-listening",
     breaks="R3",
-    text="After a bad inference request the server accepts no more connections.",
+    text="After a rejected inference request, the server accepts no more connections.",
 )
-class _StopsListening(Behaviour):
-    crashed = False
-
+class _RejectionStopsListening(CrashingServer):
     def infer(self, model: ModelContract, request: Request) -> Response:
         try:
             return super().infer(model, request)
@@ -82,19 +138,33 @@ class _StopsListening(Behaviour):
             self.crashed = True
             raise
 
-    def listening(self) -> bool:
-        return super().listening() and not self.crashed
 
-
-@fault("client-errors-are-500", breaks="R4", text="The client's errors have the status 500.")
-class _Status500(Behaviour):
+@fault(
+    "client-errors-are-500",
+    breaks="R4",
+    text="Errors that are the client's fault have the status 500.",
+)
+class _ClientErrorsAre500(Behaviour):
     def error_status(self, status: int) -> int:
         return max(super().error_status(status), 500)
 
 
-@fault("error-typed-text", breaks="R5", text="Errors are typed text/plain.")
+@fault(
+    "unknown-model-is-500",
+    breaks="R4",
+    text="A request to an unknown model gets the status 500.",
+)
+class _UnknownModelIs500(Behaviour):
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        try:
+            return super().find_model(name, version)
+        except Rejected as rejection:
+            raise Rejected(str(rejection), 500) from rejection
+
+
+@fault("error-typed-text", breaks="R5", text="Errors have the Content-Type text/plain.")
 class _ErrorTypedText(Behaviour):
-    def error_type(self) -> str:
+    def error_content_type(self) -> str:
         return "text/plain"
 
 
@@ -103,82 +173,3 @@ class _ErrorWithHeaderLength(Behaviour):
     def error(self, status: int, message: str, headers: Headers = ()) -> Response:
         made = super().error(status, message, headers)
         return replace(made, headers=(*made.headers, (HEADER_LENGTH, str(made.size))))
-
-
-@fault(
-    "rejected-body-left-on-connection",
-    breaks="C5",
-    text="The body of a bad inference request is taken for the connection's next request.",
-)
-class _BodyLeft(Behaviour):
-    def left_over(self, request: Request, response: Response) -> bytes:
-        return bytes(request.body) if _bad(request, response) else b""
-
-
-@fault(
-    "stray-bytes-after-binary-response",
-    breaks="C5",
-    text="Four zero bytes, which Content-Length does not count, follow a response with blobs.",
-)
-class _StrayBytes(Behaviour):
-    def serialise(
-        self, response: Response, *, keep_open: bool, with_body: bool = True
-    ) -> list[Buffer]:
-        pieces = super().serialise(response, keep_open=keep_open, with_body=with_body)
-        binary = any(name == HEADER_LENGTH for name, _ in response.headers)
-        return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
-
-
-@fault(
-    "last-chunk-lost",
-    breaks="C1",
-    text="The last chunk of a chunked body is lost, unless it is the only one.",
-)
-class _LastChunkLost(Behaviour):
-    def handle(self, request: Request) -> Response:
-        if len(request.chunk_cuts) > 1:
-            request = replace(request, body=request.body[: request.chunk_cuts[-2]])
-        return super().handle(request)
-
-
-@fault(
-    "small-chunks-refused",
-    breaks="C2",
-    text="A body in more than 64 chunks is refused if they have less than 16 bytes on average.",
-)
-class _SmallChunksRefused(Behaviour):
-    def handle(self, request: Request) -> Response:
-        chunks = len(request.chunk_cuts)
-        if chunks > 64 and len(request.body) < 16 * chunks:
-            return self.error(400, "too many small chunks")
-        return super().handle(request)
-
-
-@fault(
-    "body-read-once",
-    breaks="C4",
-    text="A body that does not arrive in one piece is taken to end where that piece ends.",
-)
-class _BodyReadOnce(Behaviour):
-    def handle(self, request: Request) -> Response:
-        if request.segment_cuts:
-            request = replace(request, body=request.body[: request.segment_cuts[0]])
-        return super().handle(request)
-
-
-@fault(
-    "concurrent-requests-mixed",
-    breaks="C6",
-    text="Requests that are under way together are answered with the last one's tensors.",
-)
-class _Mixed(Behaviour):
-    latest: Request | None = None
-
-    def handle(self, request: Request) -> Response:
-        self.latest = request
-        threading.Event().wait(0.002)  # lets another connection's request come in between
-        return super().handle(self.latest)
-
-
-def _bad(request: Request, response: Response) -> bool:
-    return response.status >= 400 and request.target.endswith("/infer")

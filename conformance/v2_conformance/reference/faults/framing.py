@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer, to_values
-from v2_conformance.protocol.message import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM, Tensor
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Blobs, Rejected, Request, Response
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.tools import fill
+from v2_conformance.reference.faults.shared.blobs import resize
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
+from v2_conformance.reference.request_reader import JsonObject
 from v2_conformance.suite.models import ModelContract
+
+
+def _has_blobs(response: Response) -> bool:
+    return len(response.body) > 1
 
 
 @fault("extension-not-listed", breaks="P1", text="GET /v2 does not list binary_tensor_data.")
@@ -26,42 +32,42 @@ class _ExtensionNotListed(Behaviour):
 @fault(
     "request-blobs-off-by-one",
     breaks="P2",
-    text="Request blobs are read from one byte behind the end of the JSON.",
+    text="Request blobs are read starting one byte after the end of the JSON.",
 )
 class _RequestBlobsOffByOne(Behaviour):
-    def split(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        text, blobs = super().split(request, length)
-        view = memoryview(fill(blobs.view[1:], len(blobs.view)))
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        text, blobs = super().split_body(request, length)
+        view = memoryview(resize(blobs.view[1:], len(blobs.view)))
         return text, replace(blobs, view=view)
 
 
 @fault(
     "response-header-length-missing",
     breaks="P3",
-    text="A response with blobs has no header length.",
+    text="A response with blobs has no Inference-Header-Content-Length.",
 )
 class _ResponseHeaderLengthMissing(Behaviour):
-    def response_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
         return None
 
 
 @fault(
     "binary-response-typed-json",
     breaks="P4",
-    text="A response with blobs is typed application/json.",
+    text="A response with blobs has the Content-Type application/json.",
 )
 class _BinaryResponseTypedJson(Behaviour):
-    def binary_type(self) -> str:
+    def binary_content_type(self) -> str:
         return JSON_TYPE
 
 
 @fault(
     "response-header-length-of-body",
     breaks="P5",
-    text="The header length of a response counts the whole body, the blobs included.",
+    text="The header length of a response counts the whole body, including the blobs.",
 )
 class _ResponseHeaderLengthOfBody(Behaviour):
-    def response_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
         return str(len(text) + sum(map(len, blobs)))
 
 
@@ -71,14 +77,14 @@ class _ResponseHeaderLengthOfBody(Behaviour):
     text="The header length of a response is one byte too small.",
 )
 class _ResponseHeaderLengthShort(Behaviour):
-    def response_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
         return str(len(text) - 1)
 
 
 @fault(
     "content-length-of-json",
     breaks="P6",
-    text="The Content-Length of a response with blobs counts its JSON only.",
+    text="The Content-Length of a response with blobs counts only its JSON.",
 )
 class _ContentLengthOfJson(Behaviour):
     def content_length(self, response: Response) -> int:
@@ -96,18 +102,18 @@ class _ContentLengthTooLarge(Behaviour):
         return super().content_length(response) + 4 * _has_blobs(response)
 
     def keeps_open(self, request: Request, response: Response) -> bool:
-        # Otherwise the client would only ever see a time-out.
+        # Otherwise the client would only see a timeout.
         return super().keeps_open(request, response) and not _has_blobs(response)
 
 
 @fault(
     "response-blobs-padded",
     breaks="P8",
-    text="Response blobs are padded to multiples of 8 bytes, which their sizes do not count.",
+    text="Response blobs are padded to multiples of 8 bytes; their sizes do not count the padding.",
 )
 class _ResponseBlobsPadded(Behaviour):
     def response_body(self, text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
-        return (text, *(fill(blob, -(-len(blob) // 8) * 8) for blob in blobs))
+        return (text, *(resize(blob, -(-len(blob) // 8) * 8) for blob in blobs))
 
 
 @fault(
@@ -136,17 +142,17 @@ class _ResponseCutShort(Behaviour):
 @fault(
     "json-response-typed-octet-stream",
     breaks="P9",
-    text="A response without blobs is typed application/octet-stream.",
+    text="A response without blobs has the Content-Type application/octet-stream.",
 )
 class _JsonResponseTypedOctetStream(Behaviour):
-    def json_type(self) -> str:
+    def json_content_type(self) -> str:
         return OCTET_STREAM
 
 
 @fault(
     "json-response-with-nan",
     breaks="P9",
-    text="Non-finite floats are put into JSON as NaN and Infinity.",
+    text="Non-finite floats are written to JSON as NaN and Infinity.",
 )
 class _JsonResponseWithNan(Behaviour):
     def output_data(self, tensor: Tensor) -> Any:
@@ -158,17 +164,17 @@ class _JsonResponseWithNan(Behaviour):
 @fault(
     "json-response-latin-1",
     breaks="P9",
-    text="The JSON of a response is in Latin-1, not in UTF-8.",
+    text="The JSON of a response is encoded in Latin-1, not in UTF-8.",
 )
 class _JsonResponseLatin1(Behaviour):
-    def dump(self, document: dict[str, Any]) -> bytes:
-        return super().dump(document).decode().encode("latin-1", "replace")
+    def dump_document(self, document: JsonObject) -> bytes:
+        return super().dump_document(document).decode().encode("latin-1", "replace")
 
 
 @fault(
     "json-response-ends-with-nul",
     breaks="P9",
-    text="A NUL follows the JSON of a response without blobs.",
+    text="A NUL byte follows the JSON of a response without blobs.",
 )
 class _JsonResponseEndsWithNul(Behaviour):
     def response_body(self, text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
@@ -178,18 +184,18 @@ class _JsonResponseEndsWithNul(Behaviour):
 @fault(
     "json-response-repeats-member",
     breaks="P9",
-    text="The JSON of a response has the member model_name twice.",
+    text="The JSON of a response contains the member `model_name` twice.",
 )
 class _JsonResponseRepeatsMember(Behaviour):
-    def dump(self, document: dict[str, Any]) -> bytes:
-        name = super().dump({"model_name": document["model_name"]})
-        return name[:-1] + b"," + super().dump(document)[1:]
+    def dump_document(self, document: JsonObject) -> bytes:
+        name = super().dump_document({"model_name": document["model_name"]})
+        return name[:-1] + b"," + super().dump_document(document)[1:]
 
 
 @fault(
     "header-length-counts-characters",
     breaks="P10",
-    text="The header length of a request is taken to count characters.",
+    text="The header length of a request is read as a number of characters, not bytes.",
 )
 class _HeaderLengthCountsCharacters(Behaviour):
     def json_end(self, body: memoryview, length: int) -> int:
@@ -202,60 +208,56 @@ class _HeaderLengthCountsCharacters(Behaviour):
 @fault(
     "response-header-length-counts-characters",
     breaks="P10",
-    text="The header length of a response counts characters.",
+    text="The header length of a response counts characters, not bytes.",
 )
 class _ResponseHeaderLengthCountsCharacters(Behaviour):
-    def response_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
         return str(len(text.decode()))
 
 
 @fault(
     "leading-white-space-refused",
     breaks="P11",
-    text="JSON with white space before it is refused.",
+    text="A request with white space before its JSON is rejected.",
 )
 class _LeadingWhiteSpaceRefused(Behaviour):
-    def parse_document(self, text: memoryview) -> dict[str, Any]:
+    def parse_document(self, text: memoryview) -> JsonObject:
         if bytes(text[:1]) != b"{":
-            raise Rejected("the JSON does not start with {")
+            raise Rejected("the JSON must start with {")
         return super().parse_document(text)
 
 
 @fault(
     "trailing-white-space-refused",
     breaks="P11",
-    text="JSON with white space behind it is refused.",
+    text="A request with white space after its JSON is rejected.",
 )
 class _TrailingWhiteSpaceRefused(Behaviour):
-    def parse_document(self, text: memoryview) -> dict[str, Any]:
+    def parse_document(self, text: memoryview) -> JsonObject:
         if bytes(text[-1:]) != b"}":
-            raise Rejected("the JSON does not end with }")
+            raise Rejected("the JSON must end with }")
         return super().parse_document(text)
 
 
 @fault(
     "pretty-json-refused",
     breaks="P11",
-    text="JSON with line breaks between its members is refused.",
+    text="A request with line breaks in its JSON is rejected.",
 )
 class _PrettyJsonRefused(Behaviour):
-    def parse_document(self, text: memoryview) -> dict[str, Any]:
+    def parse_document(self, text: memoryview) -> JsonObject:
         if b"\n" in bytes(text).strip():
-            raise Rejected("the JSON has a line break")
+            raise Rejected("the JSON must not contain line breaks")
         return super().parse_document(text)
 
 
 @fault(
     "octet-stream-refused",
     breaks="P12",
-    text="Requests typed application/octet-stream are refused.",
+    text="A request with the Content-Type application/octet-stream is rejected.",
 )
 class _OctetStreamRefused(Behaviour):
     def infer(self, model: ModelContract, request: Request) -> Response:
         if OCTET_STREAM in request.values("content-type"):
-            raise Rejected("only JSON is served", 415)
+            raise Rejected("the Content-Type must be application/json", 415)
         return super().infer(model, request)
-
-
-def _has_blobs(response: Response) -> bool:
-    return len(response.body) > 1

@@ -2,35 +2,76 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from v2_conformance.protocol.message import HEADER_LENGTH
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Blobs, Rejected, Request, Response
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.tools import is_white, object_end, raw_headers
-from v2_conformance.reference.reading import LENGTH_NAME, SIZE, Call, Entry
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.reference.faults.shared.crashes import CrashingServer
+from v2_conformance.reference.faults.shared.deliveries import is_chunked
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 
 _HUGE = 2**31
 
 
-class _Guessing(Behaviour):
-    """A server that finds the end of the JSON by itself where it does not believe the header."""
+def _guess_json_end(body: Buffer) -> int | None:
+    """Where the JSON object at the start of `body` ends, found by parsing it; None if it fails."""
+    text = str(body, "latin-1")  # one character for each byte, whatever follows the JSON
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except ValueError:
+        return None
 
-    def guess(self, request: Request) -> int | None:
-        return object_end(request.body)
+
+def _is_blank(data: Buffer) -> bool:
+    """Whether `data` is nothing but JSON white space."""
+    return not bytes(data).strip(b" \t\r\n")
+
+
+def _header_lines(request: Request) -> list[tuple[str, str]]:
+    """Header names in their original case, and values with the white space around them."""
+    lines = request.head.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
+    pairs = [line.partition(":") for line in lines if line]
+    return [(name, value) for name, _, value in pairs]
+
+
+def _has_non_number(values: Sequence[str]) -> bool:
+    return any(not re.match("-?[0-9]", value) or value.lower().startswith("0x") for value in values)
+
+
+def _has_negative(values: Sequence[str]) -> bool:
+    return any(re.fullmatch("-[0-9]+", value) for value in values)
+
+
+def _has_huge(values: Sequence[str]) -> bool:
+    huge = [value for value in values if re.fullmatch("[0-9]{10,}", value)]
+    return any(len(value) > 18 or int(value) >= _HUGE for value in huge)
+
+
+def _guesses_if(applies: Callable[[Sequence[str]], bool]) -> type[Behaviour]:
+    """A server that guesses where the JSON ends if `applies` to the values of the header."""
+
+    class Guesses(Behaviour):
+        def header_length(self, request: Request) -> int | None:
+            if applies(self.header_length_values(request)):
+                return _guess_json_end(request.body)
+            return super().header_length(request)
+
+    return Guesses
 
 
 @fault(
     "header-length-ignored",
     breaks="H1",
-    text="The header length is not looked at: the whole body is taken for JSON.",
+    text="The header length is ignored: the whole body is read as JSON.",
 )
-class _Ignored(Behaviour):
+class _HeaderLengthIgnored(Behaviour):
     def json_end(self, body: memoryview, length: int) -> int:
         return len(body)
 
@@ -40,41 +81,39 @@ class _Ignored(Behaviour):
     breaks="H1",
     text="Only the first three digits of the header length are read.",
 )
-class _ThreeDigits(Behaviour):
-    def parse_length(self, text: str) -> int:
-        length = super().parse_length(text)
+class _HeaderLengthThreeDigits(Behaviour):
+    def parse_header_length(self, text: str) -> int:
+        length = super().parse_header_length(text)
         return int(str(length)[:3])
 
 
 @fault(
     "header-name-case-sensitive",
     breaks="H2",
-    text="The header length is only seen where its name is spelt as in the documents.",
+    text="The header length is only recognized if its name is spelled exactly as in the documents.",
 )
-class _CaseSensitive(Behaviour):
-    def length_values(self, request: Request) -> list[str]:
-        return [value.strip() for name, value in raw_headers(request) if name == HEADER_LENGTH]
+class _HeaderNameCaseSensitive(Behaviour):
+    def header_length_values(self, request: Request) -> list[str]:
+        return [value.strip() for name, value in _header_lines(request) if name == HEADER_LENGTH]
 
 
-@fault(
+fault(
     "missing-header-length-guessed",
     breaks="H3",
-    text="Without a header length the end of the JSON is guessed, and blobs are read behind it.",
-)
-class _MissingGuessed(_Guessing):
-    def header_length(self, request: Request) -> int | None:
-        length = super().header_length(request)
-        return self.guess(request) if length is None else length
+    text="Without a header length, the end of the JSON is guessed and blobs are read after it.",
+)(_guesses_if(lambda values: not values))
 
 
 @fault(
     "negative-header-length-slices",
     breaks="H4",
-    text="A negative header length counts from the end of the body, as a Python slice does.",
+    text="A negative header length counts from the end of the body, as in a Python slice.",
 )
-class _NegativeSlices(Behaviour):
-    def parse_length(self, text: str) -> int:
-        return int(text) if re.fullmatch("-[1-9][0-9]{0,8}", text) else super().parse_length(text)
+class _NegativeHeaderLengthSlices(Behaviour):
+    def parse_header_length(self, text: str) -> int:
+        if re.fullmatch("-[1-9][0-9]{0,8}", text):
+            return int(text)
+        return super().parse_header_length(text)
 
     def json_end(self, body: memoryview, length: int) -> int:
         if length < 0:
@@ -82,24 +121,19 @@ class _NegativeSlices(Behaviour):
         return super().json_end(body, length)
 
 
-@fault(
+fault(
     "negative-header-length-guessed",
     breaks="H4",
-    text="With a negative header length the end of the JSON is guessed.",
-)
-class _NegativeGuessed(_Guessing):
-    def header_length(self, request: Request) -> int | None:
-        if any(re.fullmatch("-[0-9]+", value) for value in self.length_values(request)):
-            return self.guess(request)
-        return super().header_length(request)
+    text="If the header length is negative, the end of the JSON is guessed.",
+)(_guesses_if(_has_negative))
 
 
 @fault(
     "header-length-clamped",
     breaks="H5",
-    text="A header length beyond the body is cut to the body's length.",
+    text="A header length larger than the body is read as the length of the body.",
 )
-class _Clamped(Behaviour):
+class _HeaderLengthClamped(Behaviour):
     def json_end(self, body: memoryview, length: int) -> int:
         return min(length, len(body)) if length < _HUGE else super().json_end(body, length)
 
@@ -107,45 +141,57 @@ class _Clamped(Behaviour):
 @fault(
     "overlong-header-length-guessed",
     breaks="H5",
-    text="With a header length beyond the body the end of the JSON is guessed.",
+    text="If the header length is larger than the body, the end of the JSON is guessed.",
 )
-class _OverlongGuessed(Behaviour):
+class _OverlongHeaderLengthGuessed(Behaviour):
     def json_end(self, body: memoryview, length: int) -> int:
         if len(body) < length < _HUGE:
-            return object_end(body) or 0
+            return _guess_json_end(body) or 0
         return super().json_end(body, length)
+
+
+@fault(
+    "header-length-clamped-in-chunks",
+    breaks="H5",
+    text="A header length larger than a chunked body is read as the length of the body.",
+)
+class _HeaderLengthClampedInChunks(Behaviour):
+    def header_length(self, request: Request) -> int | None:
+        length = super().header_length(request)
+        if length is None or length >= _HUGE or not is_chunked(request):
+            return length
+        return min(length, len(request.body))
 
 
 @fault(
     "non-numeric-header-length-ignored",
     breaks="H6",
-    text="A header length that is not a number is read as 0, and then the body is all JSON.",
+    text="A header length that is not a number is ignored: the whole body is read as JSON.",
 )
-class _NonNumericIgnored(Behaviour):
+class _NonNumericHeaderLengthIgnored(Behaviour):
     def header_length(self, request: Request) -> int | None:
-        return None if _no_number(self.length_values(request)) else super().header_length(request)
+        if _has_non_number(self.header_length_values(request)):
+            return None
+        return super().header_length(request)
 
 
-@fault(
+fault(
     "non-numeric-header-length-guessed",
     breaks="H6",
-    text="With a header length that is not a number the end of the JSON is guessed.",
-)
-class _NonNumericGuessed(_Guessing):
-    def header_length(self, request: Request) -> int | None:
-        if _no_number(self.length_values(request)):
-            return self.guess(request)
-        return super().header_length(request)
+    text="If the header length is not a number, the end of the JSON is guessed.",
+)(_guesses_if(_has_non_number))
 
 
 @fault(
     "non-numeric-header-length-raw",
     breaks="H6",
-    text="A header length that is not a number is read as 0, which makes the request a raw one.",
+    text="A header length that is not a number is read as 0, which makes the request raw.",
 )
-class _NonNumericRaw(Behaviour):
+class _NonNumericHeaderLengthRaw(Behaviour):
     def header_length(self, request: Request) -> int | None:
-        return 0 if _no_number(self.length_values(request)) else super().header_length(request)
+        if _has_non_number(self.header_length_values(request)):
+            return 0
+        return super().header_length(request)
 
 
 @fault(
@@ -153,60 +199,50 @@ class _NonNumericRaw(Behaviour):
     breaks="H7",
     text="Only the low 32 bits of the header length are used.",
 )
-class _Wraps(Behaviour):
-    def parse_length(self, text: str) -> int:
-        return super().parse_length(text) % 2**32
+class _HeaderLengthWrapsAt32Bits(Behaviour):
+    def parse_header_length(self, text: str) -> int:
+        return super().parse_header_length(text) % 2**32
 
 
-@fault(
+fault(
     "huge-header-length-guessed",
     breaks="H7",
-    text="With a header length of 2^31 or more the end of the JSON is guessed.",
-)
-class _HugeGuessed(_Guessing):
-    def header_length(self, request: Request) -> int | None:
-        if any(_is_huge(value) for value in self.length_values(request)):
-            return self.guess(request)
-        return super().header_length(request)
+    text="If the header length is 2^31 or more, the end of the JSON is guessed.",
+)(_guesses_if(_has_huge))
 
 
 @fault(
     "huge-header-length-crashes",
     breaks="H7",
-    text="A header length of 2^31 or more ends the server: it accepts no more connections.",
+    text="A header length of 2^31 or more crashes the server: it accepts no more connections.",
 )
-class _HugeCrashes(Behaviour):
-    crashed = False
-
+class _HugeHeaderLengthCrashes(CrashingServer):
     def header_length(self, request: Request) -> int | None:
-        if any(_is_huge(value) for value in self.length_values(request)):
+        if _has_huge(self.header_length_values(request)):
             self.crashed = True
         return super().header_length(request)
-
-    def listening(self) -> bool:
-        return super().listening() and not self.crashed
 
 
 @fault(
     "header-length-trailing-junk-ignored",
     breaks="H8",
-    text="What follows the digits of a header length is not looked at.",
+    text="Anything after the digits of a header length is ignored.",
 )
-class _TrailingJunkIgnored(Behaviour):
-    def parse_length(self, text: str) -> int:
+class _HeaderLengthTrailingJunkIgnored(Behaviour):
+    def parse_header_length(self, text: str) -> int:
         match = re.match("[0-9]+", text)
-        return super().parse_length(match[0] if match else text)
+        return super().parse_header_length(match[0] if match else text)
 
 
 @fault(
     "header-length-off-by-one-forgiven",
     breaks="H9",
-    text="Where the JSON ends one byte off the header length, the split is moved to its end.",
+    text="If the header length is off by one, blobs are read from where the JSON really ends.",
 )
-class _OffByOneForgiven(Behaviour):
+class _HeaderLengthOffByOneForgiven(Behaviour):
     def json_end(self, body: memoryview, length: int) -> int:
-        end = object_end(body)
-        if end is None or abs(end - length) != 1 or is_white(body[end:length] or b"x"):
+        end = _guess_json_end(body)
+        if end is None or abs(end - length) != 1 or _is_blank(body[end:length] or b"x"):
             return super().json_end(body, length)
         return end
 
@@ -214,27 +250,27 @@ class _OffByOneForgiven(Behaviour):
 @fault(
     "header-length-prefix-half-read",
     breaks="H9",
-    text="JSON is read to its object's end; what the header length counts behind it is ignored.",
+    text="The JSON is read to the end of its object; the rest of the header length is ignored.",
 )
-class _PrefixHalfRead(Behaviour):
-    def parse_document(self, text: memoryview) -> dict[str, Any]:
-        return super().parse_document(text[: object_end(text)])
+class _HeaderLengthPrefixHalfRead(Behaviour):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        return super().parse_document(text[: _guess_json_end(text)])
 
 
 @fault(
     "whole-body-header-length-zero-blobs",
     breaks="H10",
-    text="With a header length of the whole body the declared blobs are read as zeros.",
+    text="If the header length is that of the whole body, the declared blobs are read as zeros.",
 )
-class _WholeBodyZeroBlobs(Behaviour):
-    def split(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        text, blobs = super().split(request, length)
-        end = object_end(text) if length is not None and not len(blobs.view) else None
-        if end is None or is_white(text[end:]):
+class _WholeBodyHeaderLengthZeroBlobs(Behaviour):
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        text, blobs = super().split_body(request, length)
+        end = _guess_json_end(text) if length is not None and not len(blobs.view) else None
+        if end is None or _is_blank(text[end:]):
             return text, blobs
         return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
 
-    def slice_blob(self, entry: Entry, blobs: Blobs, offset: int, size: int) -> memoryview:
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
         if not len(blobs.view) and size < _HUGE:
             return memoryview(bytes(size))
         return super().slice_blob(entry, blobs, offset, size)
@@ -243,71 +279,42 @@ class _WholeBodyZeroBlobs(Behaviour):
 @fault(
     "header-length-without-blobs-refused",
     breaks="H11",
-    text="A header length is refused where no input has a blob.",
+    text="A header length is rejected if no input is binary.",
 )
-class _WithoutBlobsRefused(Behaviour):
-    def split(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        if length is not None and SIZE.encode() not in bytes(request.body):
-            raise Rejected(f"{HEADER_LENGTH} is given, but no binary input")
-        return super().split(request, length)
+class _HeaderLengthWithoutBlobsRefused(Behaviour):
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        if length is not None and BINARY_DATA_SIZE.encode() not in bytes(request.body):
+            raise Rejected(f"{HEADER_LENGTH} is set, but there is no binary input")
+        return super().split_body(request, length)
 
 
 @fault(
     "first-header-length-wins",
     breaks="H12",
-    text="Of conflicting header lengths the first is taken.",
+    text="If header lengths conflict, the first one is used.",
 )
-class _FirstWins(Behaviour):
-    def resolve_conflict(self, values: Sequence[str]) -> int:
-        return self.parse_length(values[0])
+class _FirstHeaderLengthWins(Behaviour):
+    def conflicting_lengths(self, values: Sequence[str]) -> int:
+        return self.parse_header_length(values[0])
 
 
 @fault(
     "last-header-length-wins",
     breaks="H12",
-    text="Of conflicting header lengths the last is taken.",
+    text="If header lengths conflict, the last one is used.",
 )
-class _LastWins(Behaviour):
-    def resolve_conflict(self, values: Sequence[str]) -> int:
-        return self.parse_length(values[-1])
+class _LastHeaderLengthWins(Behaviour):
+    def conflicting_lengths(self, values: Sequence[str]) -> int:
+        return self.parse_header_length(values[-1])
 
 
 @fault(
     "header-length-white-space-refused",
     breaks="H13",
-    text="White space around the header length, but for one space before it, is refused.",
+    text="White space around the header length is rejected, except for one space before it.",
 )
-class _WhiteSpaceRefused(Behaviour):
-    def length_values(self, request: Request) -> list[str]:
-        values = [v for name, v in raw_headers(request) if name.lower() == LENGTH_NAME]
+class _HeaderLengthWhiteSpaceRefused(Behaviour):
+    def header_length_values(self, request: Request) -> list[str]:
+        name = HEADER_LENGTH.lower()
+        values = [value for key, value in _header_lines(request) if key.lower() == name]
         return [value.removeprefix(" ") for value in values]
-
-
-@fault(
-    "header-length-kept-from-last-request",
-    breaks="C5",
-    text="A request without a header length gets that of the last rejected request.",
-)
-class _KeptFromLastRequest(Behaviour):
-    kept: int | None = None
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        length = None
-        try:
-            length = self.header_length(request)
-            return super().infer(model, request)
-        except Exception:
-            self.kept = length
-            raise
-
-    def read_call(self, model: ModelContract, request: Request, length: int | None) -> Call:
-        used, self.kept = (self.kept if length is None else length), None
-        return super().read_call(model, request, used)
-
-
-def _no_number(values: Sequence[str]) -> bool:
-    return any(not re.match("-?[0-9]", value) or value.lower().startswith("0x") for value in values)
-
-
-def _is_huge(value: str) -> bool:
-    return bool(re.fullmatch("[0-9]{10,}", value)) and (len(value) > 18 or int(value) >= _HUGE)

@@ -2,42 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.exchange import Request
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.reading import SIZE, Call, Wanted
+from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestOutput,
+)
 from v2_conformance.suite.models import ModelContract
 
-_ALL = "binary_data_output"
-_ONE = "binary_data"
+Outputs = tuple[RequestOutput, ...]
 
 
-def _says(document: dict[str, Any]) -> Any:
-    """The request's `binary_data_output`, None where it has none."""
-    return (document.get("parameters") or {}).get(_ALL)
+def _binary_data_output(document: JsonObject) -> Any:
+    """The request's `binary_data_output`, None if it has none."""
+    return (document.get("parameters") or {}).get(BINARY_DATA_OUTPUT)
 
 
-def _of_inputs(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parameters of the request's inputs, as far as they are objects."""
+def _input_parameters(document: JsonObject) -> list[JsonObject]:
+    """The parameters of the request's inputs, if they are objects."""
     inputs = document.get("inputs")
     items = [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
     found = [item.get("parameters") for item in items]
     return [parameters for parameters in found if isinstance(parameters, dict)]
 
 
+def _as_json(outputs: Sequence[RequestOutput]) -> Outputs:
+    return tuple(RequestOutput(output.name, False) for output in outputs)
+
+
+def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> list[RequestOutput]:
+    names = [spec.name for spec in model.outputs]
+    return sorted(outputs, key=lambda output: names.index(output.name))
+
+
+def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -> Outputs:
+    """The outputs and, after them, all others of the model."""
+    requested = {output.name for output in outputs}
+    others = (spec.name for spec in model.outputs if spec.name not in requested)
+    return (*outputs, *(RequestOutput(name, binary) for name in others))
+
+
+def _flags_replaced(change: Callable[[list[bool], bool], list[bool]]) -> type[Behaviour]:
+    """A server that replaces the flags of the listed outputs, given those and the default."""
+
+    class FlagsReplaced(Behaviour):
+        def binary_flags(self, parameters: list[JsonObject], default: bool) -> list[bool]:
+            return change(super().binary_flags(parameters, default), default)
+
+    return FlagsReplaced
+
+
+def _binary_outputs_without(member: str) -> type[Behaviour]:
+    """A server whose binary outputs lack a member."""
+
+    class BinaryOutputsWithout(Behaviour):
+        def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+            entry = super().response_output(tensor, binary)
+            if binary:
+                entry.pop(member, None)
+            return entry
+
+    return BinaryOutputsWithout
+
+
 @fault(
     "binary-data-true-ignored",
     breaks="O1",
-    text="An output with `binary_data` true comes back as JSON.",
+    text="An output with `binary_data` true is returned as JSON.",
 )
-class _TrueIgnored(Behaviour):
-    def output_form(self, parameters: dict[str, Any], default: bool) -> bool:
-        return super().output_form(parameters, default) and default
+class _BinaryDataTrueIgnored(Behaviour):
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, default) and default
 
 
 @fault(
@@ -45,52 +90,55 @@ class _TrueIgnored(Behaviour):
     breaks="O2",
     text="A listed output without `binary_data` is binary.",
 )
-class _UnflaggedBinary(Behaviour):
-    def output_form(self, parameters: dict[str, Any], default: bool) -> bool:
-        return super().output_form(parameters, default) or _ONE not in parameters
+class _UnflaggedOutputBinary(Behaviour):
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, default) or BINARY_DATA not in parameters
 
 
 @fault(
     "binary-data-false-read-as-true",
     breaks="O2",
-    text="An output with `binary_data` is binary, whatever its value.",
+    text="An output with `binary_data` is binary, whatever the value.",
 )
-class _FalseReadAsTrue(Behaviour):
-    def output_form(self, parameters: dict[str, Any], default: bool) -> bool:
-        return super().output_form(parameters, default) or _ONE in parameters
+class _BinaryDataFalseReadAsTrue(Behaviour):
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, default) or BINARY_DATA in parameters
 
 
-@fault(
+fault(
     "last-output-flag-decides",
     breaks="O3",
     text="The flag of the last listed output decides for all outputs.",
-)
-class _LastDecides(Behaviour):
-    def output_forms(self, parameters: list[dict[str, Any]], default: bool) -> list[bool]:
-        forms = super().output_forms(parameters, default)
-        return [forms[-1]] * len(forms)
-
-
-@fault(
+)(_flags_replaced(lambda flags, default: [flags[-1]] * len(flags)))
+fault(
     "first-output-flag-decides",
     breaks="O3",
     text="The flag of the first listed output decides for all outputs.",
-)
-class _FirstDecides(Behaviour):
-    def output_forms(self, parameters: list[dict[str, Any]], default: bool) -> list[bool]:
-        forms = super().output_forms(parameters, default)
-        return [forms[0]] * len(forms)
+)(_flags_replaced(lambda flags, default: [flags[0]] * len(flags)))
+fault(
+    "only-last-output-flag-honoured",
+    breaks="O3",
+    text="Only the last of the listed outputs can be binary.",
+)(_flags_replaced(lambda flags, default: [default] * (len(flags) - 1) + flags[-1:]))
 
 
 @fault(
-    "only-last-output-flag-honoured",
+    "json-bytes-output-adds-its-blob",
     breaks="O3",
-    text="Of several listed outputs only the last can be binary.",
+    text="If other outputs are binary, the blob of a BYTES output in JSON is sent, too.",
 )
-class _OnlyLastHonoured(Behaviour):
-    def output_forms(self, parameters: list[dict[str, Any]], default: bool) -> list[bool]:
-        forms = super().output_forms(parameters, default)
-        return [default] * (len(forms) - 1) + forms[-1:]
+class _JsonBytesOutputAddsItsBlob(Behaviour):
+    def response_blob_order(
+        self, model: ModelContract, outputs: Sequence[RequestOutput]
+    ) -> Sequence[RequestOutput]:
+        order = super().response_blob_order(model, outputs)
+        if not any(output.binary for output in outputs):
+            return order
+        bytes_outputs = {spec.name for spec in model.outputs if spec.datatype == "BYTES"}
+        return [
+            RequestOutput(output.name, output.binary or output.name in bytes_outputs)
+            for output in order
+        ]
 
 
 @fault(
@@ -99,9 +147,9 @@ class _OnlyLastHonoured(Behaviour):
     text="Outputs that the request does not list are binary.",
 )
 class _BinaryByDefault(Behaviour):
-    def default_form(self, document: dict[str, Any]) -> bool:
-        default = super().default_form(document)
-        return default or not (document.get("outputs") or _says(document) is False)
+    def binary_by_default(self, document: JsonObject) -> bool:
+        default = super().binary_by_default(document)
+        return default or not (document.get("outputs") or _binary_data_output(document) is False)
 
 
 @fault(
@@ -109,11 +157,12 @@ class _BinaryByDefault(Behaviour):
     breaks="O4",
     text="Outputs that a request with blobs does not list are binary.",
 )
-class _BinaryAnswer(Behaviour):
-    def default_form(self, document: dict[str, Any]) -> bool:
-        default = super().default_form(document)
-        blobs = any(SIZE in parameters for parameters in _of_inputs(document))
-        return default or (blobs and not document.get("outputs") and _says(document) is None)
+class _BinaryAnswerToBinaryRequest(Behaviour):
+    def binary_by_default(self, document: JsonObject) -> bool:
+        default = super().binary_by_default(document)
+        blobs = any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
+        silent = not document.get("outputs") and _binary_data_output(document) is None
+        return default or (blobs and silent)
 
 
 @fault(
@@ -121,22 +170,20 @@ class _BinaryAnswer(Behaviour):
     breaks="O5",
     text="`binary_data_output` has no effect.",
 )
-class _AllIgnored(Behaviour):
-    def default_form(self, document: dict[str, Any]) -> bool:
-        return super().default_form(document) and False
+class _BinaryDataOutputIgnored(Behaviour):
+    def binary_by_default(self, document: JsonObject) -> bool:
+        return super().binary_by_default(document) and False
 
 
 @fault(
     "binary-data-output-first-only",
     breaks="O5",
-    text="`binary_data_output` makes the model's first output binary only.",
+    text="`binary_data_output` makes only the model's first output binary.",
 )
-class _AllMeansFirst(Behaviour):
-    def wanted_outputs(self, model: ModelContract, document: dict[str, Any]) -> tuple[Wanted, ...]:
-        wanted = super().wanted_outputs(model, document)
-        if document.get("outputs"):
-            return wanted
-        return wanted[:1] + tuple(Wanted(one.name, False) for one in wanted[1:])
+class _BinaryDataOutputFirstOnly(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        return outputs if document.get("outputs") else outputs[:1] + _as_json(outputs[1:])
 
 
 @fault(
@@ -144,9 +191,9 @@ class _AllMeansFirst(Behaviour):
     breaks="O7",
     text="`binary_data_output` true makes an output with `binary_data` false binary.",
 )
-class _FalseDoesNotOverride(Behaviour):
-    def output_form(self, parameters: dict[str, Any], default: bool) -> bool:
-        return super().output_form(parameters, default) or default
+class _BinaryDataFalseDoesNotOverride(Behaviour):
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, default) or default
 
 
 @fault(
@@ -154,40 +201,37 @@ class _FalseDoesNotOverride(Behaviour):
     breaks="O8",
     text="`binary_data_output` false makes an output with `binary_data` true JSON.",
 )
-class _TrueDoesNotOverride(Behaviour):
-    def wanted_outputs(self, model: ModelContract, document: dict[str, Any]) -> tuple[Wanted, ...]:
-        wanted = super().wanted_outputs(model, document)
-        if _says(document) is not False:
-            return wanted
-        return tuple(Wanted(one.name, False) for one in wanted)
+class _BinaryDataTrueDoesNotOverride(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        return _as_json(outputs) if _binary_data_output(document) is False else outputs
+
+
+@fault(
+    "binary-data-true-overrides-for-all",
+    breaks="O8",
+    text="If `binary_data_output` is false, `binary_data` true on one output makes all binary.",
+)
+class _BinaryDataTrueOverridesForAll(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        every = _binary_data_output(document) is False and any(one.binary for one in outputs)
+        return tuple(RequestOutput(output.name, output.binary or every) for output in outputs)
 
 
 @fault(
     "repeated-output-one-blob",
     breaks="O9",
-    text="An output asked for twice is listed twice, but has one blob.",
+    text="An output that is requested twice is listed twice, but has one blob.",
 )
-class _RepeatedOneBlob(Behaviour):
+class _RepeatedOutputOneBlob(Behaviour):
     def repeated_output(self, names: list[str]) -> None:
         return None
 
     def response_blob_order(
-        self, model: ModelContract, wanted: Sequence[Wanted]
-    ) -> Sequence[Wanted]:
-        return tuple(dict.fromkeys(super().response_blob_order(model, wanted)))
-
-
-def _without(member: str) -> type[Behaviour]:
-    """A server whose binary outputs lack a member."""
-
-    class Without(Behaviour):
-        def output_entry(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-            entry = super().output_entry(tensor, binary)
-            if binary:
-                entry.pop(member, None)
-            return entry
-
-    return Without
+        self, model: ModelContract, outputs: Sequence[RequestOutput]
+    ) -> Sequence[RequestOutput]:
+        return tuple(dict.fromkeys(super().response_blob_order(model, outputs)))
 
 
 for _member, _word in (
@@ -197,16 +241,16 @@ for _member, _word in (
     ("name", "name"),
 ):
     fault(f"binary-output-without-{_word}", breaks="O10", text=f"A binary output has no {_word}.")(
-        _without(_member)
+        _binary_outputs_without(_member)
     )
 
 
 @fault("output-size-as-string", breaks="O10", text="The size of a binary output is a string.")
-class _SizeAsString(Behaviour):
-    def output_entry(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-        entry = super().output_entry(tensor, binary)
+class _OutputSizeAsString(Behaviour):
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
         if binary:
-            entry["parameters"] = {SIZE: str(entry["parameters"][SIZE])}
+            entry["parameters"] = {BINARY_DATA_SIZE: str(entry["parameters"][BINARY_DATA_SIZE])}
         return entry
 
 
@@ -215,7 +259,7 @@ class _SizeAsString(Behaviour):
     breaks="O10",
     text="The size of a binary output is its number of elements.",
 )
-class _SizeCountsElements(Behaviour):
+class _OutputSizeCountsElements(Behaviour):
     def output_size(self, tensor: Tensor) -> int:
         return element_count(tensor.shape)
 
@@ -223,68 +267,93 @@ class _SizeCountsElements(Behaviour):
 @fault(
     "binary-output-with-data",
     breaks="O11",
-    text="A binary output has `data` too.",
+    text="A binary output also has `data`.",
 )
-class _BinaryWithData(Behaviour):
-    def output_entry(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-        entry = super().output_entry(tensor, binary)
+class _BinaryOutputWithData(Behaviour):
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
         return entry | {"data": []} if binary else entry
 
 
 @fault(
     "json-output-with-size",
     breaks="O11",
-    text="An output in JSON has a size too.",
+    text="An output in JSON also has a size.",
 )
-class _JsonWithSize(Behaviour):
-    def output_entry(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-        entry = super().output_entry(tensor, binary)
-        return entry if binary else entry | {"parameters": {SIZE: self.output_size(tensor)}}
+class _JsonOutputWithSize(Behaviour):
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
+        if binary:
+            return entry
+        return entry | {"parameters": {BINARY_DATA_SIZE: self.output_size(tensor)}}
 
 
 @fault(
     "response-blobs-in-model-order",
     breaks="O12",
-    text="Response blobs are in the order of the model's outputs, the JSON in the requested one.",
+    text="Response blobs are in the order of the model's outputs, not of the response's JSON.",
 )
-class _BlobsInModelOrder(Behaviour):
+class _ResponseBlobsInModelOrder(Behaviour):
     def response_blob_order(
-        self, model: ModelContract, wanted: Sequence[Wanted]
-    ) -> Sequence[Wanted]:
-        order = {spec.name: place for place, spec in enumerate(model.outputs)}
-        return sorted(wanted, key=lambda one: order[one.name])
+        self, model: ModelContract, outputs: Sequence[RequestOutput]
+    ) -> Sequence[RequestOutput]:
+        return _in_model_order(model, outputs)
+
+
+@fault(
+    "mixed-response-blobs-in-model-order",
+    breaks="O12",
+    text="If some outputs are JSON, response blobs are in the order of the model's outputs.",
+)
+class _MixedResponseBlobsInModelOrder(Behaviour):
+    def response_blob_order(
+        self, model: ModelContract, outputs: Sequence[RequestOutput]
+    ) -> Sequence[RequestOutput]:
+        order = super().response_blob_order(model, outputs)
+        all_binary = all(output.binary for output in order)
+        return order if all_binary else _in_model_order(model, order)
 
 
 @fault(
     "all-outputs-returned",
     breaks="O13",
-    text="Outputs that were not asked for come back too.",
+    text="Outputs that were not requested are returned, too.",
 )
-class _AllReturned(Behaviour):
-    def wanted_outputs(self, model: ModelContract, document: dict[str, Any]) -> tuple[Wanted, ...]:
-        wanted = super().wanted_outputs(model, document)
-        listed = {one.name for one in wanted}
-        default = self.default_form(document)
-        others = (spec.name for spec in model.outputs if spec.name not in listed)
-        return (*wanted, *(Wanted(name, default) for name in others))
+class _AllOutputsReturned(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        return _with_unrequested(model, outputs, binary=self.binary_by_default(document))
+
+
+@fault(
+    "all-outputs-returned-with-binary-data-output",
+    breaks="O13",
+    text="If `binary_data_output` is true, outputs that were not requested are returned, too.",
+)
+class _AllOutputsReturnedWithBinaryDataOutput(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        if not self.binary_by_default(document):
+            return outputs
+        return _with_unrequested(model, outputs, binary=True)
 
 
 @fault(
     "unknown-output-ignored",
     breaks="O14",
-    text="An output that the model does not have is left out.",
+    text="A requested output that the model does not have is left out.",
 )
-class _UnknownIgnored(Behaviour):
-    def wanted_outputs(self, model: ModelContract, document: dict[str, Any]) -> tuple[Wanted, ...]:
+class _UnknownOutputIgnored(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
         known = {spec.name for spec in model.outputs}
         listed = document.get("outputs")
         if isinstance(listed, list):
-            kept = [item for item in listed if not _names_another(item, known)]
+            kept = [item for item in listed if not _has_unknown_name(item, known)]
             document = document | {"outputs": kept}
-        return super().wanted_outputs(model, document)
+        return super().request_outputs(model, document)
 
 
-def _names_another(item: object, known: set[str]) -> bool:
+def _has_unknown_name(item: object, known: set[str]) -> bool:
     name = item.get("name") if isinstance(item, dict) else None
     return isinstance(name, str) and name not in known
 
@@ -295,18 +364,18 @@ def _names_another(item: object, known: set[str]) -> bool:
     text="`binary_data_output` on an input makes all outputs binary.",
 )
 class _FlagOnInputObeyed(Behaviour):
-    def default_form(self, document: dict[str, Any]) -> bool:
-        default = super().default_form(document)
-        return default or any(parameters.get(_ALL) is True for parameters in _of_inputs(document))
+    def binary_by_default(self, document: JsonObject) -> bool:
+        flags = [parameters.get(BINARY_DATA_OUTPUT) for parameters in _input_parameters(document)]
+        return super().binary_by_default(document) or any(flag is True for flag in flags)
 
 
 @fault(
     "flags-by-truth",
     breaks="O16",
-    text="Any value that is not false, null, 0 or empty counts as true.",
+    text="Any flag value except false, null, 0 and empty ones counts as true.",
 )
 class _FlagsByTruth(Behaviour):
-    def flag(self, parameters: dict[str, Any], name: str, *, default: bool) -> bool:
+    def boolean_parameter(self, parameters: JsonObject, name: str, *, default: bool) -> bool:
         return bool(parameters.get(name, default))
 
 
@@ -315,12 +384,12 @@ class _FlagsByTruth(Behaviour):
     breaks="O18",
     text="A response with binary outputs has no `id`.",
 )
-class _IdLost(Behaviour):
+class _IdLostOnBinaryResponse(Behaviour):
     def response_document(
-        self, model: ModelContract, call: Call, entries: list[dict[str, Any]]
-    ) -> dict[str, Any]:
-        document = super().response_document(model, call, entries)
-        if any(one.binary for one in call.wanted):
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        document = super().response_document(model, inference, entries)
+        if any(output.binary for output in inference.outputs):
             document.pop("id", None)
         return document
 
@@ -328,9 +397,11 @@ class _IdLost(Behaviour):
 @fault(
     "id-made-up",
     breaks="O18",
-    text="A response has an `id` of the server's own.",
+    text="A response has an `id` that the server made up.",
 )
 class _IdMadeUp(Behaviour):
-    def read_call(self, model: ModelContract, request: Request, length: int | None) -> Call:
-        call = super().read_call(model, request, length)
-        return Call(call.inputs, call.wanted, "1")
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        return InferenceRequest(inference.inputs, inference.outputs, "1")

@@ -1,13 +1,14 @@
-"""The register of faults, and servers that have some of them."""
+"""All faults by name, and servers that have some of them."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.errors import UsageError
-from v2_conformance.reference.behaviour import PROFILES, Behaviour
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.suggestions import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,30 @@ def fault(name: str, *, breaks: str, text: str) -> Callable[[type[Behaviour]], t
     return register
 
 
+def sort_faults() -> None:
+    """Sort FAULTS by requirement. Families keep the order in which they were registered."""
+    families = list(dict.fromkeys(registered.requirement[0] for registered in FAULTS.values()))
+
+    def position(registered: Fault) -> tuple[int, int]:
+        return families.index(registered.requirement[0]), int(registered.requirement[1:])
+
+    for registered in sorted(FAULTS.values(), key=position):
+        FAULTS[registered.name] = FAULTS.pop(registered.name)
+
+
 def behaviour_with(
-    faults: Sequence[str] = (), *, profiles: Collection[str] = PROFILES
+    faults: Sequence[str] = (), *, profiles: Collection[str] = SERVER_PROFILES
 ) -> Behaviour:
     """A fresh Behaviour with all of the named faults. Raises UsageError for an unknown name."""
     classes = [_find(name).cls for name in dict.fromkeys(faults)]
     if not classes:
         return Behaviour(profiles)
-    made: type[Behaviour] = type("FaultyBehaviour", tuple(classes), {})
-    return made(profiles)
+    combined: type[Behaviour] = type("FaultyBehaviour", tuple(classes), {})
+    return combined(profiles)
 
 
 def _find(name: str) -> Fault:
     if name in FAULTS:
         return FAULTS[name]
-    close = difflib.get_close_matches(name, FAULTS)
-    hint = f"did you mean {' or '.join(close)}?" if close else "list them with `list faults`"
-    raise UsageError(f"there is no fault {name!r}; {hint}")
+    hint = did_you_mean(name, FAULTS, "`v2-conformance list faults` lists every fault")
+    raise UsageError(f"unknown fault {name!r}: {hint}")

@@ -1,8 +1,8 @@
-"""Every model of the v2-conformance contract, served by KServe: `python server.py --port 8080`.
+"""All models of the v2-conformance contract on KServe: `python server.py --port 8080`.
 
-models.json beside this file says what the models look like; their parameter `does` is "identity"
-(OUTPUTi = INPUTi) or "first_three" (the first three elements of INPUT0 as [3, 1], and their
-negation). What is on the wire is KServe's business alone: decoding, encoding, rejecting.
+models.json beside this file describes the models. What a model `does` is "identity" (OUTPUTi =
+INPUTi) or "first_three" (the first three elements of INPUT0 as [3, 1], and their negation).
+Decoding requests, encoding responses and rejecting requests is all left to KServe.
 """
 
 import argparse
@@ -31,11 +31,11 @@ class ContractModel(Model):
 
     def predict(self, payload, headers=None, response_headers=None):
         return InferResponse(
-            # KServe's JSON responses must have an id; its own helper for models makes one up too.
+            # KServe's JSON responses must have an id; its own helper for models makes one up, too.
             response_id=payload.id or generate_uuid(),
             model_name=self.name,
             infer_outputs=[
-                # As an array, for KServe to turn into binary or JSON, whichever the client wants.
+                # As an array, so that KServe turns it into binary or JSON as the client asks.
                 InferOutput(spec["name"], list(array.shape), spec["datatype"], data=array)
                 for spec, array in zip(self.outputs, self.does(payload))
             ],
@@ -49,14 +49,14 @@ class ContractModel(Model):
     def first_three(self, request):
         values = self.array(request, self.inputs[0])
         if values.size < 3:
-            raise InvalidInput(f"{self.name} wants at least three elements")
+            raise InvalidInput(f"{self.name} needs at least three elements")
         first = values[:3].reshape(3, 1)
         return [first, np.negative(first)]
 
     def array(self, request, spec):
         tensor = request.get_input_by_name(spec["name"])
         if tensor is None:
-            raise InvalidInput(f"{self.name} wants an input {spec['name']}")
+            raise InvalidInput(f"{self.name} needs the input {spec['name']}")
         return tensor.as_numpy()
 
 

@@ -1,8 +1,8 @@
-"""Every model of the v2-conformance contract that MLServer can hold.
+"""The models of the v2-conformance contract that MLServer supports.
 
 model-settings.json says which one this is: its parameter `does` is "identity" (OUTPUTi = INPUTi) or
-"first_three" (the first three elements of INPUT0 as [3, 1], and their negation). What is on the
-wire is MLServer's business alone: decoding, encoding, rejecting.
+"first_three" (the first three elements of INPUT0 as [3, 1], and their negation). Decoding requests,
+encoding responses and rejecting requests is all left to MLServer.
 """
 
 import numpy as np
@@ -18,17 +18,17 @@ class ContractModel(MLModel):
         return True
 
     async def predict(self, payload):
-        wanted = [output.name for output in payload.outputs or ()]
-        for name in wanted:
+        requested = [output.name for output in payload.outputs or ()]
+        for name in requested:
             if name not in [spec.name for spec in self.outputs]:
                 raise InferenceError(f"{self.name} has no output {name}")
         return InferenceResponse(
             model_name=self.name,
             outputs=[
-                # The codecs' encode_output makes [n] a batch, [n, 1]; these models keep the shape.
+                # encode_output of the codecs would turn the shape [n] into a batch, [n, 1].
                 ResponseOutput(name=spec.name, shape=shape, datatype=spec.datatype, data=data)
                 for spec, (shape, data) in zip(self.outputs, self.does(payload))
-                if not wanted or spec.name in wanted
+                if not requested or spec.name in requested
             ],
         )
 
@@ -38,17 +38,17 @@ class ContractModel(MLModel):
     def first_three(self, payload):
         _shape, data = self.tensor(payload, self.inputs[0])
         if len(data) < 3:
-            raise InferenceError(f"{self.name} wants at least three elements")
+            raise InferenceError(f"{self.name} needs at least three elements")
         return [([3, 1], data[:3]), ([3, 1], [-value for value in data[:3]])]
 
     def tensor(self, payload, spec):
         """The shape of the input that `spec` describes, and its elements in row-major order."""
         found = [tensor for tensor in payload.inputs if tensor.name == spec.name]
         if not found:
-            raise InferenceError(f"{self.name} wants an input {spec.name}")
+            raise InferenceError(f"{self.name} needs the input {spec.name}")
         shape = found[0].shape
         if spec.datatype == "BYTES":
-            # The codecs for BYTES lose elements of nested lists; this keeps them as they came.
+            # The codecs for BYTES lose elements of nested lists; this keeps all of them.
             array = np.array(found[0].data.root, dtype=object).reshape(shape)
         else:
             array = NumpyCodec.decode_input(found[0])

@@ -1,4 +1,4 @@
-"""Every model of the v2-conformance contract, for Triton's Python backend.
+"""All models of the v2-conformance contract, for Triton's Python backend.
 
 config.pbtxt says which one this is: its parameter `does` is "identity" (OUTPUTi = INPUTi) or
 "first_three" (the first three elements of INPUT0 as [3, 1], and their negation).
@@ -11,7 +11,7 @@ import triton_python_backend_utils as pb_utils
 
 
 class TooFewElements(ValueError):
-    """The request's fault, so the client gets a 400 where any other exception makes a 500."""
+    """A mistake in the request: the client gets a 400, not the 500 of other exceptions."""
 
 
 class TritonPythonModel:
@@ -25,9 +25,9 @@ class TritonPythonModel:
         return [self.respond(request) for request in requests]
 
     def respond(self, request):
-        wanted = request.requested_output_names()
+        requested = request.requested_output_names()
         try:
-            outputs = [tensor for tensor in self.does(request) if tensor.name() in wanted]
+            outputs = [tensor for tensor in self.does(request) if tensor.name() in requested]
         except TooFewElements as error:
             invalid = pb_utils.TritonError(str(error), pb_utils.TritonError.INVALID_ARG)
             return pb_utils.InferenceResponse(error=invalid)
@@ -37,7 +37,7 @@ class TritonPythonModel:
         for (name, data_type), output in zip(self.inputs, self.outputs):
             tensor = pb_utils.get_input_tensor_by_name(request, name)
             if data_type == "TYPE_BF16":
-                # numpy has no bfloat16; DLPack hands the same memory on untouched.
+                # numpy has no bfloat16; DLPack passes the same memory on untouched.
                 yield pb_utils.Tensor.from_dlpack(output, tensor.to_dlpack())
             else:
                 yield pb_utils.Tensor(output, tensor.as_numpy())
@@ -46,7 +46,7 @@ class TritonPythonModel:
         tensor = pb_utils.get_input_tensor_by_name(request, self.inputs[0][0])
         values = tensor.as_numpy()[:3]
         if values.size < 3:
-            raise TooFewElements(f"{tensor.name()} wants at least three elements")
+            raise TooFewElements(f"{tensor.name()} needs at least three elements")
         values = values.reshape(3, 1)
         yield pb_utils.Tensor(self.outputs[0], values)
         yield pb_utils.Tensor(self.outputs[1], np.negative(values))

@@ -1,0 +1,40 @@
+"""Exit codes: other programs rely on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from v2_conformance.errors import NothingRanError, UnreachableError
+from v2_conformance.suite.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from v2_conformance.report.document import Report
+
+OF_A_RUN = {
+    0: "Conformant.",
+    1: "Not conformant; with --strict, also if there are warnings.",
+    2: "Wrong usage or configuration.",
+    3: "The server cannot be reached, or the suite itself failed.",
+    4: "No case ran.",
+}
+
+
+def of_report(report: Report, *, strict: bool) -> int:
+    """The exit code for the verdict of a report."""
+    outcomes = {case.outcome for case in report.cases}
+    if Outcome.ERROR in outcomes or not report.complete:
+        return UnreachableError.exit_code
+    if not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
+        return NothingRanError.exit_code
+    verdict = report.verdict
+    if not verdict.conformant:
+        return 1
+    return 1 if strict and (verdict.warnings or not verdict.robust) else 0
+
+
+def beside_expectations(report: Report, *, as_expected: bool, strict: bool) -> int:
+    """The exit code if known failures are expected: only what is not `as_expected` counts, unless
+    the report says nothing about the server at all."""
+    code = of_report(report, strict=strict)
+    judged = code not in (UnreachableError.exit_code, NothingRanError.exit_code)
+    return int(not as_expected) if judged else code

@@ -1,0 +1,87 @@
+"""The command `matrix`: writes one page that compares servers, from their reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import cloup
+
+from v2_conformance.cli.command import FILE, PROGRAM, Command
+from v2_conformance.errors import UsageError
+
+
+@cloup.command(
+    "matrix",
+    cls=Command,
+    examples={
+        "v2-conformance matrix */report.json --output index.html": "Compare several servers."
+    },
+)
+@cloup.argument(
+    "reports",
+    type=FILE,
+    nargs=-1,
+    required=True,
+    metavar="REPORT...",
+    help="Reports, each a report.json or a report.jsonl, in the order of the columns.",
+)
+@cloup.option(
+    "--output",
+    type=FILE,
+    default=Path("matrix.html"),
+    metavar="FILE",
+    help="Write the page to this file.",
+)
+@cloup.option(
+    "--link-base",
+    default="",
+    show_default=False,
+    metavar="URL",
+    help="URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
+    "reports start with it.  [default: relative links]",
+)
+def matrix(*, reports: tuple[Path, ...], output: Path, link_base: str) -> int:
+    """Write one page with requirements as rows and servers as columns.
+
+    Each cell links to its requirement in the report.html beside that server's report.
+    """
+    for line in write_matrix(reports, output, link_base):
+        print(line)
+    return 0
+
+
+def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> list[str]:
+    """Write the page to `output`; the lines to print: its path, and what it does not link to.
+
+    Links lead to the page beside each report (report.html for report.json), relative to the folder
+    of `output`, or below `link_base`. Raises ReportFileError and UsageError.
+    """
+    from v2_conformance.formats.matrix.page import column_of, render
+    from v2_conformance.report.files import load_report, write_atomically
+
+    if urlsplit(link_base).scheme not in ("", "http", "https"):
+        raise UsageError(f"--link-base {link_base!r} is not an http(s) URL or a path")
+    if output.resolve() in {path.resolve() for path in reports}:
+        raise UsageError(f"{output} is one of the reports: name another --output")
+    servers, notes = [], []
+    for path in reports:
+        page = path.with_suffix(".html")
+        link = ""
+        if page.exists():
+            link = quote(_relative(page, output))
+            link = f"{link_base.rstrip('/')}/{link}" if link_base else link
+        else:
+            notes.append(
+                f"no links to {page}, which does not exist; `{PROGRAM} report {path}` writes it"
+            )
+        servers.append((_relative(path, output), column_of(load_report(path), link)))
+    write_atomically(output, render(servers))
+    return [str(output), *notes]
+
+
+def _relative(path: Path, output: Path) -> str:
+    """`path` as seen from the folder of `output`."""
+    return Path(os.path.relpath(path, output.parent)).as_posix()

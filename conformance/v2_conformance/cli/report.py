@@ -1,0 +1,41 @@
+"""The command `report`: makes the report files of a record, or the page of a report again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cloup
+
+from v2_conformance.cli.command import FILE, REPORT_HELP, Command
+from v2_conformance.errors import UsageError
+
+
+@cloup.command(
+    "report",
+    cls=Command,
+    examples={
+        "v2-conformance report reports/report.jsonl": (
+            "Turn the record of a killed run into a report."
+        ),
+    },
+)
+@cloup.argument("report", type=FILE, help=REPORT_HELP)
+def report(*, report: Path) -> int:
+    """Write the report files of a run that was killed.
+
+    Writes report.html and badges beside REPORT and, if that is a report.jsonl, report.json.
+    """
+    from v2_conformance.formats.registry import write_formats
+    from v2_conformance.report.files import read_report, write_report
+
+    if report.is_dir():
+        raise UsageError(f"{report} is a folder: name the report.json or report.jsonl in it")
+    file = read_report(report)
+    if not file.is_intact:
+        print(f"v2-conformance: {report} was edited: its digest does not match", file=sys.stderr)
+    if file.is_record:
+        print(write_report(report.parent, file.report))
+    for path in write_formats(report.parent, file.report):
+        print(path)
+    return 0

@@ -1,0 +1,39 @@
+"""The command `selftest`: checks that the suite notices every fault of the reference server."""
+
+from __future__ import annotations
+
+import cloup
+
+from v2_conformance.cli.command import Command, whole_number
+
+
+@cloup.command(
+    "selftest",
+    cls=Command,
+    exit_codes={
+        0: "Every fault fails a case of its own requirement, and every MUST case can fail.",
+        1: "A fault goes unnoticed, a MUST case never fails, or the server without faults fails.",
+        2: "Wrong usage.",
+        3: "The suite itself failed.",
+    },
+)
+@cloup.option(
+    "-n",
+    "--workers",
+    type=whole_number(least=1),
+    metavar="N",
+    help="Number of processes.  [default: one for each core]",
+)
+@cloup.option("--full", is_flag=True, help="Run every case against every fault.")
+def selftest(*, workers: int | None, full: bool) -> int:
+    """Check that the suite notices every fault of the reference server.
+
+    Takes two or three minutes, and far longer with --full.
+    """
+    from v2_conformance.maintenance.selftest import run_selftest
+    from v2_conformance.maintenance.selftest_text import selftest_lines
+
+    result = run_selftest(workers, full=full)
+    for line in selftest_lines(result):
+        print(line)
+    return 0 if result.passed else 1

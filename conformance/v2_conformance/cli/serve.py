@@ -1,0 +1,61 @@
+"""The command `serve`: runs the reference server alone."""
+
+from __future__ import annotations
+
+import cloup
+
+from v2_conformance.cli import known_values
+from v2_conformance.cli.command import Command, whole_number
+from v2_conformance.errors import UnreachableError
+
+
+@cloup.command(
+    "serve",
+    cls=Command,
+    examples={
+        "v2-conformance serve --port 0 --fault response-header-length-short": (
+            "Run a broken server on a free port."
+        ),
+    },
+    exit_codes={
+        0: "Stopped with Ctrl-C, or ended by a fault.",
+        2: "Wrong usage.",
+        3: "Cannot listen on the port.",
+    },
+)
+@cloup.option(
+    "--port",
+    type=whole_number(least=0, most=2**16 - 1),
+    default=8000,
+    metavar="PORT",
+    help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
+)
+@cloup.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=known_values.faults,
+    help="Break the server in this way; `v2-conformance list faults` lists the names. Repeatable.",
+)
+def serve(*, port: int, faults: tuple[str, ...]) -> int:
+    """Run the reference server until it is interrupted.
+
+    Its first line of output is `serving on URL`.
+    """
+    from v2_conformance.reference.server import ReferenceServer
+
+    server = ReferenceServer(faults, port=port)
+    try:
+        server.start()
+    except OSError as error:
+        reason = (error.strerror or "").lower()
+        raise UnreachableError(f"cannot listen on port {port}: {reason}") from error
+    try:
+        print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
+        server.wait()  # a fault may end it, too
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
+    return 0

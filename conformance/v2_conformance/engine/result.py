@@ -1,0 +1,62 @@
+"""What the engine hands on: exchanges, the result of a case, the events of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A transcript and what it was for; `note` says so in words.
+
+    `expected` is the answer that a canary must get again if the server answers none exactly.
+    `entry` is the case file's entry of a generated request.
+    """
+
+    transcript: Transcript
+    purpose: Purpose
+    note: str
+    expected: str | None = None
+    entry: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one case."""
+
+    case: Case
+    verdict: Verdict
+    duration_s: float = 0.0
+    exchanges: tuple[Exchange, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict's outcome."""
+        return self.verdict.outcome
+
+    @property
+    def cause(self) -> Cause | None:
+        """The verdict's cause."""
+        return self.verdict.cause
+
+    @property
+    def message(self) -> str:
+        """The verdict in words, for people."""
+        return self.verdict.message
+
+
+@dataclass(frozen=True)
+class CaseFinished:
+    """The event that a run yields, `number` of `total`."""
+
+    result: Result
+    number: int
+    total: int

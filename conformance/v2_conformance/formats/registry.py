@@ -1,0 +1,68 @@
+"""The files that are made of a report: one line here for each, one module that renders it.
+
+Runs, the `report` command and the pytest plugin write every file that is listed here, and a run
+removes those that an older one left in its folder. To add a format, write a module with a function
+from a `Report` to the file's content, and list it in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import cast
+
+from v2_conformance.errors import UsageError
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file beside report.json, and what makes it.
+
+    `renderer` names the function that makes its content, as "module:function". It is imported when
+    a report is written: most commands, and pytest without a server, need none.
+    """
+
+    file_name: str
+    renderer: str
+
+    def render(self, report: Report) -> str | bytes:
+        """The file's content; text is written as UTF-8."""
+        return cast(Callable[[Report], str | bytes], resolve_name(self.renderer))(report)
+
+
+_HERE = "v2_conformance.formats"
+
+PAGE = Format("report.html", f"{_HERE}.html.page:render")
+BADGES = (
+    Format("badge.svg", f"{_HERE}.badge:svg"),
+    Format("badge.json", f"{_HERE}.badge:endpoint"),
+)
+FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
+
+
+def file_names() -> tuple[str, ...]:
+    """The names of all files, which an older run may have left."""
+    return tuple(form.file_name for form in FORMATS)
+
+
+def write_formats(
+    directory: Path, report: Report, formats: Sequence[Format] | None = None
+) -> list[Path]:
+    """Write every format of `report` into `directory`, or only `formats`, and return their paths.
+
+    Raises UsageError.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
+    paths = []
+    for form in FORMATS if formats is None else formats:
+        path = directory / form.file_name
+        write_atomically(path, form.render(report))
+        paths.append(path)
+    return paths

@@ -1,0 +1,95 @@
+"""What `verify` found, in lines of 80 columns for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from v2_conformance.suite.requirements import digest
+from v2_conformance.terminal_safe_text import wrapped
+from v2_conformance.verifying.rejudge import Rejudged
+from v2_conformance.verifying.verification import Verification
+from v2_conformance.version import __version__
+
+_SHOWN = 20
+_LONGEST = 300
+
+
+def verification_lines(found: Verification) -> list[str]:
+    """What a person reads, no line over 80 columns; a report's own words are printable ASCII."""
+    report, suite = found.report, found.report.suite
+    said = wrapped(
+        f"{found.path.name}: {report.target.url}, {report.started}, made by v2-conformance "
+        f"{suite.version}, catalogue {suite.catalogue}"[:_LONGEST],
+        "  ",
+    )
+    if found.foreign:
+        said += wrapped(
+            f"another version made it; this is v2-conformance {__version__}, catalogue {digest()}: "
+            "cases that send and expect the same are judged again",
+            "  ",
+        )
+    if not report.complete:
+        said.append("the run is incomplete: it was stopped before its last case")
+    if found.unsealed:
+        said.append("a record has no digest: a change that no judgement touches is not seen")
+    said += _counts(found)
+    said += _beliefs(found.cases)
+    unjudged = [(case.id, case.unjudged) for case in found.cases if case.unjudged]
+    said += _named("not judged again", unjudged)
+    others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
+    said += _named("same outcome, but for another cause", others)
+    for case in found.cases:
+        if case.problem:
+            text = f"DIFFERS {case.id}: recorded as {case.recorded.words}; {case.problem}"
+            said += wrapped(text[:_LONGEST], "        ")
+    for edit in found.edits:
+        said += wrapped(f"EDITED  {edit}", "        ")
+    return [*said, "", *wrapped(_conclusion(found), "  ")]
+
+
+def _counts(found: Verification) -> list[str]:
+    sent = [bool(recorded.exchanges) for recorded in found.report.cases]
+    judged = [case.unjudged is None for case in found.cases]
+    again = sum(a and b for a, b in zip(sent, judged, strict=True))
+    text = f"{len(sent)} cases: {again} judged again from their recorded bytes"
+    if again < sum(judged):
+        text += f", {sum(judged) - again} not sent"
+    if sum(judged) < len(judged):
+        text += f", {len(judged) - sum(judged)} not judged again"
+    return wrapped(text, "  ")
+
+
+def _beliefs(cases: Sequence[Rejudged]) -> list[str]:
+    """What had to be believed, with the number of cases for each."""
+    counts = Counter(belief for case in cases for belief in case.believed)
+    said = ["believed, since bytes cannot show it:"] if counts else []
+    for belief, count in counts.most_common():
+        said += wrapped(f"  {'1 case' if count == 1 else f'{count} cases'}: {belief.value}", "    ")
+    return said
+
+
+def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
+    said = [f"{title}:"] if entries else []
+    for name, words in entries[:_SHOWN]:
+        said += wrapped(f"  {name}: {words}"[:_LONGEST], "    ")
+    left = len(entries) - _SHOWN
+    return [*said, f"  … and {left} more"] if left > 0 else said
+
+
+def _conclusion(found: Verification) -> str:
+    stated, now = found.report.verdict.words.upper(), found.verdict.words.upper()
+    if found.exit_code == 0:
+        return f"the verdict holds: {stated}"
+    if found.exit_code == 1:
+        if stated != now:
+            return (
+                f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
+            )
+        return f"the report does NOT hold; its cases still amount to {now}, as reported"
+    if not found.foreign:
+        return f"{stated} cannot be confirmed: the cases above could not be judged again"
+    return (
+        f"{stated} cannot be confirmed here: not everything could be judged again with this "
+        f"catalogue; verify it with v2-conformance {found.report.suite.version}"
+    )

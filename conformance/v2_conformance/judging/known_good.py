@@ -1,0 +1,67 @@
+"""Known-good requests for each model: the canaries that show whether a server survived a case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from v2_conformance.judging.judge import canary_problem
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes import Cause, ChangedAnswer
+from v2_conformance.suite.models import contract
+from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
+from v2_conformance.wire.transcript import Transcript
+
+# What a server may know: the extension both ways, binary inputs only, plain JSON.
+_FORMS = (("binary", True), ("binary", False), ("json", False))
+
+
+@lru_cache(maxsize=128)
+def known_good(
+    role: str, address: Address, binding: Binding, *, json: bool = False
+) -> Sequence[Prepared]:
+    """The forms of the canary for `role`, the most demanding first; `json` only without blobs."""
+    forms = _FORMS[-1:] if json else _FORMS
+    return [_known_good(role, address, binding, form, binary) for form, binary in forms]
+
+
+def _known_good(role: str, address: Address, binding: Binding, form: str, binary: bool) -> Prepared:
+    model = contract()[role]
+    inputs: list[dict[str, Any]] = [
+        {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
+        for spec in model.inputs
+    ]
+    outputs = range(len(model.outputs))
+    request: dict[str, Any] = {"inputs": inputs}
+    if binary:
+        request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
+    case = RequestCase(
+        id=f"canary {role}",
+        requirement="",
+        why="",
+        level="MUST",
+        profile="binary",
+        expect={"outcome": "success", "outputs": {str(i): "any" for i in outputs}},
+        model=role,
+        request=request,
+    )
+    return prepare(case, address, binding)
+
+
+def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:
+    """What is wrong with the answer to a known-good request, None for nothing.
+
+    `expected` is None for a server that answers it exactly. For any other, the same answer as at
+    first (see `answer`) is survival.
+    """
+    if expected is None:
+        return canary_problem(prepared.expected, transcript)
+    now = answer(transcript)
+    return None if now == expected else ChangedAnswer(expected, now)
+
+
+def answer(transcript: Transcript) -> str:
+    """What came of an exchange, in short: the status, or how it ended without one."""
+    response = transcript.response
+    return str(transcript.ending) if response is None else f"status {response.status}"

@@ -1,0 +1,42 @@
+"""What judging a case comes to: its outcome, and the cause of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.wording import describe
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A case's outcome and its cause; None for a pass with nothing to add.
+
+    `sent` says in words what was sent, for the message of a case that did not pass.
+    """
+
+    outcome: Outcome
+    cause: Cause | None = None
+    sent: str = ""
+
+    @property
+    def message(self) -> str:
+        """What people read: what was sent, what was expected, what the server did."""
+        words = describe(self.cause)
+        return f"{self.sent}: {words}" if self.sent and words else words
+
+
+class Finding(Exception):
+    """Something in a response that breaks a requirement."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return describe(self.cause)
+
+
+class Untested(Finding):
+    """A response that breaks nothing, but does not show what the case is about either."""

@@ -1,0 +1,14 @@
+"""The names that the documents give: the extension, its header, its media types, the profiles."""
+
+from __future__ import annotations
+
+# What a server lists among the `extensions` of its metadata.
+EXTENSION = "binary_tensor_data"
+HEADER_LENGTH = "Inference-Header-Content-Length"
+OCTET_STREAM = "application/octet-stream"
+JSON_TYPE = "application/json"
+
+# What can be claimed: `binary` by every server, the others as far as it goes, `client` by clients.
+OPT_IN_PROFILES = ("raw", "compression", "bf16")
+SERVER_PROFILES = ("binary", *OPT_IN_PROFILES)
+PROFILES = (*SERVER_PROFILES, "client")

@@ -1,0 +1,94 @@
+"""The suite's cases as items of pytest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from v2_conformance.pytest_plugin.junit import set_properties
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.recorder import case_result
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import plain
+
+if TYPE_CHECKING:
+    from v2_conformance.pytest_plugin.session import Session
+
+NODE = "v2-conformance"
+
+
+class Cases(pytest.Collector):
+    """The collector that the cases stand under."""
+
+    def __init__(self, *, suite: Session, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._suite = suite
+
+    def collect(self) -> list[CaseItem]:
+        """See Session.items."""
+        return self._suite.items(self)
+
+
+class CaseItem(pytest.Item):
+    """One case as a test."""
+
+    def __init__(self, *, case: Case, suite: Session, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.suite = suite
+        self.result: CaseResult | None = None
+        for name, value in (
+            ("v2_requirement", case.requirement),
+            ("v2_level", case.level),
+            ("v2_family", case.requirement[0]),
+            ("v2_profile", case.profile),
+        ):
+            self.add_marker(getattr(pytest.mark, name)(value))
+        for name in (case.requirement, case.level, f"family_{case.requirement[0]}"):
+            self.add_marker(getattr(pytest.mark, name))
+        self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
+        set_properties(self, case)
+
+    def runtest(self) -> None:
+        """Run the case; anything but a pass fails or skips the test with the case's message.
+
+        What fails as expected is an xfail. What passes against expectation, or fails in another
+        way, is a failure.
+        """
+        found = self.suite.run(self.case)
+        target = self.suite.engine().target
+        result = case_result(found, target.profiles, target.mask)
+        self.result = result
+        set_properties(self, self.case, result)
+        outcome, message = result.outcome, plain(result.message)
+        entry, complaint = self.suite.expected(result)
+        if complaint:
+            raise CaseFailed(outcome, self.case, f"{complaint}\n{message}")
+        if entry is not None and outcome is not Outcome.NOT_RUN:
+            pytest.xfail(entry.reason)
+        if outcome in (Outcome.PASS, Outcome.DISPUTED):
+            return
+        if outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
+            pytest.skip(f"{outcome.value}: {message}")
+        if outcome is Outcome.FAIL and self.case.level in ("MAY", "DISPUTED"):
+            pytest.skip(f"{self.case.level}: {message}")
+        raise CaseFailed(outcome, self.case, message)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        """The case's message and why, without a traceback."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo, style))
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Where the item comes from: the suite."""
+        return NODE, None, self.case.id
+
+
+class CaseFailed(Exception):
+    """A case that did not pass."""
+
+    def __init__(self, outcome: Outcome, case: Case, message: str) -> None:
+        super().__init__(f"{outcome.upper()} {case.level} {case.id}\n{message}\nwhy: {case.why}")

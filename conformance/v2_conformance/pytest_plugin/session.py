@@ -1,0 +1,221 @@
+"""One pytest session's run of the suite: its engine, its record and what it says at its end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Generator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from v2_conformance.engine.discovery import discover, server_from
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import in_order
+from v2_conformance.engine.target import check_claims, make_target
+from v2_conformance.errors import ConformanceError
+from v2_conformance.formats.github import publish
+from v2_conformance.formats.registry import file_names, write_formats
+from v2_conformance.formats.terminal import problem_lines, summary_lines
+from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
+from v2_conformance.pytest_plugin.junit import add_suite_properties
+from v2_conformance.pytest_plugin.xdist import (
+    FOLDER,
+    SERVER,
+    SharedDeaths,
+    is_worker,
+    locked,
+    shared_folder,
+)
+from v2_conformance.report.certifying import today
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.expectations import (
+    Expectation,
+    Expectations,
+    Judgement,
+    judge_expectations,
+    load_expectations,
+)
+from v2_conformance.report.files import as_json
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
+
+
+class Session:
+    """The hooks of a session that tests a server."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._engine: Engine | None = None
+        self._record: Record | None = None
+        self.report: Report | None = None  # once the run has ended
+        self._shared = shared_folder(config)
+        self._cases: list[Case] = []
+        self._expectations: Expectations | None = None
+        self._finished: list[CaseResult] = []
+        self._interrupted = False
+
+    def engine(self) -> Engine:
+        """The engine, made when first needed. Raises ConformanceError for a wrong target."""
+        if self._engine is None:
+            option = self._config.getoption
+            file, folder = option("--v2-target"), option("--v2-report-dir")
+            target = make_target(
+                option("v2_url"),
+                file=Path(file) if file else None,
+                profiles=tuple(option("--v2-profile")),
+                headers=tuple(option("--v2-header")),
+                timeout=option("--v2-timeout"),
+            )
+            known = getattr(self._config, "workerinput", {}).get(SERVER)
+            server = server_from(json.loads(known)) if known else discover(target)
+            self._engine = Engine(
+                target,
+                server,
+                deaths=SharedDeaths(self._shared),
+                directory=Path(folder) if folder else None,
+            )
+        return self._engine
+
+    def run(self, case: Case) -> Result:
+        """Run one case; what may damage the server has it for itself."""
+        with locked(self._shared, exclusive=case.alone):
+            result = self.engine().run(case)
+        if not case.alone and result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+            with locked(self._shared, exclusive=True):
+                result = self.engine().run(case)
+        return result
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist what its controller knows: one session discovers once."""
+        node.workerinput[FOLDER] = str(self._shared)
+        node.workerinput[SERVER] = json.dumps(asdict(self.engine().server))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Fail early and in one line where the target is wrong or out of reach."""
+        try:
+            self._cases = suite_cases(large=self._config.getoption("--v2-large"))
+            expect = self._config.getoption("--v2-expect")
+            self._expectations = load_expectations(Path(expect)) if expect else None
+            if is_worker(self._config):
+                return
+            engine = self.engine()
+            check_claims(engine.target, self._cases)
+            # Without a folder for it the verdict is still for pytest's own reports.
+            folder = Path(self._config.getoption("--v2-report-dir") or self._shared)
+            self._record = Record(
+                folder,
+                engine.target,
+                engine.server,
+                self._cases,
+                noted=self._noted,
+                outdated=file_names(),
+            )
+        except ConformanceError as error:
+            raise pytest.UsageError(f"v2-conformance: {error}") from None
+
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Add the cases behind the vendor's own tests, dangers last."""
+        collector = Cases.from_parent(session, name=NODE, nodeid=NODE, suite=self)
+        cases = collector.collect()
+        items.extend(cases)
+        # So that they are counted.
+        report = pytest.CollectReport(NODE, "passed", None, list(cases))
+        config.hook.pytest_collectreport(report=report)
+
+    def items(self, collector: Cases) -> list[CaseItem]:
+        """Every case as an item, dangers last."""
+        return [
+            CaseItem.from_parent(
+                collector, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=self
+            )
+            for case in in_order(self._cases)
+        ]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        """Hand a case's result over with its report, across xdist's process border too."""
+        report = yield
+        if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
+            report.v2_case = as_json(item.result)
+        return report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Append a finished case to the record, in the process that writes it."""
+        text = getattr(report, "v2_case", None)
+        if text is None or is_worker(self._config):
+            return
+        case = msgspec.json.decode(text, type=CaseResult)
+        if self._record is not None:
+            self._record.add_case(case)
+        if self._expectations is not None:
+            self._finished.append(msgspec.structs.replace(case, exchanges=()))
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember it: the report is incomplete then."""
+        self._interrupted = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the reports, before pytest's own reports ask for the verdict."""
+        if self._engine is not None:
+            self._engine.close()
+        judged = self._judgement()
+        if judged is not None and judged.problems and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self._record is None:
+            return
+        stopped = self._interrupted or session.shouldstop or session.shouldfail
+        self.report = self._record.finish(complete=not stopped)
+        if self._config.getoption("--v2-report-dir"):
+            write_formats(self._record.directory, self.report)
+        self._record = None
+        add_suite_properties(self._config, self.report)
+
+    def expected(self, case: CaseResult) -> tuple[Expectation | None, str]:
+        """The entry that excuses the case's failure, and what is wrong with a case that should fail
+        in that way and does not."""
+        known = self._expectations
+        return (known.excuse(case, today()), known.complaint(case)) if known else (None, "")
+
+    def _noted(self, case: CaseResult) -> CaseResult:
+        return self._expectations.noted(case, today()) if self._expectations else case
+
+    def _judgement(self) -> Judgement | None:
+        """What came beside what was expected; None without expectations, or in a worker."""
+        if self._expectations is None or is_worker(self._config):
+            return None
+        ids = {case.id: case.requirement for case in self._cases}
+        return judge_expectations(self._expectations, self._finished, ids, today(), strict=True)
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what only this session's processes needed."""
+        if not is_worker(self._config):
+            shutil.rmtree(self._shared, ignore_errors=True)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the verdict, and tell a CI service of it."""
+        folder = self._config.getoption("--v2-report-dir")
+        judged = self._judgement()
+        lines = summary_lines(self.report, Path(folder)) if self.report and folder else []
+        if judged is not None and self._expectations is not None:
+            lines += problem_lines(self._expectations.name, judged)
+        if lines:
+            terminalreporter.section("V2 conformance")
+        for line in lines:
+            terminalreporter.write_line(line)
+        if self.report and self.report.cases:
+            publish(self.report, Path(folder) if folder else None, terminalreporter.write_line)

@@ -1,0 +1,390 @@
+"""Faults of BYTES tensors (B)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from v2_conformance.protocol.datatypes import (
+    Buffer,
+    ElementError,
+    decode_bytes,
+    element_count,
+    encode_bytes,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import change_elements, is_bytes
+from v2_conformance.reference.faults.shared.crashes import CrashingModels, FatalRequest
+from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
+
+
+def _prefixes(blob: Buffer) -> Iterator[tuple[int, int]]:
+    """The offset and the value of each prefix, up to the end of the blob."""
+    offset = 0
+    while offset + 4 <= len(blob):
+        length = struct.unpack_from("<I", blob, offset)[0]
+        yield offset, length
+        offset += 4 + length
+
+
+def _read_leniently(blob: Buffer, count: int) -> bytes:
+    """The elements that the blob has, cut at its end, and then empty ones, `count` in all."""
+    data = bytes(blob)
+    found = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
+    return encode_bytes(found + [b""] * (count - len(found)) if count < 2**20 else found)
+
+
+def _changes_elements(change: Callable[[bytes], bytes]) -> type[Behaviour]:
+    """A server whose models apply `change` to BYTES elements."""
+
+    class ChangesElements(Behaviour):
+        def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+            made = super().output_tensor(output, tensor)
+            if made.datatype != "BYTES":
+                return made
+            return replace(made, blob=change_elements(made.blob, change))
+
+    return ChangesElements
+
+
+def _bytes_taken(view: memoryview, count: int) -> int | None:
+    """How many bytes `count` BYTES elements take, None if there are fewer."""
+    offset = 0
+    for _ in range(min(count, len(view))):
+        if offset + 4 > len(view):
+            return None
+        offset += 4 + int(struct.unpack_from("<I", view, offset)[0])
+    return offset if offset <= len(view) else None
+
+
+def _refuses_split_prefixes(cuts_of: Callable[[Blobs], Sequence[int]]) -> type[Behaviour]:
+    """A server that rejects a BYTES prefix with one of the cuts in it."""
+
+    class RefusesSplitPrefixes(Behaviour):
+        def slice_blob(
+            self, entry: RequestInput, blobs: Blobs, offset: int, size: int
+        ) -> memoryview:
+            blob = super().slice_blob(entry, blobs, offset, size)
+            cuts = cuts_of(blobs)
+            if not is_bytes(entry) or not cuts:
+                return blob
+            for at, _ in _prefixes(blob):
+                start = offset + at
+                if bisect_right(cuts, start) != bisect_right(cuts, start + 3):
+                    raise Rejected(f"input {entry.spec.name}: a BYTES length is incomplete")
+            return blob
+
+    return RefusesSplitPrefixes
+
+
+@fault(
+    "bytes-inputs-big-endian",
+    breaks="B1",
+    text="The prefixes of binary BYTES inputs are read big-endian.",
+)
+class _BytesInputsBigEndian(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        data, elements, offset = bytes(blob), [], 0
+        while offset < len(data):
+            end = offset + 4 + int.from_bytes(data[offset : offset + 4], "big")
+            if end > len(data):
+                raise ElementError(f"the BYTES element at byte {offset} extends past the end")
+            elements.append(data[offset + 4 : end])
+            offset = end
+        return super().bytes_blob(entry, encode_bytes(elements))
+
+
+@fault(
+    "bytes-outputs-big-endian",
+    breaks="B2",
+    text="The prefixes of binary BYTES outputs are big-endian.",
+)
+class _BytesOutputsBigEndian(Behaviour):
+    def output_blob(self, tensor: Tensor) -> Buffer:
+        blob = super().output_blob(tensor)
+        if tensor.datatype != "BYTES":
+            return blob
+        return b"".join(struct.pack(">I", len(item)) + item for item in decode_bytes(blob))
+
+
+@fault(
+    "empty-bytes-elements-refused",
+    breaks="B3",
+    text="A binary BYTES input with an empty element is rejected.",
+)
+class _EmptyBytesElementsRefused(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        checked = super().bytes_blob(entry, blob)
+        if b"" in decode_bytes(checked):
+            raise Rejected(f"input {entry.spec.name}: a BYTES element is empty")
+        return checked
+
+
+@fault(
+    "empty-bytes-elements-dropped",
+    breaks="B3",
+    text="Empty BYTES elements are left out of outputs.",
+)
+class _EmptyBytesElementsDropped(Behaviour):
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "BYTES":
+            return made
+        return replace(made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item]))
+
+
+@fault(
+    "non-utf8-bytes-refused",
+    breaks="B4",
+    text="A binary BYTES input that is not UTF-8 is rejected.",
+)
+class _NonUtf8BytesRefused(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        checked = super().bytes_blob(entry, blob)
+        try:
+            for element in decode_bytes(checked):
+                element.decode()
+        except UnicodeDecodeError as error:
+            raise Rejected(f"input {entry.spec.name}: a BYTES element is not UTF-8") from error
+        return checked
+
+
+@fault(
+    "non-utf8-bytes-replaced",
+    breaks="B4",
+    text="In binary BYTES inputs, bytes that are not UTF-8 become replacement characters.",
+)
+class _NonUtf8BytesReplaced(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        checked = super().bytes_blob(entry, blob)
+        return change_elements(checked, lambda element: element.decode(errors="replace").encode())
+
+
+@fault(
+    "json-strings-read-as-latin-1",
+    breaks="B5",
+    text="Strings in JSON inputs are encoded as Latin-1, not UTF-8.",
+)
+class _JsonStringsReadAsLatin1(Behaviour):
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        blob = super().json_blob(entry)
+        if not is_bytes(entry):
+            return blob
+        return change_elements(blob, lambda element: element.decode().encode("latin-1", "replace"))
+
+
+@fault(
+    "json-strings-written-as-latin-1",
+    breaks="B5",
+    text="BYTES outputs in JSON are decoded as Latin-1, not UTF-8.",
+)
+class _JsonStringsWrittenAsLatin1(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        data = super().output_data(tensor)
+        if tensor.datatype != "BYTES":
+            return data
+        return [text.encode().decode("latin-1") for text in data]
+
+
+@fault(
+    "json-strings-base64",
+    breaks="B5",
+    text="BYTES outputs in JSON are base64 strings.",
+)
+class _JsonStringsBase64(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype != "BYTES":
+            return super().output_data(tensor)
+        return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
+
+
+@fault(
+    "bytes-read-until-enough",
+    breaks="B6",
+    text="BYTES elements are read until there are enough; the declared size is ignored.",
+)
+class _BytesReadUntilEnough(Behaviour):
+    def read_inputs(
+        self, model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> dict[str, Tensor]:
+        (*_, last) = entries = self.request_inputs(model, document)
+        size = self.declared_size(last)
+        if len(entries) == 1 and is_bytes(last) and size and not last.has_data:
+            taken = _bytes_taken(blobs.view, element_count(last.shape))
+            (listed,) = document["inputs"]
+            listed = listed | {"parameters": {BINARY_DATA_SIZE: size if taken is None else taken}}
+            document = document | {"inputs": [listed]}
+        return super().read_inputs(model, document, blobs)
+
+
+@fault(
+    "bytes-prefix-clamped",
+    breaks="B6",
+    text="A BYTES element that extends past the end is cut there; missing elements are empty.",
+)
+class _BytesPrefixClamped(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        past_end = any(
+            at + 4 + length > len(blob) and length < 2**32 - 1 for at, length in _prefixes(blob)
+        )
+        lenient = _read_leniently(blob, element_count(entry.shape)) if past_end else blob
+        return super().bytes_blob(entry, lenient)
+
+
+@fault(
+    "bytes-prefix-minus-one-accepted",
+    breaks="B7",
+    text="A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty.",
+)
+class _BytesPrefixMinusOneAccepted(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        found = any(length == 2**32 - 1 for _, length in _prefixes(blob))
+        lenient = _read_leniently(blob, element_count(entry.shape)) if found else blob
+        return super().bytes_blob(entry, lenient)
+
+
+@fault(
+    "bytes-prefix-minus-one-kills-model",
+    breaks="B7",
+    text="A BYTES prefix of 0xFFFFFFFF is rejected, but its model stops working.",
+)
+class _BytesPrefixMinusOneKillsModel(CrashingModels):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        if any(length == 2**32 - 1 for _, length in _prefixes(blob)):
+            raise FatalRequest("the model crashed while it served this request")
+        return super().bytes_blob(entry, blob)
+
+
+@fault(
+    "bytes-shape-flattened",
+    breaks="B8",
+    text="BYTES outputs always have one dimension.",
+)
+class _BytesShapeFlattened(Behaviour):
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "BYTES" or 0 in made.shape:
+            return made
+        return replace(made, shape=(element_count(made.shape),))
+
+
+@fault(
+    "missing-bytes-elements-empty",
+    breaks="B9",
+    text="Missing BYTES elements of a binary input are read as empty.",
+)
+class _MissingBytesElementsEmpty(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        missing = element_count(entry.shape) - len(decode_bytes(blob))
+        filler = bytes(4 * missing) if 0 < missing < 2**20 and len(blob) else b""
+        return super().bytes_blob(entry, bytes(blob) + filler)
+
+
+@fault(
+    "extra-bytes-elements-dropped",
+    breaks="B9",
+    text="Surplus BYTES elements of a binary input are dropped.",
+)
+class _ExtraBytesElementsDropped(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        elements = decode_bytes(blob)[: element_count(entry.shape)]
+        return super().bytes_blob(entry, encode_bytes(elements))
+
+
+@fault(
+    "bytes-trailing-bytes-ignored",
+    breaks="B9",
+    text="One to three bytes after the last BYTES element are ignored.",
+)
+class _BytesTrailingBytesIgnored(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        end = sum(4 + length for _, length in _prefixes(blob))
+        return super().bytes_blob(entry, blob[:end] if end <= len(blob) else blob)
+
+
+fault(
+    "bytes-prefix-split-by-chunk",
+    breaks="B10",
+    text="A BYTES prefix with a chunk boundary in it is rejected.",
+)(_refuses_split_prefixes(lambda blobs: blobs.chunk_cuts))
+fault(
+    "bytes-prefix-split-by-segment",
+    breaks="B10",
+    text="A BYTES prefix that arrives in two reads from the socket is rejected.",
+)(_refuses_split_prefixes(lambda blobs: blobs.segment_cuts))
+fault(
+    "bytes-cut-at-nul",
+    breaks="B11",
+    text="BYTES elements end at their first NUL.",
+)(_changes_elements(lambda element: element.partition(b"\0")[0]))
+fault(
+    "bytes-trailing-nul-stripped",
+    breaks="B11",
+    text="BYTES elements lose their trailing NULs.",
+)(_changes_elements(lambda element: element.rstrip(b"\0")))
+fault(
+    "bytes-elements-cut-at-64k",
+    breaks="B12",
+    text="BYTES elements are truncated to 65,535 bytes.",
+)(_changes_elements(lambda element: element[:65535]))
+
+
+@fault(
+    "many-bytes-elements-refused",
+    breaks="B12",
+    text="A binary BYTES input with more than 32,767 elements is rejected.",
+)
+class _ManyBytesElementsRefused(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        checked = super().bytes_blob(entry, blob)
+        if element_count(entry.shape) > 32767:
+            raise Rejected(f"input {entry.spec.name} has too many elements")
+        return checked
+
+
+@fault(
+    "bytes-output-size-without-prefixes",
+    breaks="B13",
+    text="The size of a binary BYTES output does not count the prefixes.",
+)
+class _BytesOutputSizeWithoutPrefixes(Behaviour):
+    def output_size(self, tensor: Tensor) -> int:
+        size = super().output_size(tensor)
+        return size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size
+
+
+@fault(
+    "non-utf8-json-replaced",
+    breaks="B14",
+    text="In JSON, bytes of BYTES outputs that are not UTF-8 become replacement characters.",
+)
+class _NonUtf8JsonReplaced(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype != "BYTES":
+            return super().output_data(tensor)
+        return [element.decode(errors="replace") for element in decode_bytes(tensor.blob)]
+
+
+@fault(
+    "non-utf8-json-raw",
+    breaks="B14",
+    text="In JSON, bytes of BYTES outputs that are not UTF-8 are written as they are.",
+)
+class _NonUtf8JsonRaw(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype != "BYTES":
+            return super().output_data(tensor)
+        return [element.decode(errors="surrogateescape") for element in decode_bytes(tensor.blob)]
+
+    def dump_document(self, document: JsonObject) -> bytes:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="surrogateescape")

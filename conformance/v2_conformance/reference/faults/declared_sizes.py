@@ -1,0 +1,243 @@
+"""Faults of `binary_data_size` itself: absent, beside `data`, no usable number (S)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer, Shape, element_count
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import MAX_MADE_UP, is_bytes, size_by_shape
+from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    JsonObject,
+    RequestInput,
+)
+from v2_conformance.suite.models import ModelContract, TensorSpec
+
+
+@fault(
+    "bytes-size-kept-by-shape",
+    breaks="S1",
+    text="The size of a BYTES input is taken from the first request with the same shape.",
+)
+class _BytesSizeKeptByShape(Behaviour):
+    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+        super().__init__(profiles)
+        self.kept: dict[Shape, int] = {}
+
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        if size is None or not is_bytes(entry):
+            return size
+        return self.kept.setdefault(entry.shape, size)
+
+
+@fault(
+    "bytes-size-eight-per-element",
+    breaks="S1",
+    text="A BYTES input is read as eight bytes per element, whatever size it declares.",
+)
+class _BytesSizeEightPerElement(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        if not size or not is_bytes(entry):
+            return size
+        return 8 * element_count(entry.shape)
+
+
+@fault(
+    "data-preferred-blob-left",
+    breaks="S5",
+    text="If an input has both `data` and a size, its blob is left for the next input.",
+)
+class _DataPreferredBlobLeft(Behaviour):
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        entry = super().request_input(specs, item)
+        if not entry.has_data:
+            return entry
+        kept = {name: value for name, value in entry.parameters.items() if name != BINARY_DATA_SIZE}
+        return replace(entry, parameters=kept)
+
+    def read_inputs(
+        self, model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> dict[str, Tensor]:
+        entries = self.request_inputs(model, document)
+        if any(entry.has_data for entry in entries):
+            # The blob that no input took comes last, and nothing complains about it.
+            total = sum(self.declared_size(entry) or 0 for entry in entries)
+            listed = [item.get("parameters") or {} for item in document["inputs"]]
+            sizes = sum(BINARY_DATA_SIZE in parameters for parameters in listed)
+            if sizes > sum(BINARY_DATA_SIZE in entry.parameters for entry in entries):
+                blobs = replace(blobs, view=blobs.view[:total])
+        return super().read_inputs(model, document, blobs)
+
+
+@fault(
+    "size-preferred-over-data",
+    breaks="S5",
+    text="If an input has both `data` and a size, `data` is ignored.",
+)
+class _SizePreferredOverData(Behaviour):
+    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
+        if size is None:
+            super().check_one_source(entry, size)
+
+
+@fault(
+    "data-and-size-of-only-input-accepted",
+    breaks="S5",
+    text="If the only input has both `data` and a size, its size and its blob are ignored.",
+)
+class _DataAndSizeOfOnlyInputAccepted(Behaviour):
+    def read_inputs(
+        self, model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> dict[str, Tensor]:
+        entries = self.request_inputs(model, document)
+        if len(entries) == 1 and entries[0].has_data and BINARY_DATA_SIZE in entries[0].parameters:
+            (listed,) = document["inputs"]
+            document = document | {"inputs": [listed | {"parameters": {}}]}
+            blobs = replace(blobs, view=blobs.view[:0])
+        return super().read_inputs(model, document, blobs)
+
+
+@fault(
+    "negative-size-as-native",
+    breaks="S6",
+    text="A negative size is replaced by shape × element size.",
+)
+class _NegativeSizeAsNative(Behaviour):
+    def negative_size(self, entry: RequestInput, size: int) -> int:
+        native = size_by_shape(entry)
+        return super().negative_size(entry, size) if native is None else native
+
+
+@fault(
+    "negative-bytes-size-takes-the-rest",
+    breaks="S6",
+    text="A BYTES input with a negative size takes all remaining bytes.",
+)
+class _NegativeBytesSizeTakesTheRest(Behaviour):
+    def negative_size(self, entry: RequestInput, size: int) -> int:
+        return size if is_bytes(entry) else super().negative_size(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        return blobs.view[offset:] if size < 0 else super().slice_blob(entry, blobs, offset, size)
+
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        if offset >= 0:
+            super().check_all_read(blobs, offset)
+
+
+@fault(
+    "size-wraps-at-32-bits",
+    breaks="S7",
+    text="Only the low 32 bits of a size are used.",
+)
+class _SizeWrapsAt32Bits(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        return None if size is None else size % 2**32
+
+
+@fault(
+    "bytes-size-wraps-at-32-bits",
+    breaks="S7",
+    text="Only the low 32 bits of the size of a BYTES input are used.",
+)
+class _BytesSizeWrapsAt32Bits(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        return size if size is None or not is_bytes(entry) else size % 2**32
+
+
+@fault(
+    "mistyped-size-as-native",
+    breaks="S9",
+    text="A size that is not a number is replaced by shape × element size.",
+)
+class _MistypedSizeAsNative(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = entry.parameters.get(BINARY_DATA_SIZE, 0)
+        return super().declared_size(entry) if type(size) in (int, float) else size_by_shape(entry)
+
+
+@fault(
+    "fractional-size-truncated",
+    breaks="S10",
+    text="A size of 16.5 is read as 16.",
+)
+class _FractionalSizeTruncated(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = entry.parameters.get(BINARY_DATA_SIZE)
+        if isinstance(size, float):
+            parameters = entry.parameters | {BINARY_DATA_SIZE: int(size)}
+            return super().declared_size(replace(entry, parameters=parameters))
+        return super().declared_size(entry)
+
+
+@fault(
+    "absent-data-read-as-zeros",
+    breaks="S11",
+    text="An input with neither `data` nor a size is read as zeros.",
+)
+class _AbsentDataReadAsZeros(Behaviour):
+    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        if entry.has_data or BINARY_DATA_SIZE in entry.parameters:
+            return super().input_blob(entry, blobs, offset)
+        native = size_by_shape(entry)
+        size = 4 * element_count(entry.shape) if native is None else native
+        return bytes(min(size, MAX_MADE_UP)), offset
+
+
+@fault(
+    "absent-size-read-as-native",
+    breaks="S11",
+    text="An input with neither `data` nor a size takes shape × element size bytes of the blobs.",
+)
+class _AbsentSizeReadAsNative(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        return size_by_shape(entry) if size is None and not entry.has_data else size
+
+
+@fault(
+    "size-zero-read-as-zeros",
+    breaks="S12",
+    text="An input with the size 0 and a non-empty shape is read as zeros.",
+)
+class _SizeZeroReadAsZeros(Behaviour):
+    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        native = size_by_shape(entry)
+        if native and native <= MAX_MADE_UP and self.declared_size(entry) == 0:
+            return bytes(native), offset
+        return super().input_blob(entry, blobs, offset)
+
+
+@fault(
+    "size-zero-read-as-native",
+    breaks="S12",
+    text="An input with the size 0 and a non-empty shape is read as shape × element size bytes.",
+)
+class _SizeZeroReadAsNative(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        return size_by_shape(entry) if size == 0 else size
+
+
+@fault(
+    "unknown-input-parameter-refused",
+    breaks="S14",
+    text="An input with a parameter other than the size is rejected.",
+)
+class _UnknownInputParameterRefused(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        unknown = set(entry.parameters) - {BINARY_DATA_SIZE, BINARY_DATA_OUTPUT}
+        if unknown:
+            raise Rejected(f"input {entry.spec.name} has unknown parameters")
+        return super().declared_size(entry)

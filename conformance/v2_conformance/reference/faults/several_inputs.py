@@ -1,0 +1,173 @@
+"""Faults of several inputs (M)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import is_bytes
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
+from v2_conformance.suite.models import ModelContract
+
+
+def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> type[Behaviour]:
+    """A server that moves the offset of later blobs past an input in JSON if `applies` to it."""
+
+    class JsonTakesBlobBytes(Behaviour):
+        def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+            blob, end = super().input_blob(entry, blobs, offset)
+            return blob, end + len(blob) * (entry.has_data and applies(entry))
+
+    return JsonTakesBlobBytes
+
+
+@fault(
+    "every-input-reads-first-blob",
+    breaks="M1",
+    text="Every binary input is read from the start of the first blob.",
+)
+class _EveryInputReadsFirstBlob(Behaviour):
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        super().slice_blob(entry, blobs, offset, size)
+        return blobs.view[:size]
+
+
+@fault(
+    "every-input-gets-the-rest",
+    breaks="M1",
+    text="Every binary input gets the rest of the body, including the blobs of later inputs.",
+)
+class _EveryInputGetsTheRest(Behaviour):
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        super().slice_blob(entry, blobs, offset, size)
+        rest = blobs.view[offset:]
+        if len(rest) != size:
+            raise Rejected(f"input {entry.spec.name}: {len(rest)} bytes do not fit its shape")
+        return rest
+
+
+@fault(
+    "request-blobs-in-model-order",
+    breaks="M2",
+    text="Request blobs are read in the order of the model's inputs, not of the request's JSON.",
+)
+class _RequestBlobsInModelOrder(Behaviour):
+    def blob_order(self, model: ModelContract, entries: list[RequestInput]) -> list[RequestInput]:
+        return sorted(entries, key=lambda entry: model.inputs.index(entry.spec))
+
+
+fault(
+    "json-inputs-take-blob-bytes",
+    breaks="M3",
+    text="An input in JSON moves the offset of the blobs after it.",
+)(_json_takes_blob_bytes(lambda entry: True))
+fault(
+    "json-bytes-inputs-take-blob-bytes",
+    breaks="M3",
+    text="A BYTES input in JSON moves the offset of the blobs after it.",
+)(_json_takes_blob_bytes(is_bytes))
+
+
+@fault(
+    "mixed-inputs-refused",
+    breaks="M3",
+    text="A request with both binary and JSON inputs is rejected.",
+)
+class _MixedInputsRefused(Behaviour):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if len({BINARY_DATA_SIZE in entry.parameters for entry in entries}) > 1:
+            raise Rejected("inputs must be all JSON or all binary")
+        return entries
+
+
+@fault(
+    "empty-input-shifts-blobs",
+    breaks="M4",
+    text="A binary input without elements takes one byte of the next blob.",
+)
+class _EmptyInputShiftsBlobs(Behaviour):
+    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
+        return super().next_offset(entry, offset, size) + (size == 0)
+
+
+@fault(
+    "empty-bytes-input-takes-a-prefix",
+    breaks="M4",
+    text="A binary BYTES input without elements takes the four bytes of a prefix.",
+)
+class _EmptyBytesInputTakesAPrefix(Behaviour):
+    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
+        end = super().next_offset(entry, offset, size)
+        return end + 4 * (size == 0 and is_bytes(entry))
+
+
+@fault(
+    "empty-data-missing-beside-blobs",
+    breaks="M4",
+    text="In a request with blobs, an input with an empty `data` array counts as without data.",
+)
+class _EmptyDataMissingBesideBlobs(Behaviour):
+    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        if len(blobs.view) and not entry.data:
+            entry = replace(entry, has_data=False)
+        return super().input_blob(entry, blobs, offset)
+
+
+@fault(
+    "many-inputs-refused",
+    breaks="M5",
+    text="A request with more than eight binary inputs is rejected.",
+)
+class _ManyInputsRefused(Behaviour):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if sum(BINARY_DATA_SIZE in entry.parameters for entry in entries) > 8:
+            raise Rejected("the request has too many binary inputs")
+        return entries
+
+
+@fault(
+    "binary-outputs-need-binary-inputs",
+    breaks="M6",
+    text="If all inputs are JSON, all outputs are, too.",
+)
+class _BinaryOutputsNeedBinaryInputs(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        if BINARY_DATA_SIZE.encode() in bytes(request.body):
+            return inference
+        outputs = tuple(replace(output, binary=False) for output in inference.outputs)
+        return replace(inference, outputs=outputs)
+
+
+@fault(
+    "output-flags-shift-behind-reordered-inputs",
+    breaks="M7",
+    text="If inputs and outputs are both reordered, each output has the form of the next one.",
+)
+class _OutputFlagsShiftBehindReorderedInputs(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        input_names = [spec.name for spec in model.inputs]
+        output_names = [spec.name for spec in model.outputs]
+        positions = [output_names.index(output.name) for output in inference.outputs]
+        if list(inference.inputs) == input_names or positions == sorted(positions):
+            return inference
+        flags = [output.binary for output in inference.outputs]
+        shifted = zip(inference.outputs, flags[1:] + flags[:1], strict=True)
+        outputs = tuple(replace(output, binary=flag) for output, flag in shifted)
+        return replace(inference, outputs=outputs)

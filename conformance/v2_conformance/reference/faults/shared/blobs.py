@@ -1,0 +1,97 @@
+"""Blobs of tensors: how large they should be, and ways to damage them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    blob_size,
+    decode_bytes,
+    encode_bytes,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.request_reader import RequestInput
+
+Bits = np.ndarray[Any, Any]
+
+# A fault that makes up data never makes up more than this, whatever a request declares.
+MAX_MADE_UP = 2**24
+
+
+def size_by_shape(entry: RequestInput) -> int | None:
+    """Shape × element size of an input in bytes, None for BYTES."""
+    return blob_size(entry.spec.datatype, entry.shape)
+
+
+def is_bytes(entry: RequestInput) -> bool:
+    """Whether the input's datatype is BYTES."""
+    return entry.spec.datatype == "BYTES"
+
+
+def resize(blob: Buffer, size: int) -> bytes:
+    """`blob` cut or padded with zeros to `size` bytes."""
+    return bytes(blob[:size]).ljust(size, b"\0")
+
+
+def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
+    """An input's blob cut or padded with zeros to shape × element size; BYTES as they are."""
+    size = size_by_shape(entry)
+    return blob if size is None else resize(blob, size)
+
+
+def swap_bytes(datatype: str, blob: Buffer) -> bytes:
+    """A blob with the bytes of each element reversed; BYTES as they are."""
+    size = DATATYPES[datatype].size
+    if size is None:
+        return bytes(blob)
+    swapped: Bits = np.frombuffer(blob, f"<u{size}").byteswap()
+    return swapped.tobytes()
+
+
+def change_bits(datatype: str, blob: Buffer, change: Callable[[Bits], Bits]) -> bytes:
+    """A fixed-size blob after `change` of its elements, given as unsigned integers."""
+    bits = np.frombuffer(blob, f"<u{DATATYPES[datatype].size}")
+    return change(bits).astype(bits.dtype).tobytes()
+
+
+def change_elements(blob: Buffer, change: Callable[[bytes], bytes]) -> bytes:
+    """A BYTES blob after `change` of each element."""
+    return encode_bytes([change(element) for element in decode_bytes(blob)])
+
+
+def column_major(tensor: Tensor, *, back: bool = False) -> Tensor:
+    """A row-major tensor's elements in column-major order; with `back`, the other way around."""
+    if len(tensor.shape) < 2 or 0 in tensor.shape:
+        return tensor
+    order = np.arange(math.prod(tensor.shape)).reshape(tensor.shape).ravel(order="F")
+    elements = _elements(tensor)
+    return _with_elements(
+        tensor, [elements[i] for i in (np.argsort(order) if back else order).tolist()]
+    )
+
+
+def reversed_order(tensor: Tensor) -> Tensor:
+    """The tensor with its elements in reverse order."""
+    return _with_elements(tensor, _elements(tensor)[::-1])
+
+
+def _elements(tensor: Tensor) -> list[bytes]:
+    """The elements of any tensor, each as its bytes (BYTES without the prefix)."""
+    size = DATATYPES[tensor.datatype].size
+    blob = bytes(tensor.blob)
+    if size is None:
+        return decode_bytes(blob)
+    return [blob[start : start + size] for start in range(0, len(blob), size)]
+
+
+def _with_elements(tensor: Tensor, elements: list[bytes]) -> Tensor:
+    """The tensor with other elements (see _elements)."""
+    fixed = DATATYPES[tensor.datatype].size is not None
+    return replace(tensor, blob=b"".join(elements) if fixed else encode_bytes(elements))

@@ -1,0 +1,42 @@
+"""Servers that do not survive a request."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.suite.models import ModelContract
+
+
+class CrashingServer(Behaviour):
+    """A server that stops accepting connections as soon as `crashed` is set."""
+
+    crashed = False
+
+    def listening(self) -> bool:
+        return super().listening() and not self.crashed
+
+
+class FatalRequest(Rejected):
+    """The request is answered with an error, and it crashes its model."""
+
+
+class CrashingModels(Behaviour):
+    """A server whose models stop working after a request that raises `fatal`."""
+
+    fatal: type[Exception] = FatalRequest
+
+    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+        super().__init__(profiles)
+        self.dead: set[str] = set()
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if model.model in self.dead:
+            raise Rejected(f"the model {model.model} has crashed", 503)
+        try:
+            return super().infer(model, request)
+        except self.fatal:
+            self.dead.add(model.model)
+            raise

@@ -1,0 +1,70 @@
+"""HTTP requests and responses as the reference server sees them, without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from v2_conformance.protocol.datatypes import Buffer
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A whole request. Header names are lowercase, values have no white space around them.
+
+    `head` is the request line and the header section as received. The cuts are offsets into `body`
+    at which one piece ended: `chunk_cuts` for chunks of the chunked coding, `segment_cuts` for
+    reads from the socket (only if the body is not chunked).
+    """
+
+    method: str
+    target: str
+    version: str
+    headers: Headers
+    head: bytes
+    body: memoryview
+    chunk_cuts: tuple[int, ...] = ()
+    segment_cuts: tuple[int, ...] = ()
+
+    def values(self, name: str) -> list[str]:
+        """The values of all header lines called `name` (in any case), in their order."""
+        name = name.lower()
+        return [value for key, value in self.headers if key == name]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What to send. `body` is sent piece by piece, so that large blobs are never joined.
+
+    `keep_open` says whether the connection may stay open after this response.
+    """
+
+    status: int
+    headers: Headers = ()
+    body: tuple[Buffer, ...] = ()
+    keep_open: bool = True
+
+    @property
+    def size(self) -> int:
+        """The body's length in bytes."""
+        return sum(map(len, self.body))
+
+
+@dataclass(frozen=True)
+class Blobs:
+    """The part of a request's body after the JSON. Cuts count from its start (see Request)."""
+
+    view: memoryview
+    chunk_cuts: Sequence[int] = ()
+    segment_cuts: Sequence[int] = ()
+
+
+class Rejected(Exception):
+    """The request is answered with an HTTP error. The text becomes the `error` of the body."""
+
+    def __init__(self, message: str, status: int = 400, headers: Headers = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers

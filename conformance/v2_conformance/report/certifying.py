@@ -1,0 +1,114 @@
+"""A run of the suite from its plan to its report, for whoever shows it: nothing here prints.
+
+plan = make_plan(patterns=["H6"])
+started = start(make_target("http://localhost:8000"), plan, Path("reports"))
+report = started.finish(workers=4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from functools import partial
+from pathlib import Path
+
+from v2_conformance.engine.deaths import Recovery
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import CaseFinished
+from v2_conformance.engine.running import run
+from v2_conformance.engine.target import Target, check_claims
+from v2_conformance.report.document import Report
+from v2_conformance.report.expectations import Expectations
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.selection import select
+
+NO_EXPECTATIONS = Expectations("")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases that a verdict is about, `planned`, and those of them that the run sends, `chosen`.
+
+    `own` says whether they are the suite's own: a run of others certifies nothing.
+    """
+
+    planned: Sequence[Case]
+    chosen: Sequence[Case]
+    own: bool = True
+
+
+def make_plan(
+    *, patterns: Sequence[str] = (), files: Path | None = None, large: bool = False
+) -> Plan:
+    """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
+
+    Of these it chooses what `patterns` match (see `select`); without patterns, everything. `large`
+    adds the suite's tensors of 64 MiB. Raises CaseFileError and NothingRanError.
+    """
+    own = files is None
+    planned = suite_cases(large=large) if files is None else load_cases(files, large=True)
+    return Plan(planned, select(planned, patterns), own)
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """A run whose server was found and whose record is open; `finish` runs its cases."""
+
+    engine: Engine
+    plan: Plan
+    record: Record
+
+    def finish(
+        self, *, workers: int = 1, on_case: Callable[[CaseFinished], object] = lambda event: None
+    ) -> Report:
+        """Run the chosen cases, `workers` at a time, write report.json and return the report.
+
+        `on_case` is called after each case, which is in the record by then. Whatever stops the run
+        leaves a report that says it is incomplete.
+        """
+        complete = False
+        try:
+            for event in run(self.engine, self.plan.chosen, workers):
+                self.record.add(event.result)
+                on_case(event)
+            complete = True
+        finally:
+            report = self.record.finish(complete=complete)
+        return report
+
+
+def start(
+    target: Target,
+    plan: Plan,
+    directory: Path,
+    *,
+    recovery: Recovery | None = None,
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+) -> StartedRun:
+    """Find the server and begin the record of a run in `directory`, replacing an older one.
+
+    Files of an older run that `outdated` names are removed with its report. Cases that fail as
+    `expectations` say are marked as expected in the report; the verdict is the same without them.
+    Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
+    report is still there unless its folder is what is wrong.
+    """
+    if plan.own:
+        check_claims(target, plan.planned)
+    server = discover(target)
+    engine = Engine(target, server, recovery=recovery, directory=directory)
+    noted = partial(expectations.noted, today=today())
+    record = Record(
+        directory, target, server, plan.planned, own=plan.own, outdated=outdated, noted=noted
+    )
+    return StartedRun(engine, plan, record)
+
+
+def today() -> date:
+    """The day, in UTC, by which expectations expire."""
+    return datetime.now(timezone.utc).date()

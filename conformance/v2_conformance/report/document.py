@@ -1,0 +1,260 @@
+"""report.json as types: what a run found, with every byte that it sent and received.
+
+schemas/report.schema.json is generated from these types (`maintenance.report_schema`), and a test
+keeps the two equal. Members that are not here are errors, and so are members that are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from v2_conformance.suite.causes import Cause, died, difference_in
+from v2_conformance.suite.findings import Count, FirstDifference
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Purpose as Purpose
+from v2_conformance.suite.requirements import Basis, Level
+from v2_conformance.wire.transcript import Ending
+
+FORMAT = 2
+"""The version of the report's format, `suite.report`. It changes with every incompatible change."""
+
+FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
+"""A part of a header field."""
+Recorded = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
+"""Bytes as they went over the wire, in base64 in JSON."""
+
+Milliseconds = Annotated[float, Meta(ge=0)]
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The base of all parts of a report: frozen, without members that the schema does not know."""
+
+
+class SuiteInfo(Part, frozen=True):
+    """The suite that made a report."""
+
+    name: Literal["v2-conformance"]
+    version: str
+    catalogue: Annotated[
+        str, Meta(description="Digest of the cases: `cat cases/* | sha256sum | cut -c1-16`.")
+    ]
+    report: Annotated[int, Meta(description="Version of this format.", ge=FORMAT, le=FORMAT)]
+
+
+class ServerInfo(Part, frozen=True):
+    """What the server answered to GET /v2."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+
+
+class Model(Part, frozen=True):
+    """What the target calls the model in a role, and its tensors, in the contract's order."""
+
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class TargetInfo(Part, frozen=True):
+    """The server under test: where it is, what it claims, which models it has."""
+
+    url: str
+    host: Annotated[str, Meta(description="The Host of every request.", pattern="^[!-~]*$")]
+    headers: Annotated[
+        tuple[tuple[FieldText, FieldText], ...],
+        Meta(description="Header fields of every request; secret values are masked."),
+    ]
+    server: ServerInfo
+    profiles: tuple[str, ...]
+    unsupported: tuple[str, ...]
+    models: Annotated[
+        dict[str, Model], Meta(description="Role to the names of the model and its tensors.")
+    ]
+    absent: Annotated[
+        dict[str, str], Meta(description="Role to the reason why the server has no model for it.")
+    ]
+
+
+class OverallVerdict(Part, frozen=True):
+    """The run's verdict: `reasons` block it, `warnings` do not."""
+
+    conformant: bool
+    robust: bool
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """The verdict as people say it: "conformant, robust", "not conformant", …"""
+        if not self.conformant:
+            return "not conformant"
+        return "conformant, robust" if self.robust else "conformant, not robust"
+
+
+class CitedDocument(Part, frozen=True):
+    """Where a document says what a requirement demands."""
+
+    document: str
+    url: str
+    section: str
+    paragraph: int | None
+
+
+class RequirementResult(Part, frozen=True):
+    """A requirement, the number of its cases with each outcome, and the worst of those."""
+
+    id: str
+    level: Level
+    basis: Basis
+    outcome: Outcome
+    cases: Annotated[
+        dict[Outcome, Annotated[int, Meta(ge=1)]],
+        Meta(
+            description="Outcome to the number of cases that have it.",
+            extra_json_schema={"propertyNames": {"$ref": "#/$defs/Outcome"}},
+        ),
+    ]
+    title: str
+    statement: str
+    follows: Annotated[str, Meta(description="Why a derived requirement holds; else empty.")]
+    note: Annotated[str, Meta(description="What is free, disputed or wrong in the documents.")]
+    cite: tuple[CitedDocument, ...]
+
+
+class RecordedExchange(Part, frozen=True, kw_only=True):
+    """One exchange: the bytes, and what they do not show. `note` is for people."""
+
+    purpose: Purpose
+    note: str
+    request: Recorded
+    response: Recorded
+    ending: Ending
+    detail: str
+    sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
+    reused: Annotated[bool, Meta(description="Whether the connection had been used before.")]
+    open: Annotated[bool, Meta(description="Whether the connection was left open.")]
+    first_byte_ms: Milliseconds | None
+    duration_ms: Milliseconds
+    expected: Annotated[
+        str | None,
+        Meta(description="The answer that a canary must get again, if no answer to it was exact."),
+    ] = None
+    entry: Annotated[
+        dict[str, Any] | None,
+        Meta(description="The case of a generated request, as in a case file."),
+    ] = None
+    pieces: Annotated[
+        tuple[Count, ...],
+        Meta(description="Bytes of the request in each write, if there were several."),
+    ] = ()
+    pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
+
+
+class ExpectedFailure(Part, frozen=True):
+    """A failure that was known beforehand. It counts all the same."""
+
+    reason: str
+    link: Annotated[str, Meta(pattern="^https?://")] | None = None
+
+
+class CaseResult(Part, frozen=True, kw_only=True):
+    """One case and what came of it. `message` is `cause` in words, for people."""
+
+    id: str
+    requirement: str
+    profile: Annotated[
+        str, Meta(description="A server that does not claim it is not sent the case.")
+    ]
+    level: Level
+    basis: Basis
+    why: Annotated[str, Meta(description="Why the case is there, in plain words.")]
+    content: Annotated[str, Meta(description="Digest of what the case sends and expects.")]
+    outcome: Outcome
+    cause: Annotated[Cause | None, Meta(description="Why the case has its outcome.")]
+    message: str
+    duration_ms: Milliseconds
+    expected: ExpectedFailure | None = None
+    exchanges: tuple[RecordedExchange, ...]
+
+    @property
+    def difference(self) -> FirstDifference | None:
+        """The first differing element, if values were compared and are not the same."""
+        return difference_in(self.cause)
+
+    @property
+    def died(self) -> bool:
+        """Whether the server did not survive the case."""
+        return died(self.cause)
+
+
+class Integrity(Part, frozen=True):
+    """The digest of everything else in the report, as docs/reports.md says."""
+
+    algorithm: Literal["sha256"]
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Report(Part, frozen=True, kw_only=True, dict=True):
+    """What a run of the suite against one server found, with every byte that went over the wire."""
+
+    suite: SuiteInfo
+    target: TargetInfo
+    started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    duration_s: Annotated[float, Meta(ge=0)]
+    complete: Annotated[
+        bool, Meta(description="False if the run was stopped before its last case.")
+    ]
+    own: Annotated[bool, Meta(description="Whether the cases are the suite's own.")]
+    planned: Annotated[
+        dict[str, Count],
+        Meta(description="Requirement to the number of its cases in a whole run."),
+    ]
+    verdict: OverallVerdict
+    requirements: tuple[RequirementResult, ...]
+    cases: tuple[CaseResult, ...]
+    integrity: Integrity | None = None
+
+    @cached_property
+    def _by_id(self) -> dict[str, CaseResult]:
+        return {case.id: case for case in self.cases}
+
+    def case(self, case_id: str) -> CaseResult | None:
+        """The case with this id."""
+        return self._by_id.get(case_id)
+
+    def of(self, *outcomes: Outcome) -> Iterator[CaseResult]:
+        """The cases with one of these outcomes, in the report's order."""
+        return (case for case in self.cases if case.outcome in outcomes)
+
+
+class RecordHeader(Part, frozen=True, kw_only=True):
+    """The first line of a run's record: everything that is known before the first case."""
+
+    suite: SuiteInfo
+    target: TargetInfo
+    started: str
+    own: bool
+    planned: dict[str, Count]
+    order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
+
+
+class RecordFooter(Part, frozen=True):
+    """The last line of a finished record."""
+
+    complete: bool
+    duration_s: Annotated[float, Meta(ge=0)]
+
+
+class RecordLine(Part, frozen=True, kw_only=True):
+    """One line of a run's record: exactly one member is there."""
+
+    header: RecordHeader | None = None
+    case: CaseResult | None = None
+    footer: RecordFooter | None = None

@@ -1,0 +1,230 @@
+"""report.json and a run's record as files: read, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.report.digest import is_intact, sealed
+from v2_conformance.report.document import (
+    FORMAT,
+    CaseResult,
+    RecordFooter,
+    RecordHeader,
+    RecordLine,
+    Report,
+)
+from v2_conformance.report.summary import conclude
+from v2_conformance.suite.findings import printable
+
+RECORD = "report.jsonl"
+REPORT = "report.json"
+_HEADER = b'{"header":'  # how a record begins
+# Deeper than any generated request, and far from the interpreter's recursion limit.
+_DEEPEST = 64
+# Numbers of more digits are not read back.
+_LARGEST = 10**4000
+_LINE = msgspec.json.Decoder(RecordLine)
+_REPORT = msgspec.json.Decoder(Report)
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A report, and the file that it was read from: a report.json or the record of a run."""
+
+    path: Path
+    report: Report
+    is_record: bool
+    _data: bytes
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the digest is that of the content; always, for a record, which has none."""
+        return self.is_record or is_intact(json.loads(self._data))
+
+
+def load_report(path: Path) -> Report:
+    """See read_report."""
+    return read_report(path).report
+
+
+def read_report(path: Path) -> ReportFile:
+    """A report.json, or the record of a run (finished or not) folded into one.
+
+    Raises ReportFileError, in one line, for whatever is neither.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
+    is_record = data.startswith(_HEADER)
+    report = _fold(path, data) if is_record else _whole(path, data)
+    return ReportFile(path, report, is_record, data)
+
+
+def write_report(directory: Path, report: Report) -> Path:
+    """Write report.json into `directory` and return its path. Raises UsageError."""
+    path = directory / REPORT
+    write_atomically(path, as_json(report) + "\n")
+    return path
+
+
+def as_json(value: msgspec.Struct) -> str:
+    """A part of a report as JSON in ASCII that can always be read back.
+
+    What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
+    text of its escape. A number of more than 4000 digits becomes the largest of those.
+    """
+    document = _readable(msgspec.to_builtins(value))
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_readable(key): _readable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_readable(item) for item in value]
+    if isinstance(value, int):
+        return max(-_LARGEST, min(value, _LARGEST)) if abs(value) > _LARGEST else value
+    return value
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a whole file, text as UTF-8, or leave the old one. Raises UsageError."""
+    beside = path.with_name(path.name + ".new")
+    try:
+        beside.write_bytes(content.encode() if isinstance(content, str) else content)
+        os.replace(beside, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+class _OlderSuite(msgspec.Struct):
+    """What a report of any version says of its suite."""
+
+    version: str
+    report: int = 1
+
+
+class _Older(msgspec.Struct):
+    suite: _OlderSuite
+
+
+class _OlderHeader(msgspec.Struct):
+    header: _Older
+
+
+def _whole(path: Path, data: bytes) -> Report:
+    try:
+        _check_format(path, msgspec.json.decode(data, type=_Older).suite)
+        report = _REPORT.decode(data)
+    except msgspec.ValidationError as error:
+        raise ReportFileError(f"{path} is not a report: {_words(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if not _is_text(data):
+            raise ReportFileError(f"{path} is not a report: it is not UTF-8 text") from error
+        hint = f"; its record {RECORD} in the same folder may be whole" if data[:1] == b"{" else ""
+        raise ReportFileError(
+            f"{path} is not JSON or was cut off ({_words(error)}){hint}"
+        ) from error
+    _check_depth(path, report.cases)
+    return report
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _words(error: Exception) -> str:
+    return printable(str(error), 200)
+
+
+def _check_format(path: Path, suite: _OlderSuite) -> None:
+    if suite.report != FORMAT:
+        raise ReportFileError(
+            f"{path} has report format {suite.report}, but this version reads format {FORMAT}: "
+            f"v2-conformance {printable(suite.version, 40)} can read it"
+        )
+
+
+def _check_depth(path: Path, cases: Iterable[CaseResult]) -> None:
+    """Raise ReportFileError for an entry that is nested so deeply that no code could walk it.
+
+    It is the only part of a report that can be: causes bound themselves.
+    """
+    for case in cases:
+        if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
+            raise ReportFileError(
+                f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
+            )
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in inner)
+
+
+def _fold(path: Path, data: bytes) -> Report:
+    header: RecordHeader | None = None
+    footer: RecordFooter | None = None
+    cases: list[CaseResult] = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            if number == 1:
+                _check_format(path, msgspec.json.decode(line, type=_OlderHeader).header.suite)
+            entry = _LINE.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if number == len(lines):  # the run was killed while it wrote this line
+                break
+            raise ReportFileError(
+                f"{path}:{number}: not a line of a record: {_words(error)}"
+            ) from error
+        header, footer = entry.header or header, entry.footer or footer
+        if entry.case is not None:
+            cases.append(entry.case)
+    if header is None:
+        raise ReportFileError(f"{path}: the run was stopped before its record had begun")
+    _check_depth(path, cases)
+    return _folded(header, cases, footer)
+
+
+def _folded(header: RecordHeader, cases: list[CaseResult], footer: RecordFooter | None) -> Report:
+    place = {case_id: number for number, case_id in enumerate(header.order)}
+    ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
+    complete = footer is not None and footer.complete
+    conclusion = conclude(
+        ordered, header.target.profiles, planned=header.planned, complete=complete, own=header.own
+    )
+    took = sum(case.duration_ms for case in cases) / 1000
+    return sealed(
+        Report(
+            suite=header.suite,
+            target=header.target,
+            started=header.started,
+            duration_s=footer.duration_s if footer else took,
+            complete=complete,
+            own=header.own,
+            planned=header.planned,
+            verdict=conclusion.verdict,
+            requirements=conclusion.requirements,
+            cases=ordered,
+        )
+    )

@@ -1,0 +1,155 @@
+"""cases/*.yaml → concrete cases with stable ids.
+
+A case file says what is sent and what must come back, as data. Axes expand one entry into many, in
+the order in which the file lists them; the id is REQUIREMENT/slug[labels of the axes' values].
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
+from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
+
+_AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
+# Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
+WIRE_LENGTHS = ("length", "blobs", "body")
+_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml"}
+
+
+def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
+
+    `directory` can also be one file.
+
+    Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
+    """
+    directory = directory or folder("cases")
+    if not directory.exists():
+        raise CaseFileError(f"{directory}: there is no such file or folder of cases")
+    files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
+    files = [directory] if directory.is_file() else files
+    if not files:
+        raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
+    cases: dict[str, Case] = {}
+    for path in files:
+        for case, line in _load(path):
+            if case.id in cases:
+                raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
+            cases[case.id] = case
+    return [case for case in cases.values() if large or not case.large]
+
+
+def make_case(entry: Mapping[str, Any]) -> Case:
+    """The case of one entry without axes that is valid by its schema. Raises CaseFileError."""
+    (case,) = _expand(entry)
+    return case
+
+
+def _load(path: Path) -> Iterator[tuple[Case, int]]:
+    file = read_yaml(path, CaseFileError, path.name)
+    check_yaml(file, "case", CaseFileError, unnamed=2)
+    document = file.document
+    for index, entry in enumerate(document["cases"]):
+        line = file.line(("cases", index))
+        try:
+            for case in _expand(entry):
+                yield case, line
+        except CaseFileError as error:
+            raise CaseFileError(f"{path.name}:{line}: {error}") from None
+        if entry["id"][0] != document["family"]:
+            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
+
+
+def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
+    requirement = entry["id"].split("/")[0]
+    if requirement not in catalogue():
+        raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
+    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
+    template = {key: value for key, value in entry.items() if key != "axes"}
+    used = {name for name, _ in _AXIS.findall(repr(template))}
+    unused = [name for name in axes if name not in used]
+    if unused:
+        raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    for combination in itertools.product(*(values.items() for values in axes.values())):
+        labels = [label for label, _ in combination]
+        filled = _fill(template, dict(zip(axes, combination, strict=True)))
+        yield _case(requirement, filled, f"[{','.join(labels)}]" if labels else "")
+
+
+def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
+    known = catalogue()[requirement]
+    model = entry.get("model")
+    if model is not None and model not in contract():
+        raise CaseFileError(f"{entry['id']}: the contract has no model role {model!r}")
+    profile = entry.get("profile", known.profile)
+    if model is not None and profile == "binary":
+        profile = contract()[model].profile
+    common: dict[str, Any] = {
+        "id": entry["id"] + labels,
+        "requirement": requirement,
+        "why": " ".join(entry["why"].split()),
+        "level": entry.get("level", known.level),
+        "profile": profile,
+        "expect": entry["expect"],
+        "dangerous": entry.get("dangerous", False),
+        "large": entry.get("large", False),
+    }
+    if model is None:
+        return GetCase(**common, path=entry["get"])
+    canary = entry.get("canary")
+    return RequestCase(
+        **common,
+        model=model,
+        request=entry.get("request", {}),
+        canary="binary" if canary is True else canary,
+        together=entry.get("together", 1),
+    )
+
+
+def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return values
+    labelled = {as_text(value): value for value in values}
+    if len(labelled) != len(values):
+        raise CaseFileError(f"two values of the axis {values} have the same label")
+    return labelled
+
+
+def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
+    """`value` with every ${axis} replaced; a string that is nothing else becomes the value."""
+    if isinstance(value, dict):
+        filled = {as_text(_fill(key, axes)): _fill(item, axes) for key, item in value.items()}
+        if len(filled) != len(value):
+            raise CaseFileError(f"two members of {list(value)} are the same for a value of an axis")
+        return filled
+    if isinstance(value, list):
+        return [_fill(item, axes) for item in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    whole = _AXIS.fullmatch(value)
+    if whole:
+        return _axis_value(axes, whole, text=False)
+    return _AXIS.sub(lambda match: str(_axis_value(axes, match, text=True)), value)
+
+
+def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:
+    name, member = match.groups()
+    if name not in axes:
+        if name in WIRE_LENGTHS and member is None:
+            return match.group()
+        raise CaseFileError(f"the axis ${{{name}}} is not defined")
+    label, value = axes[name]
+    if member is not None:
+        if not isinstance(value, dict) or member not in value:
+            raise CaseFileError(f"the value {label} of the axis {name} has no {member}")
+        return value[member]
+    return label if text and isinstance(value, dict | list) else value

@@ -1,0 +1,266 @@
+"""Why a case has its outcome: one type for each reason, with its numbers.
+
+A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
+sentences that people read are rendered from it (`suite.wording`); no code reads them back.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Union, get_args
+
+from v2_conformance.suite.findings import (
+    AcceptedInvalidRequest,
+    BlobPastBody,
+    BodyNotJson,
+    BrokenCoding,
+    BytesAfterResponse,
+    CauseBase,
+    ConnectionClosed,
+    ConnectionRefused,
+    ContentLengthTooLong,
+    DataAndSize,
+    ExtensionNotListed,
+    FirstDifference,
+    HeaderLengthMissing,
+    HeaderLengthNotJson,
+    HeaderLengthPastBody,
+    HeaderLengthUnexpected,
+    InvalidErrorBody,
+    InvalidHeaderLength,
+    InvalidTensor,
+    LeftoverBytes,
+    MetadataNotJson,
+    MissingOutput,
+    NoContentLength,
+    NoDataNoSize,
+    NotEncoded,
+    NotHttp,
+    RepeatedHeaderLength,
+    ResponseTooLarge,
+    SchemaViolation,
+    TimedOut,
+    TooManyDimensions,
+    UndeclaredCoding,
+    UnrequestedCoding,
+    UnrequestedOutputs,
+    WrongBytesElement,
+    WrongContentType,
+    WrongDatatype,
+    WrongElementCount,
+    WrongForm,
+    WrongId,
+    WrongShape,
+    WrongStatus,
+    WrongValue,
+)
+
+
+class _AboutOthers(CauseBase, frozen=True):
+    """A cause that is about other causes, which must be of a lower rank: none nests any deeper.
+
+    Raises ValueError, which becomes a ValidationError when a report is read.
+    """
+
+    rank: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            inner = getattr(self, name)
+            if isinstance(inner, _AboutOthers) and inner.rank >= self.rank:
+                raise ValueError(f"the `{name}` of {self.kind} cannot be {inner.kind}")
+
+
+# What surrounds a case
+
+
+class ChangedAnswer(CauseBase, frozen=True):
+    """A known-good request that no answer was exact for got another answer than at first."""
+
+    expected: str
+    got: str
+
+
+class NoResponse(CauseBase, frozen=True):
+    """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
+
+    ending: str
+    detail: str
+
+
+class DidNotSurvive(_AboutOthers, frozen=True):
+    """A known-good request after the case got a wrong answer.
+
+    `same_connection` and `fresh_connection` say what was wrong on each, None for nothing. `case` is
+    what the case's own exchange came to, None for a pass that needs no words.
+    """
+
+    rank: ClassVar[int] = 2
+
+    same_connection: Cause | None
+    fresh_connection: Cause | None
+    case: Cause | None
+    case_passed: bool
+
+
+class SeveralWrong(_AboutOthers, frozen=True):
+    """`wrong` of `total` answers to requests that were sent at once are wrong."""
+
+    rank: ClassVar[int] = 1
+
+    wrong: int
+    total: int
+    first: Cause
+
+
+class KilledBy(CauseBase, frozen=True):
+    """What the case needs was killed by another case; `role` is None for the whole server."""
+
+    case: str
+    role: str | None
+
+
+class RoleAbsent(CauseBase, frozen=True):
+    """The server has no model for the case's role."""
+
+    role: str
+    reason: str
+
+
+class ProfileNotClaimed(CauseBase, frozen=True):
+    """The case belongs to a profile that the target does not claim."""
+
+    profile: str
+
+
+class DatatypesUnsupported(CauseBase, frozen=True):
+    """The target declares datatypes unsupported that the case needs."""
+
+    datatypes: tuple[str, ...]
+
+
+class Flooded(CauseBase, frozen=True):
+    """Not sent: the server has sent so many bytes more than its answers can need."""
+
+    limit: int
+
+
+class NoKnownGoodAnswer(CauseBase, frozen=True):
+    """Not sent: the model answers no known-good request at all."""
+
+    role: str
+    detail: str
+
+
+class NoUsableModel(CauseBase, frozen=True):
+    """The server has no model that generated requests can go to."""
+
+
+# What a pass or a reading adds
+
+
+class Rejected(CauseBase, frozen=True):
+    """The request was rejected, as it must or may be."""
+
+    status: int
+
+
+class Accepted(CauseBase, frozen=True):
+    """The request was accepted, which it may be."""
+
+
+class AnsweredInJson(CauseBase, frozen=True):
+    """The response is strict JSON, which is all that the case asks for."""
+
+
+class NotDone(_AboutOthers, frozen=True):
+    """A MAY that this server does not make use of."""
+
+    rank: ClassVar[int] = 1
+
+    finding: Cause
+
+
+class AnsweredInForm(CauseBase, frozen=True):
+    """The reading of a disputed requirement: the forms of the response's outputs."""
+
+    forms: tuple[str, ...]
+
+
+class GeneratedRequests(CauseBase, frozen=True):
+    """All generated requests were answered exactly; `seed` and `hypothesis` decide which."""
+
+    count: int
+    seed: int
+    hypothesis: str
+
+
+class GeneratedFailure(_AboutOthers, frozen=True):
+    """Generated request `number` failed and was shrunk; `file` has it as a case."""
+
+    rank: ClassVar[int] = 3
+
+    request: Cause
+    number: int
+    seed: int
+    hypothesis: str
+    file: str | None
+
+
+# The suite itself
+
+
+class InvalidCase(CauseBase, frozen=True):
+    """The case cannot be encoded: its author's mistake."""
+
+    problem: str
+
+
+class SuiteError(CauseBase, frozen=True):
+    """A mistake of the suite: the exception and where it was raised."""
+
+    error: str
+    where: str
+
+
+Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
+    AcceptedInvalidRequest, Accepted, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
+    BrokenCoding, BytesAfterResponse, ChangedAnswer, ConnectionClosed, ConnectionRefused,
+    ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
+    Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
+    HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase, InvalidErrorBody,
+    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, MetadataNotJson, MissingOutput,
+    NoContentLength, NoDataNoSize, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone,
+    NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, ResponseTooLarge,
+    RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut, TooManyDimensions,
+    UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, WrongBytesElement, WrongContentType,
+    WrongDatatype, WrongElementCount, WrongForm, WrongId, WrongShape, WrongStatus, WrongValue,
+]  # fmt: skip
+"""Every type of cause, tagged with `kind` in report.json."""
+
+KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in get_args(Cause)))
+"""The value of `kind` of every type of cause."""
+
+
+def difference_in(cause: Cause | None) -> FirstDifference | None:
+    """The first differing element that a cause is about, wherever it is nested."""
+    if isinstance(cause, WrongValue | WrongBytesElement):
+        return cause.difference
+    if isinstance(cause, DidNotSurvive):
+        return difference_in(cause.case)
+    if isinstance(cause, SeveralWrong):
+        return difference_in(cause.first)
+    if isinstance(cause, GeneratedFailure):
+        return difference_in(cause.request)
+    return None
+
+
+def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
+    """What was wrong with the known-good requests after the case, None if nothing was."""
+    if isinstance(cause, GeneratedFailure):
+        return unsurvived(cause.request)
+    return cause if isinstance(cause, DidNotSurvive) else None
+
+
+def died(cause: Cause | None) -> bool:
+    """Whether the server did not survive the case."""
+    return unsurvived(cause) is not None

@@ -1,0 +1,82 @@
+"""What can come of a case, and what each of its exchanges was for: the words, in one place."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class _Word(str, Enum):
+    """Members compare equal to their values and print as them."""
+
+    # Without it, what `str` and `format` give depends on Python's version.
+    __str__ = str.__str__
+
+
+class Outcome(_Word):
+    """The outcome of a case; its value is what report.json has, and what it prints as."""
+
+    PASS = "pass"
+    """What the requirement demands was shown."""
+    FAIL = "fail"
+    """The requirement does not hold."""
+    DISPUTED = "disputed"
+    """The documents contradict each other; the cause says which reading the server has."""
+    UNSUPPORTED = "unsupported"
+    """The server does not claim what the case needs."""
+    INCONCLUSIVE = "inconclusive"
+    """No answer showed whether the requirement holds, such as after a time-out."""
+    NOT_RUN = "not_run"
+    """The case's model is absent, or an earlier case killed it."""
+    ERROR = "error"
+    """The suite itself failed."""
+
+    @property
+    def harmless(self) -> bool:
+        """Whether it needs no explanation: nothing failed, and nothing that was claimed is open."""
+        return self in _HARMLESS
+
+    @property
+    def words(self) -> str:
+        """The outcome as people read it."""
+        return self.value.replace("_", " ")
+
+
+_HARMLESS = frozenset({Outcome.PASS, Outcome.DISPUTED, Outcome.UNSUPPORTED})
+
+
+class Purpose(_Word):
+    """What an exchange was for; its value is what report.json has, and what it prints as."""
+
+    CASE = "case"
+    """The case's own request."""
+    REPEATED = "repeated"
+    """The same, sent again because the kept connection had been closed."""
+    SAMPLE = "sample"
+    """One of many requests that were sent at once."""
+    CANARY_SAME = "canary_same_connection"
+    """A known-good request after the case, on the same connection."""
+    CANARY_FRESH = "canary_fresh_connection"
+    """A known-good request after the case, on a fresh connection."""
+
+    @property
+    def canary(self) -> bool:
+        """Whether it was a known-good request after the case."""
+        return self in (Purpose.CANARY_SAME, Purpose.CANARY_FRESH)
+
+    @property
+    def note(self) -> str:
+        """What people read beside the exchange; "" for nothing, and for a sample, of which
+        `sample_note` says more."""
+        return _NOTES.get(self, "")
+
+
+_NOTES = {
+    Purpose.REPEATED: "repeated: the kept connection had been closed",
+    Purpose.CANARY_SAME: "canary on the same connection",
+    Purpose.CANARY_FRESH: "canary on a fresh connection",
+}
+
+
+def sample_note(answers: int, together: int) -> str:
+    """The note of the one exchange that is kept of `answers`, with `together` at a time."""
+    return f"one of {answers}, {together} at a time"

@@ -1,0 +1,233 @@
+"""Causes in words, for people: what was expected, and what the server sent instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
+from v2_conformance.suite import causes, findings
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.findings import FirstDifference
+
+_LONGEST = 2000
+
+
+def describe(cause: Cause | None) -> str:
+    """A cause as one sentence or clause without a full stop; "" for a pass that needs no words.
+
+    Whatever the cause says, it is printable ASCII of bounded length, with "…" for what is left out.
+    """
+    if cause is None:
+        return ""
+    words = _WORDS[type(cause)](cause)
+    if not (words.isascii() and words.isprintable()):
+        words = "".join(_printable(c) for c in words[: _LONGEST + 1])
+    return words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
+
+
+def _printable(character: str) -> str:
+    shown = character == "…" or (character.isascii() and character.isprintable())
+    return character if shown else ascii(character)[1:-1]
+
+
+def _body(text: str) -> str:
+    return text or "(empty body)"
+
+
+def _listed(items: Sequence[object]) -> str:
+    return ", ".join(f"'{item}'" for item in items) or "none"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _header_length_not_json(cause: findings.HeaderLengthNotJson) -> str:
+    end = cause.object_end
+    hint = "" if end is None else f" (an object ends after {_counted(end, 'byte')})"
+    return (
+        f"{HEADER_LENGTH} says that the JSON is the first {_counted(cause.header_length, 'byte')}, "
+        f"but they are not exactly one JSON object: {cause.problem}{hint}"
+    )
+
+
+def _wrong_value(cause: findings.WrongValue) -> str:
+    found = cause.difference
+    place = f"element {found.element} of {cause.elements}"
+    if found.body_offset is not None:
+        place += f" (byte {found.offset} of its blob, byte {found.body_offset} of the body)"
+    return (
+        f"{found.output} {found.datatype}: {place}: expected {found.expected} "
+        f"({found.expected_value}), got {found.got} ({found.got_value}), bytes in wire order; "
+        f"{_differ(cause.differing)}"
+    )
+
+
+def _differ(number: int) -> str:
+    return "1 element differs" if number == 1 else f"{number} elements differ"
+
+
+def _wrong_bytes_element(cause: findings.WrongBytesElement) -> str:
+    found: FirstDifference = cause.difference
+    place = f" (from byte {cause.start} of the body)" if cause.start is not None else ""
+    return (
+        f"{found.output} BYTES: element {found.element} of {cause.elements}{place}: expected "
+        f"{_counted(cause.expected_length, 'byte')}, got {cause.got_length}; from its byte "
+        f"{cause.at}: expected {cause.expected}, got {cause.got}"
+    )
+
+
+def _unrequested_coding(cause: findings.UnrequestedCoding) -> str:
+    allowed = f"allows {' or '.join(cause.allowed)}" if cause.allowed else "asked for no coding"
+    return f"Content-Encoding is {', '.join(cause.got)!a}, but the request {allowed}"
+
+
+def _did_not_survive(cause: causes.DidNotSurvive) -> str:
+    problems = []
+    if cause.same_connection is not None:
+        problems.append(f"on the same connection: {describe(cause.same_connection)}")
+    if cause.fresh_connection is not None:
+        problems.append(f"on a fresh connection: {describe(cause.fresh_connection)}")
+    words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+    own = describe(cause.case)
+    if not own:
+        return words
+    return f"{words} (the case itself was {own})" if cause.case_passed else f"{own}; {words}"
+
+
+def _generated_failure(cause: causes.GeneratedFailure) -> str:
+    where = f"; {cause.file} has it as a case" if cause.file else ""
+    return (
+        f"{describe(cause.request)} (shrunk from generated request {cause.number}, "
+        f"{_generator(cause)}{where})"
+    )
+
+
+def _generator(cause: causes.GeneratedFailure | causes.GeneratedRequests) -> str:
+    return f"seed {cause.seed}, Hypothesis {cause.hypothesis}"
+
+
+_WORDS: dict[type, Callable[[Any], str]] = {
+    findings.WrongStatus: lambda c: f"expected status {c.expected}, got {c.got}: {_body(c.body)}",
+    findings.AcceptedInvalidRequest: lambda c: (
+        f"expected an error status, but the server accepted the request with {c.status}: "
+        f"{_body(c.body)}"
+    ),
+    findings.InvalidErrorBody: lambda c: (
+        f'rejected with status {c.status}, but the body is not {{"error": string}}: {c.problem}: '
+        f"{_body(c.body)}"
+    ),
+    findings.ConnectionRefused: lambda c: f"no connection: {c.detail}",
+    findings.TimedOut: lambda c: (
+        f"{c.detail} ({c.seconds:.1f} s, {_counted(c.received, 'byte')} received)"
+    ),
+    findings.ConnectionClosed: lambda c: (
+        f"the connection ended without a complete response after "
+        f"{_counted(c.received, 'byte')} ({c.detail})"
+    ),
+    findings.NotHttp: lambda c: f"the response is not HTTP: {c.detail}",
+    findings.ResponseTooLarge: lambda c: f"the response is too large: {c.detail}",
+    findings.ContentLengthTooLong: lambda c: (
+        f"the message is complete after {_counted(c.body, 'byte')} of body, but Content-Length "
+        f"promises {c.content_length}"
+    ),
+    findings.BytesAfterResponse: lambda c: (
+        f"{_counted(c.count, 'byte')} followed the end of the response"
+    ),
+    findings.NoContentLength: lambda c: (
+        f"no Content-Length: the response is delimited by {c.framing}"
+    ),
+    findings.UndeclaredCoding: lambda c: (
+        f"the body seems to be in {c.coding}, but no Content-Encoding says so"
+    ),
+    findings.UnrequestedCoding: _unrequested_coding,
+    findings.BrokenCoding: lambda c: (
+        f"Content-Encoding is {c.coding}, but the body is not: {c.problem}"
+    ),
+    findings.NotEncoded: lambda c: (
+        "a server need not encode a response, and this one came without a coding"
+    ),
+    findings.RepeatedHeaderLength: lambda c: (
+        f"the response has {HEADER_LENGTH} {len(c.values)} times: {_listed(c.values)}"
+    ),
+    findings.InvalidHeaderLength: lambda c: f"{HEADER_LENGTH} is '{c.value}', not a decimal number",
+    findings.HeaderLengthPastBody: lambda c: (
+        f"{HEADER_LENGTH} is {c.header_length}, but the whole body has {_counted(c.body, 'byte')}: "
+        "the JSON cannot be longer than the body"
+    ),
+    findings.HeaderLengthMissing: lambda c: f"the response has no {HEADER_LENGTH} header",
+    findings.HeaderLengthUnexpected: lambda c: (
+        f"{HEADER_LENGTH} is '{c.value}', but no blob follows the JSON"
+    ),
+    findings.BodyNotJson: lambda c: (
+        f"without {HEADER_LENGTH} the whole body ({_counted(c.body, 'byte')}) must be JSON, but it "
+        f"is not: {c.problem}"
+    ),
+    findings.HeaderLengthNotJson: _header_length_not_json,
+    findings.SchemaViolation: lambda c: (
+        f"the JSON breaks the {c.schema} schema at {c.path}: {c.problem}"
+    ),
+    findings.LeftoverBytes: lambda c: (
+        f"{_counted(c.body - c.json - c.blobs, 'byte')} left over: JSON {c.json} + sizes {c.blobs} "
+        f"= {c.json + c.blobs}, but the body has {c.body}"
+    ),
+    findings.TooManyDimensions: lambda c: f"{c.output} has a shape of {c.dimensions} dimensions",
+    findings.DataAndSize: lambda c: f"{c.output} has both `data` and `binary_data_size`",
+    findings.NoDataNoSize: lambda c: f"{c.output} has neither `data` nor `binary_data_size`",
+    findings.BlobPastBody: lambda c: (
+        f"{c.output} declares {_counted(c.size, 'byte')} from byte {c.start}, but the body ends "
+        f"after {_counted(c.body, 'byte')}"
+    ),
+    findings.InvalidTensor: lambda c: f"{c.output} {c.datatype} {c.shape}: {c.problem}",
+    findings.MissingOutput: lambda c: f"expected {c.output}, got {_listed(c.got)}",
+    findings.UnrequestedOutputs: lambda c: (
+        f"the response has outputs that were not requested: {_listed(c.outputs)}"
+    ),
+    findings.WrongForm: lambda c: f"{c.output}: expected {c.expected} form, got {c.got} form",
+    findings.WrongDatatype: lambda c: f"{c.output}: expected datatype {c.expected}, got {c.got}",
+    findings.WrongShape: lambda c: (
+        f"{c.output}: expected shape {list(c.expected)}, got {list(c.got)}"
+    ),
+    findings.WrongElementCount: lambda c: (
+        f"{c.output} BYTES: expected {_counted(c.expected, 'element')}, got {c.got}"
+    ),
+    findings.WrongValue: _wrong_value,
+    findings.WrongBytesElement: _wrong_bytes_element,
+    findings.WrongContentType: lambda c: (
+        f"expected Content-Type {c.expected}, got {'none' if c.got is None else repr(c.got)}"
+    ),
+    findings.WrongId: lambda c: f"expected the id {c.expected}, got {c.got}",
+    findings.MetadataNotJson: lambda c: f"the server metadata is not JSON: {c.problem}",
+    findings.ExtensionNotListed: lambda c: (
+        f"expected '{EXTENSION}' in `extensions`, got {_listed(c.extensions)}"
+    ),
+    causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
+    causes.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
+    causes.DidNotSurvive: _did_not_survive,
+    causes.SeveralWrong: lambda c: (
+        f"{c.wrong} of {c.total} answers were wrong, the first: {describe(c.first)}"
+    ),
+    causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
+    causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
+    causes.DatatypesUnsupported: lambda c: (
+        f"the target declares {', '.join(c.datatypes)} unsupported"
+    ),
+    causes.Flooded: lambda c: (
+        f"not sent: the server has sent {c.limit >> 20} MiB more than its answers can need"
+    ),
+    causes.NoKnownGoodAnswer: lambda c: (
+        f"not sent: {c.role} answers no known-good request: {c.detail}"
+    ),
+    causes.NoUsableModel: lambda c: "the server has no model that generated requests can go to",
+    causes.Rejected: lambda c: f"rejected with status {c.status}",
+    causes.Accepted: lambda c: "accepted",
+    causes.AnsweredInJson: lambda c: "answered in strict JSON",
+    causes.NotDone: lambda c: f"optional, not done here: {describe(c.finding)}",
+    causes.AnsweredInForm: lambda c: f"the server answered in {' and '.join(c.forms)} form",
+    causes.GeneratedRequests: lambda c: f"{c.count} generated requests ({_generator(c)})",
+    causes.GeneratedFailure: _generated_failure,
+    causes.InvalidCase: lambda c: c.problem,
+    causes.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",
+}

@@ -1,0 +1,22 @@
+"""What has to be believed of a report because bytes cannot show it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Belief(Enum):
+    """One such thing; its value is a clause that follows a number of cases."""
+
+    ABSENT = "that discovery found their model absent"
+    DEAD = "that what another case killed stayed dead"
+    SILENT = "that their model answered no known-good request, so they were not sent"
+    UNASKED = "that the server had sent far more than its answers needed, so they were not sent"
+    SUITE = "that the suite itself failed"
+    NO_CONNECTION = "that there was no connection"
+    NO_MORE = "that nothing more arrived before the time-out"
+    CUT_OFF = "that the server, and nobody else, ended the connection"
+    OTHERS = "the answers of which the report has only one as a sample"
+    KEPT = "that the server had closed the kept connection, so no canary could use it"
+    GENERATED = "that the generated requests are those that every run generates"
+    AS_AT_FIRST = "that the server answered known-good requests no better at first"

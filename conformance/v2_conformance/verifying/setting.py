@@ -1,0 +1,60 @@
+"""What a report says of its run as a whole, as judging its cases again needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from v2_conformance.errors import ReportFileError
+from v2_conformance.judging.survival import Claims
+from v2_conformance.redaction import Mask
+from v2_conformance.report.document import Model, Report
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.models import contract
+from v2_conformance.wire.encode import Address, Binding
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a report says of its run as a whole, and the cases of this installation by id."""
+
+    address: Address
+    claims: Claims
+    mask: Mask
+    same_suite: bool
+    report: Report
+    cases: Mapping[str, Case]
+
+
+def setting(report: Report, cases: Sequence[Case], *, same_suite: bool) -> Setting:
+    """The setting of a whole report. Raises ReportFileError if it lacks what judging needs."""
+    target = report.target
+    try:
+        path = urlsplit(target.url).path
+    except ValueError as error:
+        raise ReportFileError(
+            f"the report cannot be judged again: its target has no URL ({error})"
+        ) from error
+    bindings = {
+        role: Binding(role, model.model, model.inputs, model.outputs)
+        for role, model in target.models.items()
+        if _plays(role, model)
+    }
+    hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
+    return Setting(
+        Address(target.host, path.rstrip("/"), target.headers),
+        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
+        Mask(fields=hidden),
+        same_suite,
+        report,
+        {case.id: case for case in cases},
+    )
+
+
+def _plays(role: str, model: Model) -> bool:
+    known = contract().get(role)
+    return known is not None and (len(model.inputs), len(model.outputs)) == (
+        len(known.inputs),
+        len(known.outputs),
+    )

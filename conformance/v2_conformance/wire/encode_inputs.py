@@ -1,0 +1,186 @@
+"""`inputs` of a case's request: each tensor's JSON, its true value, and the blob to send for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    ElementError,
+    check_blob,
+    element_count,
+    from_json,
+    to_json,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.value_patterns import value_pattern
+from v2_conformance.wire.case_data import (
+    array,
+    from_hex,
+    integer,
+    mapping,
+    one_of,
+    only_member,
+    text,
+    unexpected,
+)
+
+_FORMS = ("binary", "json", "nested", "both", "neither")
+_MEMBERS = (
+    "tensor",
+    "name",
+    "datatype",
+    "shape",
+    "values",
+    "form",
+    "size",
+    "blob",
+    "parameters",
+    "elements",
+)
+# More than any case needs. Beyond it a typing error in a shape would only exhaust the memory.
+_MOST_ELEMENTS = 1 << 28
+
+
+@dataclass(frozen=True)
+class EncodedInput:
+    """One input of a request.
+
+    `entry` is its JSON, `tensor` its true value, `index` its place among the model's inputs, and
+    `blob` what is sent for it in binary form, None in any other. `filled` says that a pattern fills
+    the shape, so that the value is known to fit it.
+    """
+
+    entry: Mapping[str, Any]
+    tensor: Tensor
+    index: int
+    blob: Buffer | None
+    filled: bool
+
+
+def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
+    """The entries of `inputs`, the short form for several tensors written out.
+
+    Raises CaseFileError.
+    """
+    inputs = request.get("inputs")
+    if not isinstance(inputs, dict):
+        return array(inputs, "`inputs`")
+    short = mapping(inputs, "`inputs`", ("tensors", "each", "except"))
+    tensors = array(short.get("tensors"), "`inputs.tensors`")
+    each = mapping(short.get("each"), "`inputs.each`")
+    changed = mapping(short.get("except", {}), "`inputs.except`", list(map(str, tensors)))
+    return [
+        {"tensor": tensor, **each, **mapping(changed.get(str(tensor), {}), "`inputs.except`")}
+        for tensor in tensors
+    ]
+
+
+def encode_inputs(
+    request: Mapping[str, Any], model: ModelContract, names: Sequence[str], *, skip: int
+) -> list[EncodedInput]:
+    """Every input of a request to a model whose inputs the target calls `names`.
+
+    Value patterns begin `skip` elements later. Raises CaseFileError.
+    """
+    encoded = []
+    for position, entry in enumerate(input_entries(request)):
+        try:
+            encoded.append(_encode(position, entry, model, names, skip))
+        except CaseFileError as error:
+            raise CaseFileError(f"`inputs[{position}]`: {error}") from error
+    return encoded
+
+
+def _encode(
+    position: int, entry: object, model: ModelContract, names: Sequence[str], skip: int
+) -> EncodedInput:
+    given = mapping(entry, "the entry", _MEMBERS)
+    index = integer(given.get("tensor", position), "`tensor`", least=0, most=len(model.inputs) - 1)
+    true_datatype = model.inputs[index].datatype
+    datatype = text(given.get("datatype", true_datatype), "`datatype`")
+    shape = array(given.get("shape"), "`shape`")
+    tensor = Tensor(
+        text(given.get("name", names[index]), "`name`"),
+        datatype,
+        tuple(shape),
+        _blob(given, true_datatype, shape, skip),
+    )
+    form = one_of(given.get("form", "binary"), "`form`", _FORMS)
+    document: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}
+    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
+    sent: Buffer | None = None
+    if form in ("binary", "both"):
+        sent = from_hex(given["blob"], "`blob`") if "blob" in given else tensor.blob
+        size = _size(given["size"], len(sent)) if "size" in given else len(sent)
+        parameters["binary_data_size"] = size
+    if parameters:
+        document["parameters"] = parameters
+    if form in ("json", "nested", "both"):
+        document["data"] = _data(tensor, nested=form == "nested")
+    pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
+    return EncodedInput(document, tensor, index, sent, pattern_given and datatype == true_datatype)
+
+
+def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
+    """The tensor's true value."""
+    values = given.get("values", "counting")
+    if isinstance(values, dict):
+        return from_hex(only_member(values, "`values`", ("hex",))[1], "`values.hex`")
+    if isinstance(values, list):
+        try:
+            return from_json(datatype, (len(values),), values)
+        except ElementError as error:
+            raise CaseFileError(f"`values`: {error}") from error
+    name = text(values, "`values`")
+    if "elements" in given:
+        count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
+        return value_pattern(name, datatype, count, skip=skip)
+    if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
+        raise unexpected("`shape`", "a shape that can be filled, or else `elements`", shape)
+    return value_pattern(name, datatype, count, skip=skip)
+
+
+def _is_shape(shape: Sequence[Any]) -> bool:
+    for dimension in shape:  # noqa: SIM110
+        if type(dimension) is not int or dimension < 0:
+            return False
+    return True
+
+
+def _size(given: object, true: int) -> Any:
+    """The binary_data_size to declare for a blob of `true` bytes, tampered with as given."""
+    kind, value = only_member(given, "`size`", ("add", "times", "value"))
+    if kind == "value":
+        return value
+    number = integer(value, f"`size.{kind}`")
+    return true * number if kind == "times" else true + number
+
+
+def _data(tensor: Tensor, *, nested: bool) -> Any:
+    """`data` of the tensor's JSON."""
+    try:
+        if nested:
+            check_tensor(tensor)
+        _check_datatype(tensor)
+        return to_json(tensor.datatype, tensor.shape, tensor.blob, nested=nested)
+    except ElementError as error:
+        raise CaseFileError(f"it has no JSON form: {error}") from error
+
+
+def check_tensor(tensor: Tensor) -> None:
+    """Raise CaseFileError or ElementError unless the tensor's value is one of its shape."""
+    _check_datatype(tensor)
+    if not _is_shape(tensor.shape):
+        raise unexpected("`shape`", "a list of sizes", list(tensor.shape))
+    check_blob(tensor.datatype, tensor.shape, tensor.blob)
+
+
+def _check_datatype(tensor: Tensor) -> None:
+    if tensor.datatype not in DATATYPES:
+        raise unexpected("`datatype`", "one that the protocol has", tensor.datatype)

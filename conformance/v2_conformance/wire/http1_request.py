@@ -1,0 +1,20 @@
+"""A request's parts as the bytes of HTTP/1.1 (RFC 9112)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.transport import Head
+
+
+def write_head(head: Head) -> bytes:
+    """The request line, the fields just as they are, and the empty line."""
+    lines = [f"{head.method} {head.target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in head.fields]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def write_chunks(body: Sequence[Buffer]) -> tuple[bytes, ...]:
+    """Each piece of a body as a chunk, and the chunk that ends it."""
+    return (*(b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in body), b"0\r\n\r\n")

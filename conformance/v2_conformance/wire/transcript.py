@@ -1,0 +1,90 @@
+"""What is left of an exchange: every byte, how it ended, and the response that was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from v2_conformance.protocol.datatypes import Buffer
+
+# No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
+# booleans come closest.
+JSON_FACTOR = 32
+
+
+class Ending(str, Enum):
+    """How an exchange ended. The values are those in report.json."""
+
+    COMPLETE = "complete"  # one whole response arrived
+    CLOSED = "closed"  # the server closed the connection before a whole response
+    RESET = "reset"  # the connection broke, which voids even a response that ends with it
+    REFUSED = "refused"  # no connection
+    TIMEOUT = "timeout"
+    TOO_LARGE = "too-large"  # more bytes than any answer to the request needs
+    MALFORMED = "malformed"  # not HTTP
+
+    __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one exchange: seconds to connect and in all, bytes of a head and of a response."""
+
+    connect_s: float = 10.0
+    exchange_s: float = 30.0
+    head: int = 64 * 1024
+    response: int = 80 * 1024 * 1024
+
+    def response_to(self, request: int) -> int:
+        """The most bytes of a response to `request` bytes: their tensors as JSON, and a MiB."""
+        return min(self.response, JSON_FACTOR * request + 1024 * 1024)
+
+
+@dataclass(frozen=True)
+class Response:
+    """A parsed final response. `body` has no transfer coding; `excess` bytes followed it."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: Buffer
+    framing: str  # "content-length", "chunked" or "close"
+    excess: int
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, in any letter case (RFC 9110 5.1)."""
+        name = name.lower()
+        return [value for key, value in self.headers if key == name]
+
+    def value(self, name: str) -> str | None:
+        """The first value of the field `name`."""
+        return next(iter(self.values(name)), None)
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """Every byte of one exchange. Times are in seconds.
+
+    `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
+    lengths of its writes, `pause_s` is the pause between them. `received` is all that came.
+    `detail` says more about the ending, for people. `reused` says whether the connection had been
+    used before, `open` whether it can be used again. `partial` is the response as far as it came,
+    None if its head did not come whole.
+    """
+
+    request: Buffer
+    sent: int
+    received: Buffer
+    ending: Ending
+    detail: str = ""
+    reused: bool = False
+    open: bool = False
+    first_byte_s: float | None = None
+    duration_s: float = 0.0
+    pieces: tuple[int, ...] = ()
+    pause_s: float = 0.0
+    partial: Response | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def response(self) -> Response | None:
+        """The response if it arrived whole, else None."""
+        return self.partial if self.ending is Ending.COMPLETE else None

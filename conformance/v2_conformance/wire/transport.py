@@ -1,0 +1,78 @@
+"""All that the engine knows of HTTP: a Connection takes a Request and gives back a Transcript.
+
+HTTP/1.1 (`http1`) is the first transport. Another one, such as HTTP/2, is a module beside it with a
+Transport and a Connection; nothing above this room has to change for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class Head:
+    """A request's head; `fields` are in HTTP/1.1's order, including Host and framing."""
+
+    method: str
+    target: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request: in parts that any version of HTTP can send, and as the bytes of HTTP/1.1.
+
+    `body` is the body without framing, in the pieces in which it leaves: one write, HTTP chunk or
+    DATA frame each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits
+    `pause_s` seconds between pieces.
+
+    A large body is held once: `body` and `http1` share its memory unless it is chunked.
+    """
+
+    head: Head
+    body: tuple[Buffer, ...]
+    http1: tuple[Buffer, ...]
+    pause_s: float = 0.0
+
+
+class Connection(Protocol):
+    """A connection to the server under test, for one exchange at a time in one thread at a time.
+
+    It opens when an exchange needs it, and stays open for as long as HTTP and the server allow.
+    """
+
+    @property
+    def open(self) -> bool:
+        """Whether the next exchange can use a connection that is already there.
+
+        False as soon as the server is seen to have closed it.
+        """
+
+    def pending(self) -> bool:
+        """Whether bytes that no request asked for wait on the open connection."""
+
+    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+        """Send `request` exactly, read one response, and return every byte of both.
+
+        With `fresh` it closes what is open and connects anew. It never sends a request twice: if
+        the server closes a kept connection, the transcript says so, and the caller decides.
+
+        It never raises for what the network or the server does: the transcript's `ending` tells.
+        It ends within the time limit, and reads little more than the longest response that the
+        request can call for. If a whole response arrives early, the rest of the request stays
+        unsent.
+        """
+
+    def close(self) -> None:
+        """Close what is open, if anything is. The next exchange connects anew."""
+
+
+class Transport(Protocol):
+    """The way to the server under test: one version of HTTP, one address, one set of limits."""
+
+    def connection(self) -> Connection:
+        """A new connection; its first exchange opens it. Any thread may call this."""

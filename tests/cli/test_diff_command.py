@@ -1,0 +1,44 @@
+"""diff on the command line: its exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.reports import case, report_of, saved
+from v2_conformance.cli.main import main
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
+
+
+def report(*cases: CaseResult, complete: bool = True) -> Report:
+    return report_of(
+        cases, complete=complete, verdict=OverallVerdict(False, False, ("because",), ())
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "options", "code"),
+    [
+        (report(case("H6/a")), [], 0),
+        (report(case("H6/a", "fail")), [], 1),
+        (report(case("H6/a", "fail")), ["--exit-zero"], 0),
+        (report(case("H6/a", "fail")), ["--markdown"], 1),
+        (report(case("H6/a"), case("P4/a", "fail")), [], 0),
+        (report(case("H6/a"), case("P4/a", "fail")), ["--strict"], 1),
+        (report(case("H6/a"), complete=False), [], 3),
+        (report(complete=False), [], 3),
+        (report(case("H6/a", "fail"), complete=False), [], 1),
+    ],
+)
+def test_the_command(new: Report, options: list[str], code: int, tmp_path: Path) -> None:
+    old = saved(report(case("H6/a"), case("P4/a")), tmp_path / "old.json")
+    assert main(["diff", str(old), str(saved(new, tmp_path / "new.json")), *options]) == code
+
+
+def test_what_is_no_report_is_a_usage_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old.json").write_text("{}")
+    assert main(["diff", str(tmp_path / "old.json"), str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

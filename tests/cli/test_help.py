@@ -1,0 +1,199 @@
+"""The help of every command: complete, in sentences, as wide as the terminal, and quick."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+
+from v2_conformance.cli.completion import SHELLS
+from v2_conformance.cli.listing import LISTINGS
+from v2_conformance.cli.main import main, program
+from v2_conformance.kits import KITS
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.wire.transcript import Limits
+
+# Other programs rely on these names, and people on these defaults.
+OPTIONS: dict[str, dict[str, str]] = {
+    "run": {
+        "--target": "",
+        "--profile": "",
+        "--header": "",
+        "--timeout": f"{Limits().exchange_s:.0f}",
+        "--insecure": "",
+        "--case": "",
+        "--large": "",
+        "--cases": "",
+        "-n, --workers": "1",
+        "--restart-command": "",
+        "--wait": "0",
+        "--report-dir": "reports",
+        "--expect": "",
+        "--strict": "",
+        "--fuzz": "",
+        "--seed": "a random one",
+        "--fault": "",
+    },
+    "serve": {"--port": "8000", "--fault": ""},
+    "list": {},
+    "kit": {},
+    "report": {},
+    "diff": {"--markdown": "", "--strict": "", "--exit-zero": ""},
+    "expect": {"--write": "", "--strict": ""},
+    "show": {"--full": "", "--replay": ""},
+    "matrix": {"--output": "matrix.html", "--link-base": "relative links"},
+    "badge": {},
+    "verify": {},
+    "selftest": {"-n, --workers": "one for each core", "--full": ""},
+    "completion": {},
+}
+EXIT_CODES = {
+    "": "01234",
+    "run": "01234",
+    "serve": "023",
+    "diff": "0123",
+    "expect": "01234",
+    "verify": "012",
+    "selftest": "0123",
+}
+
+
+@pytest.fixture(params=OPTIONS)
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of each command."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["80", "40"])
+def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The width of the terminal."""
+    monkeypatch.setenv("COLUMNS", request.param)
+    return int(request.param)
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> list[str]:
+    assert main([*command, "--help"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out.splitlines()
+
+
+def declared(name: str) -> list[click.Parameter]:
+    return list(program.commands[name].params)
+
+
+def spelled(option: click.Parameter) -> str:
+    return ", ".join(option.opts)
+
+
+def test_every_command_is_there_with_its_first_line(
+    columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = " ".join(" ".join(help_of(capsys)).split())
+    assert set(program.commands) == set(OPTIONS)
+    for name, command in program.commands.items():
+        first = (command.help or "").splitlines()[0]
+        assert first.endswith(".")
+        assert f"{name} {first}" in text
+
+
+def test_every_option_is_there_with_a_sentence_and_its_default(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = help_of(capsys, name)
+    text = " ".join(" ".join(lines).split())
+    options = {spelled(p): p for p in declared(name) if isinstance(p, click.Option)}
+    assert options.keys() == OPTIONS[name].keys()
+    for option, param in options.items():
+        assert any(line.startswith(f"  {option}") for line in lines), option
+        sentence = " ".join((param.help or "").partition("  [")[0].split())
+        assert sentence[:1].isupper(), option
+        assert sentence.endswith("."), option
+        default = OPTIONS[name][option]
+        assert f"{sentence} [default: {default}]" in text if default else sentence in text, option
+
+
+def test_every_argument_is_there_with_a_sentence(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = " ".join(" ".join(help_of(capsys, name)).split())
+    for argument in declared(name):
+        if isinstance(argument, click.Argument):
+            (shown,) = argument.get_usage_pieces(click.Context(program.commands[name]))
+            sentence = " ".join(str(getattr(argument, "help", "")).partition("  [")[0].split())
+            assert sentence.endswith((".", "http://localhost:8000."))
+            assert f"{shown} {sentence}" in text
+
+
+def test_no_line_is_wider_than_the_terminal(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = getattr(program.commands[name], "examples", {})
+    for line in (*help_of(capsys), *help_of(capsys, name)):
+        # An example stays in one line, so that it can be copied.
+        assert len(line) <= columns or (columns < 80 and line.strip() in examples), line
+
+
+@pytest.mark.parametrize("name", EXIT_CODES)
+def test_exit_codes_are_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = help_of(capsys, *filter(None, [name]))
+    below = lines[lines.index("Exit codes:") + 1 :]
+    assert "".join(line[2] for line in below if line[2].isdigit()) == EXIT_CODES[name]
+
+
+def test_examples_are_calls_that_the_command_takes(name: str) -> None:
+    for example in getattr(program.commands[name], "examples", {}):
+        call = example.removeprefix('eval "$(').removesuffix(')"').partition(" |")[0]
+        words = shlex.split(call)
+        assert words[:2] == ["v2-conformance", name]
+        command = program.commands[name]
+        command.make_context(name, words[2:], parent=click.Context(program))
+
+
+def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    def text(name: str) -> str:
+        return " ".join(" ".join(help_of(capsys, name)).split())
+
+    profiles = dict.fromkeys(case.profile for case in suite_cases(large=True))
+    assert set(profiles) == {"binary", "raw", "bf16", "compression"}
+    assert "besides binary: raw, bf16 or compression." in text("run")
+    assert sorted(KITS) == ["kserve", "mlserver", "triton"]
+    assert "The server: kserve, mlserver or triton." in text("kit")
+    assert all(name in text("list") for name in LISTINGS)
+    assert all(name in text("completion") for name in SHELLS)
+
+
+@pytest.mark.parametrize("option", ["--version", "-h", "--help"])
+def test_what_only_informs_is_a_success(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([option]) == 0
+    assert "v2-conformance" in capsys.readouterr().out
+
+
+HEAVY = {"h11", "hypothesis", "jinja2", "jsonschema", "numpy", "pytest", "requests", "rich"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--version"], {*HEAVY, "yaml", "jsonschema_rs"}),
+        (["--help"], {*HEAVY, "yaml", "jsonschema_rs"}),
+        *((([name, "--help"]), {*HEAVY, "yaml", "jsonschema_rs"}) for name in OPTIONS),
+        (["list", "requirements"], HEAVY),
+        (["rnu"], {*HEAVY, "yaml", "jsonschema_rs"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_nothing_is_loaded_that_is_not_needed(arguments: list[str], heavy: set[str]) -> None:
+    code = (
+        "import sys; from v2_conformance.cli.main import main;"
+        f"main({arguments}); print('loaded', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = done.stdout.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert not heavy & set(loaded)

@@ -1,0 +1,166 @@
+"""Canaries are calibrated once; what is wrong with a later answer is a cause."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from support.cases import binding
+from support.responses import answer, entry, http, sized, transcript, v2
+from v2_conformance.engine import canary as canary_module
+from v2_conformance.engine.canary import Canary
+from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.target import Target
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes import ChangedAnswer, NoResponse
+from v2_conformance.suite.findings import WrongStatus, WrongValue
+from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transport import Connection, Request
+
+ROLE = "identity/INT32"
+EXACT = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
+EXACT_JSON = transcript(v2(answer(entry(data=[1, 1, 1]))))
+WRONG = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
+REFUSES = transcript(http(b"no", 503))
+SILENT = transcript(b"", Ending.TIMEOUT, "no complete response in time")
+CLOSES = transcript(b"", Ending.CLOSED, "the server closed the connection")
+AWAY = transcript(b"", Ending.REFUSED, "Connection refused")
+
+
+class Replies:
+    """A transport whose exchanges end as told, whatever is sent."""
+
+    def __init__(self, *replies: Transcript) -> None:
+        self._replies = list(replies)
+        self.requests: list[Request] = []
+        self.open = False
+
+    def connection(self) -> Connection:
+        return self
+
+    def pending(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.open = False
+
+    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+        self.open = True
+        self.requests.append(request)
+        return self._replies.pop(0)
+
+    @property
+    def left(self) -> int:
+        return len(self._replies)
+
+
+def canary_for(replies: Replies) -> Canary:
+    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), replies)
+
+
+def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
+    replies = Replies(REFUSES, WRONG, EXACT_JSON, EXACT_JSON)
+    canary = canary_for(replies)
+    assert canary.calibrate(ROLE) == ""
+    assert not replies.open
+    assert canary.expected(ROLE) is None
+    assert canary.send(ROLE, replies) == (EXACT_JSON, None)
+    assert replies.requests[3] == replies.requests[2]
+    assert HEADER_LENGTH not in dict(replies.requests[3].head.fields)
+    forms = [dict(request.head.fields).get(HEADER_LENGTH) for request in replies.requests[:3]]
+    assert all(forms[:2])
+    assert forms[2] is None
+
+
+def test_a_model_is_calibrated_once() -> None:
+    replies = Replies(EXACT)
+    canary = canary_for(replies)
+    assert [canary.calibrate(ROLE) for _ in range(3)] == [""] * 3
+    assert len(replies.requests) == 1
+
+
+def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
+    replies = Replies(EXACT, REFUSES, EXACT_JSON, EXACT)
+    canary = canary_for(replies)
+    canary.calibrate(ROLE)
+    canary.calibrate(ROLE, json=True)
+    assert (canary.expected(ROLE), canary.expected(ROLE, json=True)) == (None, "status 503")
+    _, problem = canary.send(ROLE, replies, json=True)
+    assert problem == ChangedAnswer("status 503", "status 200")
+    assert canary.send(ROLE, replies)[1] is None
+    assert replies.left == 0
+
+
+def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
+    replies = Replies(EXACT, EXACT, REFUSES, WRONG, CLOSES)
+    canary = canary_for(replies)
+    canary.calibrate(ROLE)
+    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 503, "no")
+    wrong = canary.send(ROLE, replies)[1]
+    assert isinstance(wrong, WrongValue)
+    assert (wrong.difference.element, wrong.difference.got) == (2, "02000000")
+    last, problem = canary.send(ROLE, replies)
+    assert last is CLOSES
+    assert problem == NoResponse("closed", "the server closed the connection")
+
+
+@pytest.mark.parametrize(
+    ("first", "expected", "later", "changed"),
+    [
+        (REFUSES, "status 503", EXACT, "status 200"),
+        (WRONG, "status 200", REFUSES, "status 503"),
+        (CLOSES, "closed", SILENT, "timeout"),
+    ],
+)
+def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
+    first: Transcript, expected: str, later: Transcript, changed: str
+) -> None:
+    replies = Replies(first, first, first, first, later)
+    canary = canary_for(replies)
+    assert canary.calibrate(ROLE) == ""
+    assert canary.expected(ROLE) == expected
+    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies)[1] == ChangedAnswer(expected, changed)
+
+
+def test_a_whole_answer_is_a_better_canary_than_none_and_silence_the_worst() -> None:
+    canary = canary_for(Replies(SILENT, CLOSES, REFUSES))
+    assert canary.calibrate(ROLE) == ""
+    assert canary.expected(ROLE) == "status 503"
+    canary = canary_for(Replies(SILENT, CLOSES, SILENT))
+    assert canary.calibrate(ROLE) == ""
+    assert canary.expected(ROLE) == "closed"
+
+
+def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
+    replies = Replies(SILENT, SILENT, SILENT)
+    canary = canary_for(replies)
+    for _ in range(2):
+        assert canary.calibrate(ROLE) == "no complete response in time"
+    assert replies.left == 0
+
+
+def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_model() -> None:
+    canary = canary_for(Replies(AWAY, AWAY, AWAY, EXACT))
+    assert canary.calibrate(ROLE) == "Connection refused"
+    assert canary.calibrate(ROLE) == ""
+    assert canary.expected(ROLE) is None
+
+
+def test_an_answer_that_was_right_is_right_again_without_another_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replies = Replies(EXACT, EXACT, EXACT, WRONG)
+    canary = canary_for(replies)
+    canary.calibrate(ROLE)
+    assert canary.send(ROLE, replies)[1] is None
+
+    def never(*_: object) -> None:
+        raise AssertionError("judged again")
+
+    monkeypatch.setattr(canary_module, "problem_with", never)
+    assert canary.send(ROLE, replies)[1] is None
+    with pytest.raises(AssertionError, match="judged again"):
+        canary.send(ROLE, replies)

@@ -1,0 +1,243 @@
+"""Generated requests are sent up to the first failure, which is shrunk and fails alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.servers import Peer, Start, serving
+from v2_conformance.engine.counterexamples import write_counterexample
+from v2_conformance.engine.discovery import Server, discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.fuzzing import Exploration, explore, usable_roles
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.target import Target, make_target
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.redaction import Mask
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.causes import DidNotSurvive, NoKnownGoodAnswer, died
+from v2_conformance.suite.findings import LeftoverBytes, TimedOut
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.outcomes import Outcome
+
+SHRINK_S = 1.0
+ROLES = [role for role, model in contract().items() if model.does == "identity"]
+
+
+def engine_for(url: str, *profiles: str, timeout: float = 3) -> Engine:
+    target = make_target(url, profiles=profiles, timeout=timeout)
+    return Engine(target, discover(target))
+
+
+def explored(engine: Engine, examples: int, seed: int, **options: Any) -> Exploration:
+    """An exploration of all models that the engine's server has; it closes the engine."""
+    found = explore(
+        engine.run, usable_roles(engine.target, engine.server), examples, seed, **options
+    )
+    engine.close()
+    return found
+
+
+class Recording:
+    """Sends nothing: it keeps the cases, and each of them passes or fails."""
+
+    def __init__(self, passes: Callable[[RequestCase], bool] = lambda case: True) -> None:
+        self.cases: list[Case] = []
+        self._passes = passes
+
+    def __call__(self, case: Case) -> Result:
+        assert isinstance(case, RequestCase)
+        self.cases.append(case)
+        if self._passes(case):
+            return Result(case, Verdict(Outcome.PASS))
+        return Result(case, Verdict(Outcome.FAIL, LeftoverBytes(1, 2, 4)))
+
+
+def test_models_whose_datatypes_or_profile_are_not_claimed_get_no_request() -> None:
+    target = Target("http://host:1", unsupported=frozenset({"BYTES"}))
+    present = {role: target.binding(role) for role in contract()}
+    usable = usable_roles(target, Server("s", "1", (), present))
+    assert "identity/INT32" in usable
+    assert not {"identity/BYTES", "all_types", "identity/BF16", "raw/fixed"} & set(usable)
+
+
+def test_without_models_nothing_is_sent() -> None:
+    recording = Recording()
+    assert explore(recording, [], 10, seed=0) == Exploration()
+    assert recording.cases == []
+
+
+def test_a_seed_decides_all_requests() -> None:
+    first, again, other = Recording(), Recording(), Recording()
+    explore(first, ROLES, 30, seed=1)
+    explore(again, ROLES, 30, seed=1)
+    explore(other, ROLES, 30, seed=2)
+    assert first.cases == again.cases
+    assert first.cases != other.cases
+
+
+def test_a_server_without_faults_answers_random_requests() -> None:
+    with ReferenceServer() as server:
+        found = explored(engine_for(server.url, "bf16"), 150, seed=20, extras=True)
+    assert found.result is not None
+    assert not found.failed, (found.entry, found.result.message)
+    assert found.sent == 150
+    assert found.failed_at == 0
+
+
+def test_exchanges_of_passes_are_kept_if_asked_for_each_with_its_entry() -> None:
+    with ReferenceServer() as server:
+        kept = explored(engine_for(server.url), 5, seed=1, keep=True)
+        dropped = explored(engine_for(server.url), 5, seed=1)
+    assert len(kept.exchanges) == 5
+    assert all(exchange.entry for exchange in kept.exchanges)
+    assert dropped.exchanges == ()
+
+
+# Failures.
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "blobs-read-aligned",
+        "request-blobs-in-model-order",
+        "bytes-trailing-nul-stripped",
+        "json-inputs-take-blob-bytes",
+        "last-output-flag-decides",
+        "id-lost-on-binary-response",
+    ],
+)
+def test_a_fault_is_found_and_its_case_file_fails_alone(fault: str, tmp_path: Path) -> None:
+    with ReferenceServer([fault]) as server:
+        count = 60 if fault.startswith("id-") else 300
+        found = explored(engine_for(server.url), count, seed=4, shrink_s=SHRINK_S)
+        if fault.startswith("id-"):  # a requirement of its own, with cases of its own
+            assert not found.failed
+            return
+        assert found.failed
+        assert found.result is not None
+        path = write_counterexample(found, Mask(), tmp_path, "--seed 4")
+        again = run_alone(server.url, path)
+    assert again.verdict == found.result.verdict
+    assert bytes(again.exchanges[0].transcript.request) == bytes(
+        found.result.exchanges[0].transcript.request
+    )
+    with ReferenceServer() as server:
+        assert run_alone(server.url, path).outcome is Outcome.PASS
+
+
+def run_alone(url: str, path: Path) -> Result:
+    """The result of the one case in `path`, for an engine that knows nothing else."""
+    (case,) = load_cases(path)
+    engine = engine_for(url)
+    result = engine.run(case)
+    engine.close()
+    return result
+
+
+def test_a_failure_is_shrunk_to_what_fails() -> None:
+    def passes(case: RequestCase) -> bool:
+        return not any(max(entry["shape"], default=0) > 9 for entry in case.request["inputs"])
+
+    found = explore(Recording(passes), ROLES, 200, seed=5, shrink_s=20)
+    assert found.entry is not None
+    assert set(found.entry["request"]) <= {"inputs", "outputs", "parameters"}
+    (entry,) = found.entry["request"]["inputs"]
+    assert max(entry["shape"]) == 10
+
+
+def test_the_number_of_the_first_failure_does_not_depend_on_shrinking() -> None:
+    def passes(case: RequestCase) -> bool:
+        return case.model != "mixed"
+
+    found = [explore(Recording(passes), ROLES, 200, 5, shrink_s=limit) for limit in (0.0, 20.0)]
+    assert found[0].failed_at == found[1].failed_at > 0
+    assert found[0].sent < found[1].sent
+
+
+def test_a_server_that_dies_ends_the_exploration_and_is_found_dead_alone(
+    start: Start, tmp_path: Path
+) -> None:
+    class Dies(Behaviour):
+        dead = False
+
+        def infer(self, model: Any, request: Request) -> Response:
+            self.dead = self.dead or (model.model == "mixed" and len(request.body) > 600)
+            if self.dead:
+                return self.error(500, "dead")
+            return super().infer(model, request)
+
+    found = explored(engine_for(start(Dies).url), 300, seed=6)
+    assert found.result is not None
+    assert found.result.outcome is Outcome.FAIL
+    assert died(found.result.cause)
+    path = write_counterexample(found, Mask(), tmp_path, "--seed 6")
+    (case,) = load_cases(path)
+    assert case.role == "mixed"
+
+
+def test_a_silent_server_ends_an_exploration_without_shrinking(start: Start) -> None:
+    class Silent(Behaviour):
+        answers = 0
+
+        def infer(self, model: Any, request: Request) -> Response:
+            self.answers += 1
+            if self.answers > 30:
+                time.sleep(0.4)
+            return super().infer(model, request)
+
+    begun = time.monotonic()
+    found = explored(engine_for(start(Silent).url, timeout=0.2), 300, seed=8)
+    assert found.result is not None
+    # It does not come back: neither the request nor what is to show survival is answered.
+    assert found.result.outcome is Outcome.FAIL
+    assert isinstance(found.result.cause, DidNotSurvive)
+    assert isinstance(found.result.cause.case, TimedOut)
+    assert time.monotonic() - begun < 20
+
+
+def test_shrinking_ends_in_time() -> None:
+    class Slow(Recording):
+        def __call__(self, case: Case) -> Result:
+            if len(self.cases) > 1:
+                time.sleep(0.05)
+            return super().__call__(case)
+
+    begun = time.monotonic()
+    slow = Slow(lambda case: "mixed" not in case.model)
+    found = explore(slow, ROLES, 300, seed=9, shrink_s=0.3)
+    assert found.failed
+    assert time.monotonic() - begun < 20
+
+
+def test_a_connection_that_is_refused_is_inconclusive() -> None:
+    def closes(peer: Peer) -> None:
+        peer.request()
+
+    with serving(closes) as server:
+        target = make_target(server.url, timeout=1)
+        present = {"identity/INT32": target.binding("identity/INT32")}
+        engine = Engine(target, Server("s", "1", (), present))
+    assert usable_roles(engine.target, engine.server) == ["identity/INT32"]
+    found = explored(engine, 20, seed=0)
+    assert found.result is not None
+    assert found.result.outcome is Outcome.INCONCLUSIVE
+    assert isinstance(found.result.cause, NoKnownGoodAnswer)
+    assert found.sent == 1
+
+
+def test_hypothesis_is_left_as_it_was() -> None:
+    from hypothesis.internal.conjecture import providers
+
+    before = getattr(providers, "_get_local_constants", None)
+    explore(Recording(), ROLES, 3, seed=0)
+    assert getattr(providers, "_get_local_constants", None) is before

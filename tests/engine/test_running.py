@@ -1,0 +1,154 @@
+"""A run of many cases: their order, what shares the server, and who gets a second try."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable
+from typing import cast
+
+import pytest
+
+from support.cases import REJECT, make_case, make_get
+from support.runs import CASES, chosen, outcomes, results, target_of
+from support.servers import Start
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import CaseFinished, Result
+from v2_conformance.engine.running import in_order, run
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import RoleAbsent
+from v2_conformance.suite.findings import HeaderLengthMissing, TimedOut
+from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.outcomes import Outcome
+
+FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
+
+
+class Scripted:
+    """Stands for an engine: each case has its verdicts, of which the last one repeats."""
+
+    def __init__(self, verdicts: dict[str, list[Verdict]]) -> None:
+        self._verdicts = verdicts
+        self.ran: list[str] = []
+        self.closed = False
+
+    def run(self, case: Case) -> Result:
+        self.ran.append(case.id)
+        mine = self._verdicts.get(case.id, [Verdict(Outcome.PASS)])
+        return Result(case, mine[min(self.ran.count(case.id), len(mine)) - 1])
+
+    def close(self) -> None:
+        assert not self.closed
+        self.closed = True
+
+
+def events(engine: Scripted, cases: Iterable[Case], workers: int = 1) -> list[CaseFinished]:
+    found = list(run(cast(Engine, engine), list(cases), workers))
+    assert engine.closed
+    return found
+
+
+PLAIN = [make_case(case_id=f"D1/plain[{number}]") for number in range(4)]
+NEGATIVE = make_case(REJECT, case_id="D1/negative")
+
+
+class TestOrder:
+    def test_dangerous_cases_run_last_and_negative_ones_before_them(self) -> None:
+        ordered = in_order(list(CASES().values()))
+        assert [case.dangerous for case in ordered] == sorted(case.dangerous for case in ordered)
+        safe = [case.negative for case in ordered if not case.dangerous]
+        assert safe == sorted(safe)
+        assert ordered[-1].dangerous
+
+    def test_among_equals_the_plans_order_stays(self) -> None:
+        get, generated = make_get("/v2"), generated_case()
+        planned: list[Case] = [NEGATIVE, get, PLAIN[1], generated, PLAIN[0]]
+        assert in_order(planned) == [get, PLAIN[1], generated, PLAIN[0], NEGATIVE]
+
+    def test_a_run_keeps_that_order_with_several_workers_too(self) -> None:
+        with ReferenceServer() as server:
+            found = results(target_of(server.url), chosen("S7/", "S1/", "S12/"), workers=3)
+        kinds = [(CASES()[name].dangerous, CASES()[name].negative) for name in found]
+        assert kinds == sorted(kinds)
+
+    def test_parallel_workers_come_to_the_same_outcomes(self) -> None:
+        cases = chosen("P", "O1", "O3", "D1", "H1/", "H5/")
+        with ReferenceServer(["response-blobs-padded", "pretty-json-refused"]) as server:
+            alone = results(target_of(server.url), cases)
+            beside = results(target_of(server.url), cases, workers=4)
+        assert outcomes(beside) == outcomes(alone)
+        assert {Outcome.PASS, Outcome.FAIL} <= set(outcomes(alone).values())
+
+
+class TestEvents:
+    @pytest.mark.parametrize("workers", [1, 3])
+    def test_each_case_has_one_event_and_they_are_counted(self, workers: int) -> None:
+        cases = [NEGATIVE, *PLAIN]
+        found = events(Scripted({}), cases, workers)
+        assert [(event.number, event.total) for event in found] == [(n, 5) for n in range(1, 6)]
+        assert Counter(event.result.case.id for event in found) == Counter(c.id for c in cases)
+        assert found[-1].result.case is NEGATIVE
+
+    def test_one_worker_tries_nothing_twice(self) -> None:
+        engine = Scripted({PLAIN[0].id: [FAIL, Verdict(Outcome.PASS)]})
+        first, *_ = events(engine, PLAIN)
+        assert first.result.verdict == FAIL
+        assert engine.ran == [case.id for case in PLAIN]
+
+    @pytest.mark.parametrize(
+        "verdict", [FAIL, Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]
+    )
+    @pytest.mark.parametrize("again", [Verdict(Outcome.PASS), FAIL])
+    def test_what_does_not_pass_beside_others_is_tried_again_alone(
+        self, verdict: Verdict, again: Verdict
+    ) -> None:
+        engine = Scripted({PLAIN[1].id: [verdict, again]})
+        found = events(engine, [*PLAIN, NEGATIVE], workers=3)
+        assert {event.result.case.id: event.result.verdict for event in found} == {
+            **{case.id: Verdict(Outcome.PASS) for case in (*PLAIN, NEGATIVE)},
+            PLAIN[1].id: again,
+        }
+        assert engine.ran.count(PLAIN[1].id) == 2
+        # Alone: after all that shared the server, in order with what never shares it.
+        assert engine.ran[-2:] == [PLAIN[1].id, NEGATIVE.id]
+        assert len(found) == 5
+
+    def test_what_was_not_sent_is_not_tried_again(self) -> None:
+        absent = Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "no such model"))
+        engine = Scripted({PLAIN[1].id: [absent]})
+        events(engine, PLAIN, workers=3)
+        assert Counter(engine.ran) == Counter(case.id for case in PLAIN)
+
+    def test_a_case_that_may_hurt_never_shares_the_server_and_so_is_tried_once(self) -> None:
+        engine = Scripted({NEGATIVE.id: [FAIL]})
+        events(engine, [NEGATIVE, *PLAIN], workers=3)
+        assert engine.ran[-1] == NEGATIVE.id
+        assert engine.ran.count(NEGATIVE.id) == 1
+
+    def test_a_run_that_is_stopped_does_not_do_the_rest_first(self, start: Start) -> None:
+        class Counts(Behaviour):
+            served = 0
+
+            def handle(self, request: Request) -> Response:
+                type(self).served += 1
+                return super().handle(request)
+
+        server = start(Counts)
+        target = target_of(server.url)
+        cases = chosen("D", "B", "M", "O")
+        stopped = run(Engine(target, discover(target)), cases, 2)
+        next(stopped)
+        cast(Generator[CaseFinished, None, None], stopped).close()
+        assert Counts.served < len(cases)
+
+    def test_a_run_that_is_stopped_closes_the_engine(self) -> None:
+        engine = Scripted({})
+        stopped = run(cast(Engine, engine), PLAIN)
+        next(stopped)
+        cast(Generator[CaseFinished, None, None], stopped).close()
+        assert engine.closed
+        assert len(engine.ran) == 1

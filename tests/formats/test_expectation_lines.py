@@ -1,0 +1,22 @@
+"""What the terminal says of an expectation file that does not hold."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from support.reports import case, expectation
+from v2_conformance.formats.terminal import expectation_lines
+from v2_conformance.report.expectations import Expectations, judge_expectations
+from v2_conformance.suite.findings import NotHttp
+
+
+def test_hostile_causes_stay_one_plain_line() -> None:
+    entry = expectation("H6/sign", cause={"kind": "not_http", "detail": "no\x1b*"})
+    failed = case("H6/sign", "fail", cause=NotHttp("a\nb\x1b[2J\u202e"))
+    file = Expectations("expect.yaml", (entry,))
+    found = judge_expectations(file, [failed], {"H6/sign": "H6"}, date(2026, 6, 15))
+    lines = expectation_lines("expect.yaml", found, conformant=False)
+    assert lines[1] == (
+        r"expect.yaml:1: H6/sign: fails for another reason than not_http (detail: no\x1b*): "
+        r"the response is not HTTP: a\nb\x1b[2J\u202e"
+    )

@@ -1,0 +1,71 @@
+"""Known-good requests: what they are, and what is wrong with an answer to one."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.cases import ADDRESS, binding, make_case, prepared
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, http, sized, transcript, v2
+from v2_conformance.judging.judge import canary_problem
+from v2_conformance.judging.known_good import answer as answer_of
+from v2_conformance.judging.known_good import known_good, problem_with
+from v2_conformance.protocol.content_codings import encode
+from v2_conformance.protocol.message import parse_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes import ChangedAnswer, NoResponse
+from v2_conformance.suite.findings import BytesAfterResponse, WrongStatus, WrongValue
+from v2_conformance.suite.models import contract
+from v2_conformance.wire.transcript import Ending
+
+PREPARED = prepared(make_case())
+
+
+@pytest.mark.parametrize("role", contract())
+def test_the_most_demanding_form_comes_first_and_json_has_no_blobs(role: str) -> None:
+    model = contract()[role]
+    forms = known_good(role, ADDRESS, binding(role))
+    blobs = [[part.kind for part in form.parts].count("blob") for form in forms]
+    assert blobs == [len(model.inputs), len(model.inputs), 0]
+    asked = [b'"binary_data":true' in b"".join(form.request.http1) for form in forms]
+    assert asked == [True, False, False]
+    (alone,) = known_good(role, ADDRESS, binding(role), json=True)
+    assert alone.request == forms[-1].request
+    assert HEADER_LENGTH not in dict(alone.request.head.fields)
+    assert parse_json(b"".join(alone.request.body))["inputs"]
+    assert all({item.form for item in form.expected} == {"any"} for form in forms)
+
+
+def test_a_canary_is_exact_in_any_form_or_says_what_is_wrong() -> None:
+    expected = PREPARED.expected
+    assert canary_problem(expected, transcript(GOOD)) is None
+    assert canary_problem(expected, transcript(GOOD_JSON)) is None
+    encoded = encode("gzip", GOOD.partition(b"\r\n\r\n")[2])
+    length = GOOD.partition(f"{HEADER_LENGTH}: ".encode())[2].partition(b"\r\n")[0].decode()
+    fields = (("Content-Encoding", "gzip"), (HEADER_LENGTH, length))
+    assert canary_problem(expected, transcript(http(encoded, 200, *fields))) is None
+    other = canary_problem(expected, transcript(v2(answer(sized()), BLOB[::-1])))
+    assert isinstance(other, WrongValue)
+    assert other.difference.element == 0
+    refused = canary_problem(expected, transcript(http(b"", 503)))
+    assert refused == WrongStatus("200", 503, "")
+    assert canary_problem(expected, transcript(GOOD + b"xy")) == BytesAfterResponse(2)
+    ended = canary_problem(expected, transcript(b"", Ending.CLOSED, "reset\n"))
+    assert ended == NoResponse("closed", "reset\\n")
+
+
+def test_a_server_that_answered_none_exactly_must_answer_as_at_first() -> None:
+    refusal, silence = transcript(http(b"no", 503)), transcript(b"", Ending.TIMEOUT)
+    assert (answer_of(refusal), answer_of(silence)) == ("status 503", "timeout")
+    assert problem_with(PREPARED, "status 503", refusal) is None
+    assert problem_with(PREPARED, "timeout", silence) is None
+    assert problem_with(PREPARED, "status 503", silence) == ChangedAnswer("status 503", "timeout")
+    assert problem_with(PREPARED, "timeout", refusal) == ChangedAnswer("timeout", "status 503")
+    assert problem_with(PREPARED, "status 503", transcript(GOOD)) == ChangedAnswer(
+        "status 503", "status 200"
+    )
+
+
+def test_a_server_that_answered_exactly_must_do_so_again() -> None:
+    assert problem_with(PREPARED, None, transcript(GOOD)) is None
+    again = problem_with(PREPARED, None, transcript(http(b"no", 503)))
+    assert again == WrongStatus("200", 503, "no")

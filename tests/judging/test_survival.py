@@ -1,0 +1,198 @@
+"""What surrounds a case: whether it is sent, whether it needs a canary, what a canary says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.cases import REJECT, binding, make_case, make_get
+from v2_conformance.judging.survival import (
+    Claims,
+    needs_canary,
+    needs_the_dead,
+    not_sent,
+    of_several,
+    skipped,
+    stale,
+    surplus,
+    survived,
+    without_count,
+)
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import (
+    Accepted,
+    Cause,
+    DatatypesUnsupported,
+    DidNotSurvive,
+    KilledBy,
+    NoKnownGoodAnswer,
+    NoResponse,
+    ProfileNotClaimed,
+    Rejected,
+    RoleAbsent,
+    SeveralWrong,
+)
+from v2_conformance.suite.findings import BytesAfterResponse, TimedOut, WrongStatus
+from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.transcript import Ending, Transcript
+
+INT32 = "identity/INT32"
+CASE = make_case()
+WRONG = WrongStatus("200", 503, "no")
+OTHER = BytesAfterResponse(2)
+SILENT = NoResponse("closed", "the server closed the connection")
+
+
+def claims(*profiles: str, unsupported: frozenset[str] = frozenset()) -> Claims:
+    return Claims(("binary", *profiles), unsupported, {INT32: binding()}, {"mixed": "no \x1bmodel"})
+
+
+# Whether a case is sent.
+
+
+@pytest.mark.parametrize("case", [CASE, make_get("/v2"), generated_case()])
+def test_a_case_that_nothing_speaks_against_is_sent(case: Case) -> None:
+    assert skipped(case, claims()) is None
+
+
+def test_a_profile_that_is_not_claimed_or_declared_unsupported_is_unsupported() -> None:
+    raw = replace(CASE, profile="raw")
+    expected = Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed("raw"))
+    assert skipped(raw, claims()) == expected
+    assert skipped(raw, claims("raw")) is None
+    assert skipped(raw, claims("raw", unsupported=frozenset({"raw"}))) == expected
+
+
+def test_datatypes_that_are_declared_unsupported_are_named_in_order() -> None:
+    without = claims(unsupported=frozenset({"UINT32", "BOOL", "FP64"}))
+    found = skipped(replace(CASE, model="mixed"), without)
+    assert found == Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(("BOOL", "UINT32")))
+    assert skipped(make_get("/v2"), without) is None
+
+
+def test_a_role_that_is_absent_is_not_run_and_has_its_reason() -> None:
+    mixed = skipped(replace(CASE, model="mixed"), claims())
+    assert mixed == Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "no \\x1bmodel"))
+    unknown = skipped(replace(CASE, model="identity/INT8"), claims())
+    assert unknown == Verdict(Outcome.NOT_RUN, RoleAbsent("identity/INT8", "no such model"))
+
+
+def test_a_case_that_needs_the_dead_names_the_killer_and_what_is_dead() -> None:
+    killed = needs_the_dead(CASE, "S1/x")
+    assert killed == Verdict(Outcome.NOT_RUN, KilledBy("S1/x", INT32))
+    get = needs_the_dead(make_get("/v2"), "S1/x")
+    assert get == Verdict(Outcome.NOT_RUN, KilledBy("S1/x", None))
+
+
+def test_a_silent_model_leaves_its_cases_inconclusive() -> None:
+    found = not_sent(CASE, "timed out\n")
+    assert found == Verdict(Outcome.INCONCLUSIVE, NoKnownGoodAnswer(INT32, "timed out\\n"))
+
+
+# What an exchange costs and means.
+
+
+@pytest.mark.parametrize(
+    ("request_size", "response_size", "expected"),
+    [(0, 0, 0), (1000, 32_000 + 65_536, 0), (1000, 32_000 + 65_536 + 7, 7)],
+)
+def test_a_surplus_is_what_no_answer_needs(
+    request_size: int, response_size: int, expected: int
+) -> None:
+    done = Transcript(bytes(request_size), 0, bytes(response_size), Ending.COMPLETE)
+    assert surplus(done) == expected
+
+
+@pytest.mark.parametrize(
+    ("reused", "received", "ending", "expected"),
+    [
+        (True, b"", Ending.CLOSED, True),
+        (False, b"", Ending.CLOSED, False),
+        (True, b"H", Ending.CLOSED, False),
+        (True, b"", Ending.TIMEOUT, False),
+    ],
+)
+def test_only_a_kept_connection_that_ends_without_a_byte_is_stale(
+    reused: bool, received: bytes, ending: Ending, expected: bool
+) -> None:
+    assert stale(Transcript(b"", 0, received, ending, reused=reused)) is expected
+
+
+# One verdict on several exchanges.
+
+
+def test_the_count_surrounds_the_cause_that_counts_if_some_are_wrong() -> None:
+    failed = Verdict(Outcome.FAIL, WRONG, "sent")
+    expected = Verdict(Outcome.FAIL, SeveralWrong(2, 20, WRONG), "sent")
+    assert of_several(failed, 2, 20) == expected
+    assert of_several(failed, 0, 20) == failed
+    assert of_several(Verdict(Outcome.PASS), 1, 20) == Verdict(Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (None, None),
+        (WRONG, WRONG),
+        (SeveralWrong(2, 20, WRONG), WRONG),
+        (
+            DidNotSurvive(None, OTHER, SeveralWrong(2, 20, WRONG), case_passed=False),
+            DidNotSurvive(None, OTHER, WRONG, case_passed=False),
+        ),
+        (
+            DidNotSurvive(None, OTHER, None, case_passed=True),
+            DidNotSurvive(None, OTHER, None, case_passed=True),
+        ),
+    ],
+)
+def test_without_its_count_a_cause_is_that_of_the_answer_that_counts(
+    cause: Cause | None, expected: Cause | None
+) -> None:
+    assert without_count(cause) == expected
+
+
+# Survival.
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome", "expected"),
+    [
+        (CASE, Outcome.PASS, False),
+        (CASE, Outcome.FAIL, True),
+        (CASE, Outcome.INCONCLUSIVE, True),
+        (CASE, Outcome.DISPUTED, False),
+        (make_case(REJECT), Outcome.PASS, True),
+        (replace(CASE, expect={"outcome": "either"}), Outcome.PASS, True),
+        (replace(CASE, canary="json"), Outcome.PASS, True),
+        (make_get("/v2"), Outcome.FAIL, False),
+        (generated_case(), Outcome.FAIL, False),
+    ],
+)
+def test_a_canary_follows_what_may_have_hurt(case: Case, outcome: Outcome, expected: bool) -> None:
+    assert needs_canary(case, outcome) is expected
+
+
+def test_a_verdict_stands_if_both_canaries_are_answered_well() -> None:
+    for verdict in (Verdict(Outcome.PASS, Rejected(400)), Verdict(Outcome.FAIL, WRONG, "sent")):
+        assert survived(verdict, None, None) is verdict
+
+
+@pytest.mark.parametrize(
+    ("verdict", "case_passed"),
+    [
+        (Verdict(Outcome.PASS), True),
+        (Verdict(Outcome.PASS, Accepted()), True),
+        (Verdict(Outcome.FAIL, WRONG), False),
+        (Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time")), False),
+    ],
+)
+@pytest.mark.parametrize(("same", "fresh"), [(OTHER, None), (None, SILENT), (OTHER, SILENT)])
+def test_any_canary_that_goes_wrong_is_a_failure_that_keeps_what_the_case_came_to(
+    verdict: Verdict, case_passed: bool, same: Cause | None, fresh: Cause | None
+) -> None:
+    found = survived(replace(verdict, sent="sent"), same, fresh)
+    cause = DidNotSurvive(same, fresh, verdict.cause, case_passed)
+    assert found == Verdict(Outcome.FAIL, cause, "sent")

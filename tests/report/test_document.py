@@ -1,0 +1,228 @@
+"""What is a report: the types and their schema refuse the same documents, member by member."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.reports import case, causes_of_all_kinds, document, exchange, report_of
+from v2_conformance.errors import ReportFileError
+from v2_conformance.report.digest import sealed
+from v2_conformance.report.document import ExpectedFailure, Model, Purpose, Report
+from v2_conformance.report.files import load_report
+from v2_conformance.resources import fits, schema, schema_document
+from v2_conformance.suite.outcomes import Outcome
+
+Place = tuple[str | int, ...]
+
+OTHERS: tuple[Any, ...] = (None, True, -3, 3.5, "text", "é", [], ["x"], {}, {"x": 1})
+
+
+def whole() -> Report:
+    """A report that has every member at least once."""
+    own = exchange(b"GET", b"HTTP", expected="status 200", entry={"id": "M7/x"}, pieces=(1, 2))
+    full = msgspec.structs.replace(own, purpose=Purpose.CANARY_FRESH, pause_ms=5.0)
+    known = ExpectedFailure("known", "https://h.example/1")
+    report = report_of(
+        [
+            *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
+            case("P2/x", "fail", None, full, expected=known),
+            case("P3/x"),
+        ],
+        models={"mixed": Model("mixed", ("a", "b"), ("c",))},
+        absent={"identity/BF16": "no model"},
+        unsupported=("bf16",),
+        headers=(("Accept", "*/*"),),
+    )
+    verdict = msgspec.structs.replace(report.verdict, warnings=("SHOULD P4 failed",))
+    rows = report.requirements[:5]
+    return sealed(msgspec.structs.replace(report, verdict=verdict, requirements=rows))
+
+
+WHOLE = document(whole())
+
+
+def resolved(part: dict[str, Any]) -> dict[str, Any]:
+    reference = part.get("$ref", "").removeprefix("#/$defs/")
+    definitions: dict[str, Any] = schema_document("report")["$defs"]
+    return resolved(definitions[reference]) if reference else part
+
+
+def chosen(part: dict[str, Any], value: Any) -> dict[str, Any]:
+    """The branch of a part of the schema that describes `value`."""
+    part = resolved(part)
+    for branch in map(resolved, part.get("anyOf", ())):
+        if (branch.get("type") == "null") is not (value is None):
+            continue
+        if "anyOf" in branch:
+            return chosen(branch, value)
+        kind = branch.get("properties", {}).get("kind", {}).get("enum")
+        if kind is None or kind == [value.get("kind")]:
+            return branch
+    assert "anyOf" not in part, value
+    return part
+
+
+def places(part: dict[str, Any], value: Any, at: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Every place in a document, with the place in the schema that describes it."""
+    part = chosen(part, value)
+    name = part.get("title", "")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = part.get("properties", {}).get(key, part.get("additionalProperties", {}))
+            yield (*at, key), f"{name}.{key if key in part.get('properties', {}) else '*'}"
+            if isinstance(inner, dict):
+                yield from places(inner, item, (*at, key))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            inner = part["prefixItems"][number] if "prefixItems" in part else part["items"]
+            yield (*at, number), f"{at[-1]}[]"
+            yield from places(inner, item, (*at, number))
+
+
+def first_places() -> dict[str, Place]:
+    """Each place of the schema, and the first in the document that it describes."""
+    found: dict[str, Place] = {}
+    for place, name in places(schema_document("report"), WHOLE):
+        if "entry" not in place[:-1]:  # of which the schema says nothing
+            found.setdefault(name, place)
+    return found
+
+
+PLACES = first_places()
+
+
+def holder(report: Any, place: Place) -> Any:
+    """What has the member, or item, at `place`."""
+    for step in place[:-1]:
+        report = report[step]
+    return report
+
+
+def is_report(report: object, path: Path) -> bool:
+    """Whether it is one: the types and the schema must agree."""
+    path.write_text(json.dumps(report))
+    try:
+        load_report(path)
+        problem = ""
+    except ReportFileError as error:
+        problem = str(error)
+    assert "\n" not in problem
+    assert fits("report", report) is (problem == ""), (problem, report)
+    return problem == ""
+
+
+def test_the_whole_report_has_every_member_of_the_schema(tmp_path: Path) -> None:
+    assert is_report(WHOLE, tmp_path / "report.json")
+    schema("report").validate(WHOLE)
+    definitions = schema_document("report")["$defs"]
+    every = {
+        f"{name}.{member}"
+        for name, part in (
+            *definitions.items(),
+            ("The report of one run", schema_document("report")),
+        )
+        for member in part.get("properties", ())
+    }
+    assert every <= PLACES.keys()
+    assert {c["outcome"] for c in WHOLE["cases"]} <= {o.value for o in Outcome}
+
+
+def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: Path) -> None:
+    left_out = set()
+    for name, place in PLACES.items():
+        report = copy.deepcopy(WHOLE)
+        inside = holder(report, place)
+        if isinstance(inside, dict):
+            del inside[place[-1]]
+            if is_report(report, tmp_path / "report.json"):
+                left_out.add(name)
+    assert {name for name in left_out if not name.endswith("*")} == {
+        "The report of one run.integrity",
+        "CaseResult.expected",
+        "ExpectedFailure.link",
+        "RecordedExchange.expected",
+        "RecordedExchange.entry",
+        "RecordedExchange.pieces",
+        "RecordedExchange.pause_ms",
+    }
+
+
+def test_an_unknown_member_is_refused_in_every_part(tmp_path: Path) -> None:
+    for name, place in PLACES.items():
+        report = copy.deepcopy(WHOLE)
+        inside = holder(report, place)
+        if isinstance(inside, dict) and not name.endswith("*"):
+            inside["unknown"] = 1
+            assert not is_report(report, tmp_path / "report.json"), name
+
+
+def test_a_value_of_another_type_is_refused_everywhere(tmp_path: Path) -> None:
+    for name, place in PLACES.items():
+        accepted = []
+        for other in OTHERS:
+            report = copy.deepcopy(WHOLE)
+            holder(report, place)[place[-1]] = other
+            if is_report(report, tmp_path / "report.json"):
+                accepted.append(type(other))
+        # One type of value at most, or null as well; text may be any text.
+        kinds = {kind for kind in accepted if kind is not type(None)}
+        assert kinds <= {int, float} or len(kinds) <= 1, (name, accepted)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("suite", "name"), "another"),
+        (("suite", "report"), 1),
+        (("suite", "report"), 3),
+        (("target", "host"), "a b"),
+        (("target", "host"), "a\r\nb"),
+        (("target", "headers", 0), ["only a name"]),
+        (("target", "headers", 0), ["A", "b", "c"]),
+        (("target", "headers", 0, 1), "\x1b[31m"),
+        (("duration_s",), -1),
+        (("planned", "P2"), -1),
+        (("verdict", "reasons", 0), None),
+        (("requirements", 0, "level"), "must"),
+        (("requirements", 0, "basis"), "rumor"),
+        (("requirements", 0, "outcome"), "fine"),
+        (("requirements", 0, "cases"), {"fine": 1}),
+        (("requirements", 0, "cases"), {"pass": 0}),
+        (("cases", 1, "outcome"), "fine"),
+        (("cases", 1, "level"), "must"),
+        (("cases", 1, "duration_ms"), -0.1),
+        (("cases", 1, "cause"), {"kind": "unheard_of"}),
+        (("cases", 1, "cause"), {}),
+        (("cases", -2, "expected", "link"), "javascript:alert(1)"),
+        (("cases", -2, "exchanges", 0, "purpose"), "fun"),
+        (("cases", -2, "exchanges", 0, "ending"), "happy"),
+        (("cases", -2, "exchanges", 0, "sent"), -1),
+        (("cases", -2, "exchanges", 0, "first_byte_ms"), -1),
+        (("cases", -2, "exchanges", 0, "pieces", 0), -1),
+        (("cases", -2, "exchanges", 0, "pause_ms"), -1),
+        (("cases", -2, "exchanges", 0, "request"), "%%%"),
+        (("cases", -2, "exchanges", 0, "response"), "é"),
+        (("integrity", "digest"), "ABC"),
+        (("integrity", "algorithm"), "md5"),
+    ],
+    ids=str,
+)
+def test_a_value_out_of_range_is_refused(place: Place, value: object, tmp_path: Path) -> None:
+    report = copy.deepcopy(WHOLE)
+    holder(report, place)[place[-1]] = value
+    assert not is_report(report, tmp_path / "report.json")
+
+
+@pytest.mark.parametrize("member", ["element", "offset", "body_offset"])
+def test_no_place_in_an_output_is_before_its_start(member: str, tmp_path: Path) -> None:
+    report = copy.deepcopy(WHOLE)
+    (found,) = [c for c in report["cases"] if c["id"] == "D1/wrong_value"]
+    found["cause"]["difference"][member] = -1
+    assert not is_report(report, tmp_path / "report.json")

@@ -1,0 +1,305 @@
+"""Case files: expanded as their axes say, and refused with file and line if they are wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import catalogue
+
+NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml")
+OWN = [p for p in folder("cases").glob("*.yaml") if p.name not in NOT_CASES]
+ID = re.compile(r"[A-Z][0-9]{1,2}/[a-z0-9]+(-[a-z0-9]+)*(\[[^\[\]]+\])?")
+
+
+def write(directory: Path, text: str, name: str = "elements.yaml") -> Path:
+    (directory / name).write_text(text, encoding="utf-8")
+    return directory
+
+
+def one(
+    *,
+    axes: str = "",
+    request: str = "{inputs: [{shape: [1]}]}",
+    more: str = "",
+    case_id: str = "D1/slug",
+    model: str = "identity/INT32",
+    why: str = "A sentence that is long enough.",
+    expect: str = "{outcome: success, outputs: {0: binary}}",
+) -> str:
+    lines = [f"  - id: {case_id}", f"    why: {why}"]
+    lines += [f"    axes: {axes}"] if axes else []
+    lines += [f'    model: "{model}"', f"    request: {request}", f"    expect: {expect}"]
+    return "\n".join([*lines, *([f"    {more}"] if more else []), ""])
+
+
+def file(*entries: str, family: str = "D") -> str:
+    """A case file: the first entry's id is on line 3."""
+    return f"family: {family}\ncases:\n" + "".join(entries)
+
+
+def load(tmp_path: Path, *entries: str) -> list[RequestCase]:
+    """The cases of these entries, all of which send requests to a model."""
+    cases = load_cases(write(tmp_path, file(*entries)))
+    requests = [case for case in cases if isinstance(case, RequestCase)]
+    assert len(requests) == len(cases)
+    return requests
+
+
+def refused(directory: Path) -> str:
+    with pytest.raises(CaseFileError) as error:
+        load_cases(directory)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# The suite's own cases.
+
+
+@pytest.fixture(scope="module")
+def own() -> list[Case]:
+    return load_cases()
+
+
+@pytest.mark.skipif(not OWN, reason="there are no case files yet")
+def test_the_suites_own_cases_load_with_unique_well_formed_ids(own: list[Case]) -> None:
+    cases = own
+    assert cases
+    counts = Counter(case.id for case in cases)
+    assert not [case_id for case_id, count in counts.items() if count > 1]
+    for case in cases:
+        assert ID.fullmatch(case.id), case.id
+        assert case.requirement in catalogue()
+        assert case.id.startswith(case.requirement + "/")
+        if isinstance(case, RequestCase):
+            assert case.model in contract()
+        else:
+            assert isinstance(case, GetCase)
+            assert case.path.startswith("/")
+        assert len(case.why) >= 20
+        assert "\n" not in case.why
+
+
+@pytest.mark.skipif(not OWN, reason="there are no case files yet")
+def test_loading_again_gives_the_same_cases_in_the_same_order(own: list[Case]) -> None:
+    assert load_cases() == own
+
+
+# Expansion.
+
+
+def test_an_entry_without_axes_is_one_case_with_its_own_id(tmp_path: Path) -> None:
+    (case,) = load(tmp_path, one())
+    assert case.id == "D1/slug"
+    assert case.requirement == "D1"
+    assert case.level == catalogue()["D1"].level
+    assert case.profile == "binary"
+    assert case.expects == "success"
+    assert not case.negative
+    assert case.datatypes == {"INT32"}
+    assert (case.dangerous, case.canary, case.together) == (False, None, 1)
+
+
+def test_axes_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
+    cases = load(
+        tmp_path,
+        one(
+            axes="{datatype: [INT8, FP32], n: [2, 1]}",
+            model="identity/${datatype}",
+            request='{inputs: [{shape: ["${n}"]}]}',
+        ),
+    )
+    assert [case.id for case in cases] == [
+        "D1/slug[INT8,2]",
+        "D1/slug[INT8,1]",
+        "D1/slug[FP32,2]",
+        "D1/slug[FP32,1]",
+    ]
+    assert [case.model for case in cases[1:3]] == ["identity/INT8", "identity/FP32"]
+
+
+def test_ids_stay_when_cases_are_added_around_them(tmp_path: Path) -> None:
+    entry = one(axes="{n: [1, 2]}", request='{inputs: [{shape: ["${n}"]}]}')
+    before = [case.id for case in load(tmp_path, entry)]
+    after = [case.id for case in load(tmp_path, one(case_id="D1/new"), entry)]
+    assert after[1:] == before
+
+
+def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
+    request = '{inputs: [{shape: [1], parameters: {x: "%s"}}]}' % value  # noqa: UP031
+    cases = load(tmp_path, one(axes=axes, request=request))
+    return {
+        case.id.partition("[")[2].rstrip("]"): case.request["inputs"][0]["parameters"]["x"]
+        for case in cases
+    }
+
+
+def test_a_whole_substitution_keeps_the_type_of_the_value(tmp_path: Path) -> None:
+    found = values_of(
+        tmp_path, "{v: {int: 1, float: 1.5, flag: false, nil: null, text: '1'}}", "${v}"
+    )
+    assert found == {"int": 1, "float": 1.5, "flag": False, "nil": None, "text": "1"}
+    assert [type(value) for value in found.values()] == [int, float, bool, type(None), str]
+    found = values_of(tmp_path, "{v: {list: [1, 2], map: {a: 1}}}", "${v}")
+    assert found == {"list": [1, 2], "map": {"a": 1}}
+
+
+def test_a_list_axis_labels_its_values_and_keeps_their_types(tmp_path: Path) -> None:
+    assert values_of(tmp_path, "{v: [1, true, text]}", "${v}") == {
+        "1": 1,
+        "true": True,
+        "text": "text",
+    }
+    assert values_of(tmp_path, "{v: {true: 1, false: 2}}", "${v}") == {"true": 1, "false": 2}
+
+
+def test_a_substitution_inside_a_text_is_text(tmp_path: Path) -> None:
+    assert values_of(tmp_path, "{v: [1, -2]}", "a${v}b") == {"1": "a1b", "-2": "a-2b"}
+    assert values_of(tmp_path, "{v: {name: {a: 1}}}", "is ${v}") == {"name": "is name"}
+
+
+def test_a_member_of_a_value_is_substituted(tmp_path: Path) -> None:
+    axes = "{v: {one: {a: [1], b: x}, two: {a: 2, b: y}}}"
+    assert values_of(tmp_path, axes, "${v.a}") == {"one": [1], "two": 2}
+    assert values_of(tmp_path, axes, "${v.b}${v.a}") == {"one": "x[1]", "two": "y2"}
+
+
+def test_an_axis_can_be_one_member_among_others(tmp_path: Path) -> None:
+    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
+    for case, value in zip(
+        load(tmp_path, one(axes="{v: [0, 2]}", expect=expect)), "02", strict=True
+    ):
+        assert case.expect["outputs"] == {"1": "json", value: "binary"}
+        assert case.content
+
+
+def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
+    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
+    with pytest.raises(CaseFileError, match="two members"):
+        load(tmp_path, one(axes="{v: [1]}", expect=expect))
+
+
+def test_lengths_of_the_wire_stay_for_the_encoder(tmp_path: Path) -> None:
+    for text in ("${length}", "${length+1}", "${blobs}", "${body-2}"):
+        (case,) = load(
+            tmp_path,
+            one(request=f'{{inputs: [{{shape: [1]}}], header_length: {{value: "{text}"}}}}'),
+        )
+        assert case.request["header_length"]["value"] == text
+    assert values_of(tmp_path, '{v: {over: "${length+1}"}}', "${v}") == {"over": "${length+1}"}
+
+
+def test_profile_and_level_follow_requirement_model_and_case(tmp_path: Path) -> None:
+    (case,) = load(tmp_path, one(model="identity/BF16"))
+    assert case.profile == "bf16"
+    (case,) = load(tmp_path, one(more="level: MAY\n    profile: raw"))
+    assert (case.level, case.profile) == ("MAY", "raw")
+
+
+def test_a_get_needs_no_model(tmp_path: Path) -> None:
+    text = "  - {id: P1/metadata, why: A sentence that is long enough., get: /v2, expect: "
+    text += "{outcome: success, checks: [lists_extension]}}\n"
+    (case,) = load_cases(write(tmp_path, file(text, family="P")))
+    assert isinstance(case, GetCase)
+    assert (case.path, case.role, case.datatypes) == ("/v2", None, frozenset())
+
+
+# Errors, with file and line.
+
+
+def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
+    assert str(tmp_path) in refused(tmp_path)
+    write(tmp_path, "requirements: []", "requirements.yaml")
+    assert "no case files" in refused(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("family: D\ncases:\n  - id: [\n", 4),
+        ("family: D\ncases:\n\t- id: x\n", 3),
+        ("family: D\n  cases: 1: 2\n", 2),
+        ("family: D\nabout: !!timestamp 2024-99-99\n", 1),
+        ("a: &x 1\nb: *y\n", 2),
+    ],
+)
+def test_bad_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+    assert refused(write(tmp_path, text)).startswith(f"elements.yaml:{line}: not YAML: ")
+
+
+def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "elements.yaml").write_bytes(b"family: \xff\xfe\n")
+    assert refused(tmp_path).startswith("elements.yaml:1: not YAML: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "object"),
+        ("# nothing\n", 1, "object"),
+        ("- a\n", 1, "object"),
+        ("family: D\n", 1, "'cases' is a required property"),
+        ("family: D\ncases: []\n", 2, ""),
+        ("family: D\ncases:\n", 2, "array"),
+        ("family: d\ncases:\n" + one(), 1, "does not match"),
+    ],
+)
+def test_a_file_without_cases_is_an_error(tmp_path: Path, text: str, line: int, words: str) -> None:
+    message = refused(write(tmp_path, text))
+    assert message.startswith(f"elements.yaml:{line}: ")
+    assert words in message
+
+
+GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
+
+
+@pytest.mark.parametrize(
+    ("entry", "line", "words"),
+    [
+        (one(more="surprise: 1"), 8, "'surprise' was unexpected"),
+        (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "'shap' was unexpected"),
+        (one(case_id="D99/slug"), 8, "no requirement D99"),
+        (one(case_id="D1/first"), 8, "D1/first is there twice"),
+        (one(case_id="D1/Slug"), 8, "does not match"),
+        (one(case_id="B1/slug"), 8, "not of this file's family"),
+        (one(why="short"), 9, "why: "),
+        (one(model="identity/INT33"), 8, "no model role 'identity/INT33'"),
+        (one(request='{inputs: [{shape: ["${n}"]}]}'), 8, "axis ${n} is not defined"),
+        (one(axes="{n: [1, 2]}"), 8, "axis n is not used"),
+        (one(axes="{n: [1], n_more: [2]}", request='{inputs: [{shape: ["${n_more}"]}]}'), 8,
+         "axis n is not used"),
+        (one(axes="{n: []}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
+        (one(axes="{n: {}}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
+        (one(axes="{}"), 10, "axes"),
+        (one(axes="{n: 3}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
+        (one(axes="{n: [1, '1']}", request='{inputs: [{shape: ["${n}"]}]}'), 8, "same label"),
+        (one(axes="{n: {a: {x: 1}}}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
+        (one(axes="{n: [1]}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
+        (one(expect="{outcome: sucess}"), 12, "expect.outcome"),
+        (one(expect="{outcome: either}"), 12, "'outputs' is a required property"),
+        (one(expect="{outcome: success, outputs: {0: binray}}"), 12, "expect.outputs"),
+    ],
+)  # fmt: skip
+def test_a_wrong_entry_is_an_error_with_its_line(
+    tmp_path: Path, entry: str, line: int, words: str
+) -> None:
+    text = file(GOOD, entry)
+    assert text.splitlines()[line - 1].strip()
+    message = refused(write(tmp_path, text))
+    assert message.startswith(f"elements.yaml:{line}: "), message
+    assert words in message
+
+
+def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> None:
+    write(tmp_path, file(one()), "a.yaml")
+    write(tmp_path, "# one line more\n" + file(one()), "b.yaml")
+    assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug is there twice")

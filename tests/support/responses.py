@@ -1,0 +1,147 @@
+"""Requests and responses as bytes: plain HTTP, V2 messages, right ones and such as a test says."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.http1_response import ResponseReader, read_again
+from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+
+BLOB = struct.pack("<3i", 1, 2, 3)
+INT32 = bytes(range(16))
+ALL = {"parameters": {"binary_data_output": True}}
+
+# For HTML, XML, Markdown, terminals and GitHub's runner alike.
+HOSTILE = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>]]>&amp;\n::error::forged\r\n"
+    "##[error]forged | `x` *b* [l](javascript:x) @octocat #1 http://e.example\x00\x0b\x1b[31m\ufffe\u202e"
+)
+
+
+# HTTP
+
+
+def http(body: bytes = b"", status: int = 200, *fields: tuple[str, object]) -> bytes:
+    """A whole HTTP/1.1 response with Content-Length."""
+    lines = [f"HTTP/1.1 {status} Any", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in fields]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def posting(body: bytes) -> bytes:
+    """A request with a body."""
+    return b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def v2(document: object, *blobs: bytes, status: int = 200, length: object = None) -> bytes:
+    """A whole V2 response; the header length is sent when blobs are there, or `length` is."""
+    head = document if isinstance(document, bytes) else dump_json(document)
+    fields: list[tuple[str, object]] = [("Content-Type", "application/json")]
+    if blobs or length is not None:
+        fields = [("Content-Type", "application/octet-stream")]
+        fields.append((HEADER_LENGTH, len(head) if length is None else length))
+    return http(head + b"".join(blobs), status, *fields)
+
+
+def transcript(received: bytes, ending: Ending = Ending.COMPLETE, detail: str = "") -> Transcript:
+    """What an exchange that received these bytes leaves behind."""
+    partial = read_again(received, ending)
+    return Transcript(b"", 0, received, ending, detail, partial=partial)
+
+
+def parsed(received: bytes) -> Response:
+    """The response that these bytes are."""
+    reader = ResponseReader(Limits())
+    reader.feed(received)
+    if not reader.done:
+        reader.feed(b"")
+    assert reader.done, reader.error
+    return reader.response()
+
+
+# Responses of V2
+
+
+def entry(**members: Any) -> dict[str, Any]:
+    """An output's JSON; by default the right one for 12 bytes of INT32."""
+    return {"name": "OUTPUT0", "shape": [3], "datatype": "INT32", **members}
+
+
+def sized(size: object = 12, **members: Any) -> dict[str, Any]:
+    return entry(parameters={"binary_data_size": size}, **members)
+
+
+def answer(*outputs: Any, **members: Any) -> dict[str, Any]:
+    return {"model_name": "m", "outputs": list(outputs), **members}
+
+
+GOOD = v2(answer(sized()), BLOB)
+GOOD_JSON = v2(answer(entry(data=[1, 2, 3])))
+
+
+# Requests of V2
+
+
+def tensor(name: str, datatype: str, shape: list[int], size: Any = None, **more: Any) -> Any:
+    entry = {"name": name, "datatype": datatype, "shape": shape} | more
+    return entry if size is None else entry | {"parameters": {"binary_data_size": size}}
+
+
+def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": f"OUTPUT{index}"}
+    return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
+
+
+def binary_int32(**more: Any) -> bytes:
+    inputs = [tensor("INPUT0", "INT32", [4], 16)]
+    return dump_json({"inputs": inputs, "outputs": [out(0, True)]} | more)
+
+
+def post(
+    model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
+) -> bytes:
+    lines = [f"POST /v2/models/{model}/infer HTTP/1.1", "Host: test"]
+    if length is not None:
+        lines.append(f"{HEADER_LENGTH}: {len(text) if length == 'true' else length}")
+    lines.append(framing or f"Content-Length: {len(text) + len(blob)}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + (b"" if framing else text + blob)
+
+
+def one(datatype: str, shape: list[int], blob: bytes | None, **more: Any) -> tuple[Any, ...]:
+    """A request to an identity model with one binary input; `data` and others in `more`."""
+    model = f"{'identity' if len(shape) == 1 else 'matrix'}_{datatype.lower()}"
+    extra = {"data": more.pop("data")} if "data" in more else {}
+    size = more.pop("size", None if blob is None else len(blob))
+    document = {"inputs": [tensor("INPUT0", datatype, shape, size, **extra)]} | more
+    return model, dump_json(document), blob or b""
+
+
+def mixed(order: Sequence[int] = (0, 1, 2), outputs: Any = None, **more: Any) -> tuple[Any, ...]:
+    entries = [
+        (tensor("INPUT0", "FP16", [1, 3], 6), b"\1\2\3\4\5\6"),
+        (tensor("INPUT1", "UINT32", [2, 1], 8), bytes(range(16, 24))),
+        (tensor("INPUT2", "BOOL", [3], 3), b"\1\0\1"),
+    ]
+    inputs = [entries[i][0] for i in order]
+    document = {"inputs": inputs} | ({} if outputs is None else {"outputs": outputs}) | more
+    return "mixed", dump_json(document), b"".join(entries[i][1] for i in order)
+
+
+def of_bytes(*elements: bytes) -> bytes:
+    return b"".join(struct.pack("<I", len(element)) + element for element in elements)
+
+
+def message_with(blob: bytes, name: str = "INPUT0") -> bytes:
+    entry = {"name": name, "parameters": {"binary_data_size": len(blob)}}
+    head = json.dumps({"inputs": [entry]}).encode()
+    lines = (
+        "POST /v2/models/m/infer HTTP/1.1",
+        f"Inference-Header-Content-Length: {len(head)}",
+        f"Content-Length: {len(head) + len(blob)}",
+    )
+    return "\r\n".join([*lines, "", ""]).encode() + head + blob

@@ -1,0 +1,49 @@
+"""Masks: secrets are hidden wherever they stand, byte for byte, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from v2_conformance.redaction import Mask
+
+
+@pytest.mark.parametrize(
+    ("head", "hidden"),
+    [
+        (b"HTTP/1.1 200 OK\r\nSet-Cookie: id=abc\r\nA: b", b"id=abc"),
+        (b"HTTP/1.1 200 OK\r\nset-COOKIE:id=abc; Path=/", b"id=abc; Path=/"),
+        (b"HTTP/1.1 200 OK\nSet-Cookie: id=abc\nA: b", b"id=abc"),
+        (b"GET / HTTP/1.1\r\nCookie: \tid=abc", b"id=abc"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nSet-Cookie: id=abc", b"id=abc"),
+        (b"HTTP/1.1 200 OK\r\nSet-Cookie: id=\r\n abc", b"id=\r\n abc"),
+        (b"HTTP/1.1 200 OK\r\nSet-Cookie: id=abc\r\nSet-Cookie: id=abc", b"id=abc"),
+    ],
+)
+def test_values_of_cookies_are_masked_byte_for_byte(head: bytes, hidden: bytes) -> None:
+    body = b"\r\n\r\nCookie: in the body\r\nSet-Cookie: stays"
+    masked = Mask().data(head + body)
+    assert masked == head.replace(hidden, b"*" * len(hidden)) + body
+
+
+def test_masking_nothing_changes_nothing() -> None:
+    data = bytes(range(256)) * 40
+    assert Mask(("absent",)).data(memoryview(data)) == data
+    assert Mask(("absent",)).text("text") == "text"
+
+
+def test_a_secret_is_masked_also_where_a_message_quotes_it_as_ascii() -> None:
+    mask = Mask(("pä\\ssword",))
+    assert "ss" not in mask.text(ascii("echo pä\\ssword"))
+    assert mask.data("x pä\\ssword".encode()) == b"x **********"
+
+
+def test_a_secret_that_a_message_cuts_off_is_masked_as_far_as_it_goes() -> None:
+    assert Mask(("a-long-secret",)).text("got a-long-sec…") == "got **********…"
+    assert Mask(("a-long-secret",)).text("got b'a-long-sec'…") == "got b'**********'…"
+
+
+def test_a_short_secret_is_masked_in_its_own_field_and_leaves_the_rest_readable() -> None:
+    mask = Mask(("200",), ("X-Partition-Key",))
+    head = b"POST / HTTP/1.1\r\nx-partition-key: 200\r\n\r\nbody 200"
+    assert mask.data(head) == b"POST / HTTP/1.1\r\nx-partition-key: ***\r\n\r\nbody 200"
+    assert mask.data(b"HTTP/1.1 200 OK\r\n\r\n") == b"HTTP/1.1 200 OK\r\n\r\n"

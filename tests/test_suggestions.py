@@ -1,0 +1,38 @@
+"""What somebody may have meant by a name that does not exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from v2_conformance.suggestions import closest, did_you_mean
+
+KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("rwa", ["raw"]),
+        ("RAW", ["raw"]),
+        ("comprssion", ["compression"]),
+        ("h6/wrd[a]", ["H6/word[A]"]),
+        ("zzz", []),
+        ("", []),
+        ("x" * 100_000, []),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else "",
+)
+def test_close_names_are_found_whatever_their_case(name: str, names: list[str]) -> None:
+    assert closest(name, KNOWN) == names
+
+
+def test_the_closest_comes_first_and_there_are_at_most_three() -> None:
+    assert closest("abcd", ["abxd", "abcx", "abc", "abcde", "zzzz"]) == ["abcde", "abc", "abxd"]
+
+
+def test_the_question_goes_before_what_always_helps() -> None:
+    assert did_you_mean("rwa", ["raw"], "see it") == "did you mean raw? (see it)"
+    assert did_you_mean("rawx", ["raw1", "raw2"], "a") == "did you mean raw2 or raw1? (a)"
+    both = did_you_mean("rawx", ["raw1", "raw2", "raw3"], "a")
+    assert both == "did you mean raw3, raw2 or raw1? (a)"
+    assert did_you_mean("zzz", ["raw"], "see it") == "see it"

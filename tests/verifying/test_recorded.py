@@ -1,0 +1,73 @@
+"""What no exchange can have left behind is noticed, whatever the digest says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.reports import Document, case_of
+from support.runs import GOOD, changed, differing
+from v2_conformance.errors import ReportFileError
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"ending": "closed"}, "does not end as it is said to: closed"),
+        ({"ending": "timeout", "open": False}, "does not end as it is said to: timeout"),
+        ({"ending": "too-large"}, "does not end as it is said to: too-large"),
+        ({"ending": "malformed"}, "does not end as it is said to: malformed"),
+        ({"ending": "refused"}, "said to be refused"),
+        ({"response": ""}, "does not end as it is said to: complete"),
+        ({"open": False}, "said to be closed"),
+        ({"sent": 10**9}, "are said to be sent"),
+        ({"sent": 3}, "said to be left open"),
+        ({"ending": "reset"}, "does not end as it is said to: reset"),
+        ({"purpose": "sample"}, "not marked as its own"),
+        ({"purpose": "canary_fresh_connection"}, "the note of an exchange is not"),
+        ({"note": "canary on a fresh connection"}, "the note of an exchange is not"),
+        ({"entry": {"id": "M7/generated"}}, "a generated request is recorded of a case"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_record_that_no_exchange_can_leave_is_noticed(
+    clean: Path, tmp_path: Path, entry: Document, words: str
+) -> None:
+    found, text = changed(
+        clean, tmp_path, lambda report: case_of(report, GOOD)["exchanges"][0].update(entry)
+    )
+    assert differing(found) == [GOOD]
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"response": "é"},
+        {"duration_ms": 10**4000},
+        {"duration_ms": -1},
+        {"ending": "ended"},
+        {"purpose": "none"},
+        {"more": 1},
+        {"sent": None},
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_what_is_no_record_of_an_exchange_makes_it_no_report(
+    clean: Path, tmp_path: Path, entry: Document
+) -> None:
+    ids = [case["id"] for case in json.loads(clean.read_text())["cases"]]
+    with pytest.raises(ReportFileError) as error:
+        changed(clean, tmp_path, lambda report: case_of(report, GOOD)["exchanges"][0].update(entry))
+    assert f"$.cases[{ids.index(GOOD)}].exchanges[0]" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["ending", "purpose", "note", "request"])
+def test_an_exchange_that_lacks_something_makes_it_no_report(
+    clean: Path, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(ReportFileError, match=f"missing required field `{name}`"):
+        changed(clean, tmp_path, lambda report: case_of(report, GOOD)["exchanges"][0].pop(name))

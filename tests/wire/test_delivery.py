@@ -1,0 +1,78 @@
+"""A body goes out in the pieces that its case asks for, and they are the whole of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.cases import REJECT, lines, make_case, prepared, sent
+
+CUTS: list[Any] = [1, 7, 1000, "one", "seam", [{"blob": 0, "at": 2}]]
+
+
+CUTS.append([{"blob": 1, "at": 1}, {"blob": 0, "at": 11}])
+
+
+DELIVERIES = [{kind: how} for kind in ("slices", "chunks") for how in CUTS]
+
+
+def dechunked(data: bytes) -> bytes:
+    body = b""
+    while True:
+        line, _, data = data.partition(b"\r\n")
+        size = int(line, 16)
+        piece, end, data = data[:size], data[size : size + 2], data[size + 2 :]
+        assert end == b"\r\n"
+        if not size:
+            assert not data
+            return body
+        body += piece
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES, ids=str)
+def test_the_pieces_of_a_delivery_join_to_the_same_body(delivery: dict[str, Any]) -> None:
+    inputs = [
+        {"tensor": 1, "shape": [1, 3], "values": [1, 2, 3]},
+        {"tensor": 2, "shape": [3], "values": [True] * 3},
+    ]
+    whole = sent(make_case({"outcome": "reject"}, model="mixed", inputs=inputs))[1]
+    case = make_case({"outcome": "reject"}, model="mixed", inputs=inputs, delivery=delivery)
+    pieces = [bytes(piece) for piece in prepared(case).request.http1]
+    assert pieces[0].endswith(b"\r\n\r\n")
+    fields = lines(pieces[0][:-4])
+    cuts = [p.start for p in prepared(case).parts if p.kind == "blob"]
+    if "slices" in delivery:
+        assert b"".join(pieces[1:]) == whole
+        assert fields["Content-Length"] == str(len(whole))
+        lengths = [len(piece) for piece in pieces[1:]]
+        assert prepared(case).request.pause_s > 0
+    else:
+        assert dechunked(b"".join(pieces[1:])) == whole
+        assert fields["Transfer-Encoding"] == "chunked"
+        assert "Content-Length" not in fields
+        assert pieces[-1] == b"0\r\n\r\n"
+        lengths = [int(piece.partition(b"\r\n")[0], 16) for piece in pieces[1:-1]]
+    assert sum(lengths) == len(whole)
+    how = delivery.get("slices", delivery.get("chunks"))
+    ends = np.cumsum(lengths)[:-1].tolist()
+    if isinstance(how, int):
+        assert set(lengths[:-1]) <= {how}
+    elif how == "seam":
+        assert ends == [cuts[0]]
+    elif isinstance(how, list):
+        assert ends == sorted(cuts[cut["blob"]] + cut["at"] for cut in how)
+    else:
+        assert len(lengths) == 1
+
+
+@pytest.mark.parametrize("how", ["seam", "one", 7])
+def test_a_body_of_which_nothing_is_left_has_no_pieces(how: str | int) -> None:
+    size = len(b"".join(prepared(make_case()).request.body))
+    case = make_case(REJECT, body={"drop": size}, delivery={"slices": how})
+    request = prepared(case).request
+    assert (request.body, len(request.http1), request.pause_s) == ((), 1, 0.0)
+    case = make_case(REJECT, body={"drop": size}, delivery={"chunks": how})
+    request = prepared(case).request
+    assert (request.body, request.http1[1:]) == ((), (b"0\r\n\r\n",))

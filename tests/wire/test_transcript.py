@@ -1,0 +1,40 @@
+"""What is left of an exchange, and its ending as report.json and messages have it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.responses import http, transcript
+from v2_conformance.resources import schema_document
+from v2_conformance.wire.transcript import Ending, Limits
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_an_ending_is_its_value_however_it_is_written(ending: Ending) -> None:
+    assert str(ending) == f"{ending}" == "{}".format(ending) == "%s" % ending == ending.value  # noqa: UP031, UP032
+    assert f"{ending:>20}" == ending.value.rjust(20)
+    assert json.dumps({ending: ending}) == f'{{"{ending.value}": "{ending.value}"}}'
+    assert hash(ending) == hash(ending.value)
+
+
+def test_the_endings_are_those_of_the_reports_schema() -> None:
+    known = schema_document("report")["$defs"]["Ending"]["enum"]
+    assert known == sorted(ending.value for ending in Ending)
+
+
+@pytest.mark.parametrize("ending", [e for e in Ending if e is not Ending.COMPLETE])
+def test_only_a_complete_exchange_has_a_response(ending: Ending) -> None:
+    whole = transcript(http(b"abc"))
+    assert whole.response is whole.partial is not None
+    cut_off = transcript(http(b"abc")[:-1], ending)
+    assert cut_off.response is None
+    assert cut_off.partial is not None
+    assert bytes(cut_off.partial.body) == b"ab"
+
+
+def test_a_response_may_be_as_long_as_its_limits_say() -> None:
+    assert Limits().response_to(0) == 1 << 20
+    assert Limits().response_to(1000) == 32_000 + (1 << 20)
+    assert Limits(response=99).response_to(1000) == 99

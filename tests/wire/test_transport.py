@@ -1,0 +1,136 @@
+"""Transports: what the engine counts on, that HTTP/1.1 is one, and that another one is enough."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.cases import binding, make_case, make_get, prepared
+from support.responses import http
+from support.servers import PATIENT, answering, serving
+from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.target import Target
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode import Address
+from v2_conformance.wire.http1 import Endpoint, Http1Transport
+from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.transport import Connection, Request, Transport
+
+REJECT = {"outcome": "reject"}
+
+
+def test_http1_opens_nothing_before_the_first_exchange() -> None:
+    with serving(answering(http(), http())) as server:
+        transport: Transport = Http1Transport(Endpoint("127.0.0.1", server.port), PATIENT)
+        first, second = transport.connection(), transport.connection()
+        assert not first.open
+        assert not first.pending()
+        assert server.peers == []
+        request = prepared(make_case(REJECT)).request
+        assert first.exchange(request).ending is Ending.COMPLETE
+        assert first.open
+        assert not second.open
+        first.close()
+        assert not first.open
+        assert not first.exchange(request).reused
+        first.close()
+
+
+@pytest.mark.parametrize(
+    "delivery", ["whole", {"slices": "seam"}, {"slices": 7}, {"chunks": "seam"}, {"chunks": "one"}]
+)
+def test_a_request_says_the_same_in_parts_and_in_http1(delivery: str | dict[str, Any]) -> None:
+    address = Address("host:1", "/base", (("X-Target", "t"),))
+    case = make_case(REJECT, delivery=delivery, headers={"X-Case": "é"})
+    request = prepared(case, address).request
+    chunked = "chunks" in delivery
+    head, _, rest = b"".join(request.http1).partition(b"\r\n\r\n")
+    line, *fields = head.decode().split("\r\n")
+    assert line == f"{request.head.method} {request.head.target} HTTP/1.1"
+    assert request.head.target == "/base/v2/models/identity_int32/infer"
+    assert fields == [f"{name}: {value}" for name, value in request.head.fields]
+    assert fields[:2] == ["Host: host:1", "X-Target: t"]
+    assert ("Transfer-Encoding: chunked" in fields) == chunked
+    if not chunked:
+        assert b"".join(request.body) == rest
+        assert len(request.http1) == (1 if delivery == "whole" else 1 + len(request.body))
+    else:
+        chunks = [b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in request.body]
+        assert list(request.http1[1:]) == [*chunks, b"0\r\n\r\n"]
+
+
+def test_a_get_has_no_body() -> None:
+    request = prepared(make_get("/v2")).request
+    assert (request.head.method, request.head.target, request.body) == ("GET", "/v2", ())
+    assert request.head.fields == (("Host", "host:1"),)
+
+
+@pytest.mark.parametrize("delivery", ["whole", {"slices": 100_000}])
+def test_the_body_of_a_request_is_held_once(delivery: str | dict[str, Any]) -> None:
+    case = make_case(inputs=[{"shape": [250_000]}], delivery=delivery)
+    request = prepared(case).request
+    wire = [np.frombuffer(piece, "u1") for piece in request.http1]
+    for piece in request.body:
+        body = np.frombuffer(piece, "u1")
+        assert any(np.shares_memory(body, written) for written in wire)
+
+
+class Echo:
+    """A transport of another kind: it echoes tensors from a request's parts, without a socket."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.requests: list[Request] = []
+
+    def connection(self) -> Connection:
+        self.made += 1
+        return EchoConnection(self)
+
+
+class EchoConnection:
+    def __init__(self, echo: Echo) -> None:
+        self._echo = echo
+        self.open = False
+
+    def pending(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.open = False
+
+    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+        self._echo.requests.append(request)
+        reused, self.open = self.open and not fresh, True
+        body = b"".join(request.body)
+        fields = {name.lower(): value for name, value in request.head.fields}
+        length = int(fields.get(HEADER_LENGTH.lower(), len(body)))
+        inputs = json.loads(body[:length])["inputs"]
+        outputs = [{**entry, "name": entry["name"].replace("IN", "OUT")} for entry in inputs]
+        document = dump_json({"model_name": "echo", "outputs": outputs})
+        headers = ((HEADER_LENGTH.lower(), str(len(document))),)
+        answer = Response(200, headers, document + body[length:], "content-length", 0)
+        return Transcript(
+            body, len(body), b"", Ending.COMPLETE, reused=reused, open=True, partial=answer
+        )
+
+
+def test_the_engine_needs_nothing_but_a_transport() -> None:
+    echo = Echo()
+    role = "identity/INT32"
+    server = Server("echo", "1", ("binary_tensor_data",), {role: binding(role)})
+    engine = Engine(Target("http://nowhere.invalid"), server, transport=echo)
+    case = make_case(delivery={"slices": "seam"})
+    result = engine.run(replace(case, canary="binary"))
+    assert (result.outcome, result.message) == (Outcome.PASS, "")
+    assert len(result.exchanges) == 3  # its own, and a canary on this and on a fresh connection
+    assert engine.run(replace(case, id="D1/together", together=4)).outcome == Outcome.PASS
+    engine.close()
+    assert echo.made == 1 + 1 + 4  # the engine's, the calibration's, one for each request at once
+    assert {request.head.method for request in echo.requests} == {"POST"}
