@@ -14,7 +14,7 @@ import msgspec
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.report.cause_patterns import read_pattern
 from v2_conformance.report.document import (
-    FORMAT,
+    REPORT_FORMAT,
     CaseResult,
     OverallVerdict,
     Purpose,
@@ -190,7 +190,9 @@ def report_of(
     )
     report = concluded(
         Report(
-            suite=SuiteInfo("v2-conformance", suite_version, suite_catalogue or digest(), FORMAT),
+            suite=SuiteInfo(
+                "v2-conformance", suite_version, suite_catalogue or digest(), REPORT_FORMAT
+            ),
             target=msgspec.structs.replace(tested, **target),
             started=started,
             duration_s=75.2,

@@ -122,6 +122,6 @@ def changed(
     return said(path)
 
 
-def differing(found: Verification) -> list[str]:
+def cases_that_differ(found: Verification) -> list[str]:
     """The ids of the cases in which the recorded bytes do not agree with the report."""
     return [case.id for case in found.cases if case.problem]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.reports import Document, case_of
-from support.runs import GOOD, changed, differing
+from support.runs import GOOD, cases_that_differ, changed
 from v2_conformance.errors import ReportFileError
 
 
@@ -38,7 +38,7 @@ def test_a_record_that_no_exchange_can_leave_is_noticed(
     found, text = changed(
         clean, tmp_path, lambda report: case_of(report, GOOD)["exchanges"][0].update(entry)
     )
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
     assert words in text
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from support.reports import Document, case_of, reconcluded
-from support.runs import BAD, GOOD, changed, differing, of_faulty, said
+from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty, said
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json
@@ -84,7 +84,7 @@ def test_another_first_difference_is_a_difference_of_the_report(
     assert said(without_secrets)[0].exit_code == 0
     found, text = changed(without_secrets, tmp_path, forge)
     assert found.exit_code == 1
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
     assert "the first difference in its `cause` is not what the recorded bytes show" in text
 
 
@@ -132,7 +132,7 @@ def test_how_many_of_several_answers_were_wrong_cannot_be_shown_but_the_rest_is(
         0, [],
     )  # fmt: skip
     found, _ = changed(path, tmp_path, another)
-    assert name in differing(found) or any(case.other_cause for case in found.cases)
+    assert name in cases_that_differ(found) or any(case.other_cause for case in found.cases)
 
 
 # Cases that were not sent.
@@ -157,7 +157,7 @@ def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(
     ]
     for cause, words in forged:
         found, text = changed(deadly, tmp_path, blames(cause))
-        assert differing(found) == [victim["id"]]
+        assert cases_that_differ(found) == [victim["id"]]
         assert words in text
     found, text = changed(deadly, tmp_path, blames(KilledBy(killer, "mixed")))
     assert f"for another cause: {victim['id']}: needs what {killer} killed ({role})" in text
@@ -167,7 +167,7 @@ def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(
         case_of(report, killer)["exchanges"][-1].update(response=alive["response"])
 
     found, text = changed(deadly, tmp_path, survived)
-    assert victim["id"] in differing(found)
+    assert victim["id"] in cases_that_differ(found)
     assert f"after {killer}, which it blames, a known-good request was answered well" in text
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from support.reports import Document, case_of
 from support.runs import (
+    cases_that_differ,
     changed,
-    differing,
     of_faulty,
     said,
 )
@@ -30,14 +30,14 @@ def test_generated_requests_are_judged_again_from_their_entries(
 ) -> None:
     options = [word for fault in faults for word in ("--fault", fault)]
     main(["run", *options, "--case", "M7/generated", "--report-dir", str(tmp_path)])
-    assert not differing(verify(tmp_path / "report.json", suite_cases()))
+    assert not cases_that_differ(verify(tmp_path / "report.json", suite_cases()))
 
     def change(report: Document) -> None:
         own = case_of(report, "M7/generated")["exchanges"][0]
         own["entry"]["request"]["id"] = "another"
 
     found, _ = changed(tmp_path / "report.json", tmp_path, change)
-    assert differing(found) == ["M7/generated"]
+    assert cases_that_differ(found) == ["M7/generated"]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_what_is_no_entry_of_a_generated_request_is_noticed(
         own["entry"] = {**own["entry"], **entry} if entry else entry
 
     found, text = changed(generated, tmp_path, change)
-    assert differing(found) == ["M7/generated"]
+    assert cases_that_differ(found) == ["M7/generated"]
     assert "the entry of a generated request is not one" in text
 
 
@@ -91,7 +91,7 @@ def test_another_number_of_generated_requests_is_noticed(
 
     assert said(generated)[0].exit_code == 0
     found, text = changed(generated, tmp_path, change)
-    assert differing(found) == ["M7/generated"]
+    assert cases_that_differ(found) == ["M7/generated"]
     assert words in text
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.reports import LENGTH, Document, case_of, flipped, reconcluded
-from support.runs import BAD, FEW, GOOD, changed, chosen, differing, made, of_faulty, said
+from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, made, of_faulty, said
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.engine.target import make_target
@@ -104,7 +104,7 @@ def test_a_server_that_answers_no_canary_exactly_is_held_to_its_first_answer(
         case_of(report, "R1/unknown-model")["exchanges"][-1]["expected"] = "status 200"
 
     found, text = changed(path, tmp_path, other)
-    assert differing(found) == ["R1/unknown-model"]
+    assert cases_that_differ(found) == ["R1/unknown-model"]
     assert "expected status 200 as before, got status 503" in text
 
 
@@ -145,7 +145,7 @@ def test_a_bit_that_is_judged_or_sent_is_noticed_by_itself(
 ) -> None:
     found, text = changed(clean, tmp_path, change)
     assert found.exit_code == 1
-    (name,) = differing(found)
+    (name,) = cases_that_differ(found)
     assert name in (GOOD, BAD)
     assert f"DIFFERS {name}: recorded as pass; " in text
     assert words in text
@@ -185,7 +185,7 @@ def test_a_failure_that_is_made_a_pass_is_named_however_well_the_rest_fits(
 
     found, text = changed(faulty, tmp_path, change)
     assert found.exit_code == 1
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
     assert "recorded as pass" in text
     assert "EDITED" in text  # the table follows from what the bytes say
 

@@ -15,9 +15,9 @@ from support.runs import (
     BAD,
     GOOD,
     SECRET,
+    cases_that_differ,
     changed,
     chosen,
-    differing,
     made,
     said,
 )
@@ -66,7 +66,7 @@ def test_a_case_that_another_catalogue_has_otherwise_is_not_judged_and_named(
 
     found, text = changed(clean, tmp_path, worse)
     assert found.exit_code == 1  # its bytes cannot have ended as it says, whatever was tested
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
 
 
 def test_a_case_that_cannot_be_planned_again_is_named_and_nothing_confirmed(
@@ -143,10 +143,10 @@ def test_masked_spans_are_all_of_a_request_that_may_differ(clean: Path, tmp_path
     found, text = changed(
         clean, tmp_path, flipped(GOOD, "request", b"Authorization: ", len("Authorization: "))
     )
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
     assert "the first that differs is byte" in text
     found, _ = changed(clean, tmp_path, flipped(GOOD, "request", b"Authorization: ", 3))
-    assert differing(found) == [GOOD]
+    assert cases_that_differ(found) == [GOOD]
 
 
 def test_a_secret_that_a_server_sends_back_leaves_the_verdict_judgeable(

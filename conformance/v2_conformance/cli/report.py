@@ -24,7 +24,8 @@ from v2_conformance.errors import UsageError
 def report(*, report: Path) -> int:
     """Write the report files of a run that was killed.
 
-    Writes report.html and badges beside REPORT and, if that is a report.jsonl, report.json.
+    Writes report.html and the other report files beside REPORT and, if that is a report.jsonl,
+    report.json.
     """
     from v2_conformance.formats.registry import write_formats
     from v2_conformance.report.files import read_report, write_report

@@ -126,7 +126,7 @@ _REPORTS = cloup.option_group(
         type=FOLDER,
         default=Path("reports"),
         metavar="DIR",
-        help="Write report.json, report.html and badges to this folder.",
+        help="Write report.json, report.html and the other report files to this folder.",
     ),
     cloup.option(
         "--expect",
@@ -209,7 +209,7 @@ def run(
     """Test a server and write a report.
 
     Sends every case of the suite to the server, judges each answer byte by byte, writes
-    report.json, report.html and badges, and prints a summary.
+    report.json, report.html and the other report files, and prints a summary.
     """
     from v2_conformance.cli.expect import print_comparison
     from v2_conformance.cli.fuzz import fuzz_server

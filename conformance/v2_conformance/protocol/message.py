@@ -14,6 +14,7 @@ from v2_conformance.protocol.names import OCTET_STREAM as OCTET_STREAM
 
 # Deeper than any V2 message by far, and far from the interpreter's recursion limit.
 MAX_JSON_DEPTH = 64
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _KINDS = {
     list: "an array",
     str: "a string",
@@ -50,7 +51,7 @@ class Part:
 
 def dump_json(document: object) -> bytes:
     """Compact UTF-8 JSON, non-ASCII characters as they are: P10 tells bytes from characters."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return _COMPACT.encode(document).encode()
 
 
 def compose(

@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
     group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
     group.addoption("--v2-expect", metavar="FILE", help="known failures, which then are xfail")
-    group.addoption("--v2-report-dir", metavar="DIR", help="write report.json and report.html here")
+    group.addoption("--v2-report-dir", metavar="DIR", help="write the report files here")
 
 
 def pytest_configure(config: pytest.Config) -> None:

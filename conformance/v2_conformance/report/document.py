@@ -20,7 +20,7 @@ from v2_conformance.suite.outcomes import Purpose as Purpose
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.wire.transcript import Ending
 
-FORMAT = 2
+REPORT_FORMAT = 2
 """The version of the report's format, `suite.report`. It changes with every incompatible change."""
 
 FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
@@ -43,7 +43,9 @@ class SuiteInfo(Part, frozen=True):
     catalogue: Annotated[
         str, Meta(description="Digest of the cases: `cat cases/* | sha256sum | cut -c1-16`.")
     ]
-    report: Annotated[int, Meta(description="Version of this format.", ge=FORMAT, le=FORMAT)]
+    report: Annotated[
+        int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
+    ]
 
 
 class ServerInfo(Part, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.digest import is_intact, sealed
 from v2_conformance.report.document import (
-    FORMAT,
+    REPORT_FORMAT,
     CaseResult,
     RecordFooter,
     RecordHeader,
@@ -153,10 +153,10 @@ def _words(error: Exception) -> str:
 
 
 def _check_format(path: Path, suite: _OlderSuite) -> None:
-    if suite.report != FORMAT:
+    if suite.report != REPORT_FORMAT:
         raise ReportFileError(
-            f"{path} has report format {suite.report}, but this version reads format {FORMAT}: "
-            f"v2-conformance {printable(suite.version, 40)} can read it"
+            f"{path} has report format {suite.report}, but this version reads format "
+            f"{REPORT_FORMAT}: v2-conformance {printable(suite.version, 40)} can read it"
         )
 
 

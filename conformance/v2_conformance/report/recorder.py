@@ -24,7 +24,7 @@ from v2_conformance.engine.target import Target
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import (
-    FORMAT,
+    REPORT_FORMAT,
     CaseResult,
     Model,
     RecordedExchange,
@@ -199,7 +199,7 @@ def _header(
         absent=dict(server.absent),
     )
     return RecordHeader(
-        suite=SuiteInfo("v2-conformance", __version__, digest(), FORMAT),
+        suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),
         target=msgspec.convert(target.mask.document(msgspec.to_builtins(tested)), TargetInfo),
         started=started.isoformat(timespec="seconds"),
         own=own,

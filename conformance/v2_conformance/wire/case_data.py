@@ -89,15 +89,17 @@ def from_hex(value: object, what: str) -> bytes:
 
 def write_json(document: object, *, indent: int | None = None) -> bytes:
     """UTF-8 JSON, compact unless `indent` is given."""
-    separators = (",", ":") if indent is None else None
-    written = json.dumps(
-        document, ensure_ascii=False, indent=indent, separators=separators, default=_no_json
-    )
+    if indent is None:
+        return utf8(_COMPACT.encode(document), _JSON)
+    written = json.dumps(document, ensure_ascii=False, indent=indent, default=_no_json)
     return utf8(written, _JSON)
 
 
 def _no_json(value: object) -> NoReturn:
     raise unexpected(_JSON, "JSON", value)  # YAML has more types
+
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_no_json)
 
 
 def unexpected(what: str, wanted: str, got: object) -> CaseFileError:

@@ -31,6 +31,7 @@ from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.transport import Head, Request
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
+_TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -240,12 +241,15 @@ def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, s
         return []
     given = mapping(given, "`header_length`", ("name", "value", "values"))
     name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
-    values = array(given.get("values", [given.get("value", "${length}")]), "`header_length.values`")
+    one = [given.get("value", _TRUE_LENGTH)]
+    values = array(given.get("values", one), "`header_length.values`")
     return [(name, _computed(value, length, blobs)) for value in values]
 
 
 def _computed(value: object, length: int, blobs: int) -> str:
     """A value of the header length, with the true lengths put in."""
+    if value == _TRUE_LENGTH:  # as in almost every case
+        return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
     what = "`header_length`"
     computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))

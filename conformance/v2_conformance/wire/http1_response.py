@@ -16,11 +16,12 @@ _END = h11.EndOfMessage()
 class ResponseReader:
     """Reads one response incrementally; `feed(b"")` says that the peer closed."""
 
+    error_ending = Ending.MALFORMED
+
     def __init__(self, limits: Limits) -> None:
         self.raw = bytearray()
         self.done = False
         self.error = ""
-        self.error_ending = Ending.MALFORMED
         self.eof = False
         self._limits = limits
         self._head: h11.Response | None = None

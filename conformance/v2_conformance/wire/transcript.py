@@ -26,6 +26,9 @@ class Ending(str, Enum):
     __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
 
 
+_COMPLETE = Ending.COMPLETE  # before Python 3.12 a member takes its time to be found in its Enum
+
+
 @dataclass(frozen=True)
 class Limits:
     """Bounds on one exchange: seconds to connect and in all, bytes of a head and of a response."""
@@ -87,4 +90,4 @@ class Transcript:
     @property
     def response(self) -> Response | None:
         """The response if it arrived whole, else None."""
-        return self.partial if self.ending is Ending.COMPLETE else None
+        return self.partial if self.ending is _COMPLETE else None

@@ -1,7 +1,8 @@
 """All that the engine knows of HTTP: a Connection takes a Request and gives back a Transcript.
 
 HTTP/1.1 (`http1`) is the first transport. Another one, such as HTTP/2, is a module beside it with a
-Transport and a Connection; nothing above this room has to change for it.
+Transport and a Connection, and the engine does not change for it. What reads recorded bytes again
+(`verifying`, `redaction`, `report.annotate`, `formats.replay`) knows HTTP/1.1 and must learn it.
 """
 
 from __future__ import annotations
