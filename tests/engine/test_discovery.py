@@ -213,9 +213,12 @@ def tensors(name: object, datatype: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("metadata", "words"),
     [
-        (tensors("INPUT0", "INT64"), "has INPUT0 as 'INT64', the role wants INT32"),
-        (tensors("INPUT0", None), "has INPUT0 as None"),
-        (tensors("INPUT0", ["INT32"]), "has INPUT0 as ['INT32']"),
+        (
+            tensors("INPUT0", "INT64"),
+            "INPUT0 of identity_int32: expected datatype INT32, got 'INT64'",
+        ),
+        (tensors("INPUT0", None), "expected datatype INT32, got None"),
+        (tensors("INPUT0", ["INT32"]), "expected datatype INT32, got ['INT32']"),
         (tensors("INPUT0", "\x1b[31m" * 100), "\\x1b"),
         (tensors("other", "INT32"), "no tensor INPUT0 among its inputs"),
         ({"outputs": [{"name": "x"}]}, "no tensor OUTPUT0 among its outputs"),

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from support.runs import engine_for
 from support.servers import Peer, Start, serving
 from v2_conformance.engine.counterexamples import write_counterexample
-from v2_conformance.engine.discovery import Server, discover
+from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.fuzzing import Exploration, explore, usable_roles
 from v2_conformance.engine.result import Result
@@ -32,18 +33,13 @@ SHRINK_S = 1.0
 ROLES = [role for role, model in contract().items() if model.does == "identity"]
 
 
-def engine_for(url: str, *profiles: str, timeout: float = 3) -> Engine:
-    target = make_target(url, profiles=profiles, timeout=timeout)
-    return Engine(target, discover(target))
-
-
-def explored(engine: Engine, examples: int, seed: int, **options: Any) -> Exploration:
-    """An exploration of all models that the engine's server has; it closes the engine."""
-    found = explore(
-        engine.run, usable_roles(engine.target, engine.server), examples, seed, **options
-    )
-    engine.close()
-    return found
+def explored(
+    url: str, examples: int, seed: int, *profiles: str, timeout: float = 3, **options: Any
+) -> Exploration:
+    """An exploration of all models that the server at `url` has."""
+    with engine_for(url, *profiles, timeout=timeout) as engine:
+        roles = usable_roles(engine.target, engine.server)
+        return explore(engine.run, roles, examples, seed, **options)
 
 
 class Recording:
@@ -86,7 +82,7 @@ def test_a_seed_decides_all_requests() -> None:
 
 def test_a_server_without_faults_answers_random_requests() -> None:
     with ReferenceServer() as server:
-        found = explored(engine_for(server.url, "bf16"), 150, seed=20, extras=True)
+        found = explored(server.url, 150, 20, "bf16", extras=True)
     assert found.result is not None
     assert not found.failed, (found.entry, found.result.message)
     assert found.sent == 150
@@ -95,8 +91,8 @@ def test_a_server_without_faults_answers_random_requests() -> None:
 
 def test_exchanges_of_passes_are_kept_if_asked_for_each_with_its_entry() -> None:
     with ReferenceServer() as server:
-        kept = explored(engine_for(server.url), 5, seed=1, keep=True)
-        dropped = explored(engine_for(server.url), 5, seed=1)
+        kept = explored(server.url, 5, 1, keep=True)
+        dropped = explored(server.url, 5, 1)
     assert len(kept.exchanges) == 5
     assert all(exchange.entry for exchange in kept.exchanges)
     assert dropped.exchanges == ()
@@ -119,7 +115,7 @@ def test_exchanges_of_passes_are_kept_if_asked_for_each_with_its_entry() -> None
 def test_a_fault_is_found_and_its_case_file_fails_alone(fault: str, tmp_path: Path) -> None:
     with ReferenceServer([fault]) as server:
         count = 60 if fault.startswith("id-") else 300
-        found = explored(engine_for(server.url), count, seed=4, shrink_s=SHRINK_S)
+        found = explored(server.url, count, 4, shrink_s=SHRINK_S)
         if fault.startswith("id-"):  # a requirement of its own, with cases of its own
             assert not found.failed
             return
@@ -138,10 +134,8 @@ def test_a_fault_is_found_and_its_case_file_fails_alone(fault: str, tmp_path: Pa
 def run_alone(url: str, path: Path) -> Result:
     """The result of the one case in `path`, for an engine that knows nothing else."""
     (case,) = load_cases(path)
-    engine = engine_for(url)
-    result = engine.run(case)
-    engine.close()
-    return result
+    with engine_for(url) as engine:
+        return engine.run(case)
 
 
 def test_a_failure_is_shrunk_to_what_fails() -> None:
@@ -176,7 +170,7 @@ def test_a_server_that_dies_ends_the_exploration_and_is_found_dead_alone(
                 return self.error(500, "dead")
             return super().infer(model, request)
 
-    found = explored(engine_for(start(Dies).url), 300, seed=6)
+    found = explored(start(Dies).url, 300, 6)
     assert found.result is not None
     assert found.result.outcome is Outcome.FAIL
     assert died(found.result.cause)
@@ -196,7 +190,7 @@ def test_a_silent_server_ends_an_exploration_without_shrinking(start: Start) -> 
             return super().infer(model, request)
 
     begun = time.monotonic()
-    found = explored(engine_for(start(Silent).url, timeout=0.2), 300, seed=8)
+    found = explored(start(Silent).url, 300, 8, timeout=0.2)
     assert found.result is not None
     # It does not come back: neither the request nor what is to show survival is answered.
     assert found.result.outcome is Outcome.FAIL
@@ -227,8 +221,10 @@ def test_a_connection_that_is_refused_is_inconclusive() -> None:
         target = make_target(server.url, timeout=1)
         present = {"identity/INT32": target.binding("identity/INT32")}
         engine = Engine(target, Server("s", "1", (), present))
-    assert usable_roles(engine.target, engine.server) == ["identity/INT32"]
-    found = explored(engine, 20, seed=0)
+    roles = usable_roles(engine.target, engine.server)
+    assert roles == ["identity/INT32"]
+    found = explore(engine.run, roles, 20, seed=0)
+    engine.close()
     assert found.result is not None
     assert found.result.outcome is Outcome.INCONCLUSIVE
     assert isinstance(found.result.cause, NoKnownGoodAnswer)

@@ -265,7 +265,10 @@ def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> N
         ("headers: {A B: x}", "headers: "),
         ("models: {nope: x}", "models.nope: no such role"),
         ("models: {mixed: {inputs: [a]}}", "models.mixed: "),
-        ("models: {mixed: {model: m, inputs: [a]}}", "models.mixed.inputs: 1 names, wanted 3"),
+        (
+            "models: {mixed: {model: m, inputs: [a]}}",
+            "models.mixed.inputs: expected 3 names, got 1",
+        ),
         ("models: {mixed: {model: m, x: 1}}", "models.mixed: "),
         ("models: {mixed: ''}", "models.mixed: "),
     ],

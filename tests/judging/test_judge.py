@@ -230,6 +230,7 @@ def test_a_disputed_case_reports_the_reading_and_fails_only_for_wrong_values() -
         ),
         (b"", Ending.CLOSED, Outcome.FAIL, ConnectionClosed(0, "detail")),
         (GOOD[:-3], Ending.CLOSED, Outcome.FAIL, ConnectionClosed(len(GOOD) - 3, "detail")),
+        (GOOD[:-3], Ending.RESET, Outcome.FAIL, ConnectionClosed(len(GOOD) - 3, "detail")),
         (b"SSH-2.0\r\n\r\n", Ending.MALFORMED, Outcome.FAIL, NotHttp("detail")),
         (GOOD, Ending.TOO_LARGE, Outcome.FAIL, ResponseTooLarge("detail")),
     ],
@@ -242,7 +243,7 @@ def test_without_a_whole_response_the_ending_decides(
     assert (found.outcome, found.cause) == (outcome, cause)
 
 
-@pytest.mark.parametrize("ending", [Ending.TIMEOUT, Ending.CLOSED])
+@pytest.mark.parametrize("ending", [Ending.TIMEOUT, Ending.CLOSED, Ending.RESET])
 def test_a_content_length_larger_than_the_message_fails_also_on_a_time_out(ending: Ending) -> None:
     body = dump_json(answer(sized())) + BLOB
     true, wrong = b"Content-Length: %d\r\n" % len(body), b"Content-Length: 9999\r\n"

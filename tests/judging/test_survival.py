@@ -110,6 +110,7 @@ def test_a_surplus_is_what_no_answer_needs(
     ("reused", "received", "ending", "expected"),
     [
         (True, b"", Ending.CLOSED, True),
+        (True, b"", Ending.RESET, True),
         (False, b"", Ending.CLOSED, False),
         (True, b"H", Ending.CLOSED, False),
         (True, b"", Ending.TIMEOUT, False),

@@ -13,7 +13,7 @@ from subprocess import PIPE, Popen
 
 from support.reports import Document
 from v2_conformance.engine.deaths import Recovery
-from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
@@ -57,6 +57,21 @@ def chosen(*prefixes: str) -> list[Case]:
 
 def target_of(url: str, *profiles: str, timeout: float = 3) -> Target:
     return make_target(url, profiles=profiles, timeout=timeout)
+
+
+@contextlib.contextmanager
+def engine_for(
+    url: str,
+    *profiles: str,
+    server: Server | None = None,
+    directory: Path | None = None,
+    timeout: float = 3,
+) -> Iterator[Engine]:
+    """An engine for the server at `url`, which is asked what it has unless `server` is given."""
+    target = target_of(url, *profiles, timeout=timeout)
+    engine = Engine(target, server or discover(target), directory=directory)
+    with contextlib.closing(engine):
+        yield engine
 
 
 def results(

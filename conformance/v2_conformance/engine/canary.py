@@ -43,8 +43,8 @@ class Canary:
     def calibrate(self, role: str, *, json: bool = False) -> str:
         """Find the canary for `role`, once; with `json` one without blobs.
 
-        Returns why the model cannot be tested, "" where it can: it answers known-good requests,
-        though perhaps not well.
+        Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
+        perhaps not well.
         """
         with self._lock:
             known = self._known.get((role, json))

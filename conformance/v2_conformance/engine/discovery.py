@@ -110,7 +110,7 @@ def _server_metadata(target: Target, status: int, body: bytes) -> Mapping[str, A
 
 
 def _model_problem(session: _Session, binding: Binding, model: ModelContract) -> str:
-    """Why `binding` cannot play the role, "" where it can."""
+    """Why `binding` cannot play the role, "" if it can."""
     status, body = session.get(f"/v2/models/{binding.model}")
     if status != 200:
         return f"no model {binding.model}: GET /v2/models/{binding.model} has status {status}"
@@ -128,8 +128,8 @@ def _model_problem(session: _Session, binding: Binding, model: ModelContract) ->
             if name not in found:
                 return f"{binding.model} has no tensor {name} among its {key}"
             if found[name].get("datatype") != spec.datatype:
-                came = ascii(found[name].get("datatype"))[:40]
-                return f"{binding.model} has {name} as {came}, the role wants {spec.datatype}"
+                got = ascii(found[name].get("datatype"))[:40]
+                return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
     return ""
 
 

@@ -212,7 +212,7 @@ def _binding(path: Path, role: str, entry: str | dict[str, Any]) -> Binding:
         names[key] = tuple(entry.get(key, [spec.name for spec in specs]))
         if len(names[key]) != len(specs):
             raise TargetFileError(
-                f"{path}: models.{role}.{key}: {len(names[key])} names, wanted {len(specs)}"
+                f"{path}: models.{role}.{key}: expected {len(specs)} names, got {len(names[key])}"
             )
     return Binding(role, quote(entry["model"], safe=""), names["inputs"], names["outputs"])
 
@@ -233,7 +233,7 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _header_problem(name: object, value: str) -> str:
-    """Why the field cannot be sent, without its value, which may be a secret; "" where it can."""
+    """Why the field cannot be sent, without its value, which may be a secret; "" if it can."""
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         return f"{ascii(name)[:60]} is not a field name"
     if not (value.isascii() and value.isprintable()):

@@ -55,7 +55,7 @@ class ReadOutput:
 
 @dataclass(frozen=True)
 class ReadMessage:
-    """A response's message. `header_length` is None where the header was not sent."""
+    """A response's message. `header_length` is None if the header was not sent."""
 
     header_length: int | None
     document: Mapping[str, Any]
@@ -91,7 +91,7 @@ def decode_body(response: Response, allowed: Collection[str] = content_codings.C
 
 
 def read_header_length(response: Response) -> int | None:
-    """The response's header length; Finding where it is not one plain decimal number (P5)."""
+    """The response's header length. Raises Finding unless it is one plain decimal number (P5)."""
     values = response.values(HEADER_LENGTH)
     if not values:
         return None
