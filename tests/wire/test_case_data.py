@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.cases import ADDRESS, REJECT, binding, make_case, prepared, refusal
+from support.cases import ADDRESS, REJECT, binding, make_case, make_get, prepared, refusal
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.target import Target
@@ -135,6 +135,11 @@ def test_a_cut_outside_the_body_is_refused() -> None:
         case = make_case(delivery={"slices": [{"blob": 0, "at": at}]})
         words = f"`delivery.slices`: byte {byte} is outside the body of {size} bytes"
         assert refusal(case) == words
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    words = r"`get`: '\ud800' is half of a surrogate pair"
+    assert refusal(make_get("/v2/\ud800")) == words
 
 
 @pytest.mark.parametrize(

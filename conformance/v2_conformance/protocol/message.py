@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from v2_conformance.protocol.datatypes import Buffer, Shape
-from v2_conformance.protocol.names import HEADER_LENGTH as HEADER_LENGTH
-from v2_conformance.protocol.names import JSON_TYPE as JSON_TYPE
-from v2_conformance.protocol.names import OCTET_STREAM as OCTET_STREAM
 
 # Deeper than any V2 message by far, and far from the interpreter's recursion limit.
 MAX_JSON_DEPTH = 64

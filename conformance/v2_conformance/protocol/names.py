@@ -8,7 +8,7 @@ HEADER_LENGTH = "Inference-Header-Content-Length"
 OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
 
-# What can be claimed: `binary` by every server, the others as far as it goes, `client` by clients.
+# What can be claimed. Every server claims `binary`; `client` is for clients.
 OPT_IN_PROFILES = ("raw", "compression", "bf16")
 SERVER_PROFILES = ("binary", *OPT_IN_PROFILES)
 PROFILES = (*SERVER_PROFILES, "client")

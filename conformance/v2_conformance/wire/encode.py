@@ -85,8 +85,11 @@ class Prepared:
 
 
 def prepare_get(case: GetCase, address: Address) -> Prepared:
-    """The request of a case that is a plain GET."""
-    return Prepared(_get(address, case.path))
+    """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
+    try:
+        return Prepared(_get(address, text(case.path, "`get`")))
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
 
 
 def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: int = 0) -> Prepared:
