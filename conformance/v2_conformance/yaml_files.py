@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ class YamlFile:
 
 
 def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None) -> YamlFile:
-    """Read a file (YAML, and so JSON). Raises `error` with the line where it cannot be read."""
+    """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read."""
     name = name or str(path)
     try:
         with path.open(encoding="utf-8") as file:
@@ -68,18 +69,25 @@ def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None
         raise error(f"cannot read {path}: {problem.strerror}") from problem
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
+        # What the end of the file cuts off is said to be on the line after the last.
+        line = min(mark.line + 1, len(path.read_bytes().splitlines())) if mark else 1
         words = getattr(problem, "problem", None) or str(problem).splitlines()[0]
         raise error(f"{name}:{line}: not YAML: {words}") from problem
     return YamlFile(name, document, node)
 
 
 def check_yaml(
-    file: YamlFile, name: str, error: type[ConformanceError], *, unnamed: int = 0
+    file: YamlFile,
+    name: str,
+    error: type[ConformanceError],
+    *,
+    unnamed: int = 0,
+    private: Collection[str] = (),
 ) -> None:
-    """Raise `error` where the document does not fit schemas/NAME.schema.json.
+    """Raise `error` if the document does not fit schemas/NAME.schema.json.
 
-    Its message names the member that is wrong, without the first `unnamed` steps to it.
+    Its message names the member that is wrong, without the first `unnamed` steps to it. It quotes
+    no value of a `private` member, which may be a secret.
     """
     if fits(name, file.document):
         return
@@ -92,6 +100,8 @@ def check_yaml(
     where = tuple(wrong.absolute_path)
     member = ".".join(str(step) for step in where[unnamed:]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
+    if where and where[0] in private:
+        words = f"does not fit the schema ({wrong.validator})"
     raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
 
 

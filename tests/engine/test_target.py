@@ -245,12 +245,12 @@ def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> N
         ("a: [b", ":1: not YAML"),
         ("url: http://h\n\tx: 1", ":2: not YAML"),
         (b"\xff\xfe\x00", "not YAML"),
-        ("timeout: 2024-13-45", "not YAML"),
+        ("timeout: 2024-13-45", ":1: timeout: "),
         ("[" * 700, "not YAML"),
         ("- a", "the file: "),
         ("just text", "the file: "),
         ("nope: 1", "'nope' was unexpected"),
-        ("1: 2", "1 was unexpected"),
+        ("1: 2", "'1' was unexpected"),
         ("url: h:8000", "url: "),
         ("timeout: 0", "timeout: "),
         ("timeout: .nan", "timeout: "),
@@ -260,10 +260,10 @@ def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> N
         ("profiles: raw", "profiles: "),
         ("unsupported: [FP99]", "FP99"),
         ("headers: {A: 5}", "headers.A: "),
-        ("headers: {1: x}", "headers: "),
+        ("headers: {'': x}", "headers: "),
         ('headers: {A: "b\\nC: d"}', "headers: "),
         ("headers: {A B: x}", "headers: "),
-        ("models: {nope: x}", "models.nope: no such role"),
+        ("models: {nope: x}", "models.nope: unknown role: "),
         ("models: {mixed: {inputs: [a]}}", "models.mixed: "),
         (
             "models: {mixed: {model: m, inputs: [a]}}",
@@ -279,9 +279,20 @@ def test_a_wrong_file_is_one_line_that_names_the_member(
     assert words in bad_file(tmp_path, text)
 
 
+def test_a_mistake_has_its_line_and_a_role_a_suggestion(tmp_path: Path) -> None:
+    text = "url: http://h\nmodels:\n  mixed: m\n  identity/INT23: x\n"
+    message = bad_file(tmp_path, text)
+    assert ":4: models.identity/INT23: unknown role: did you mean identity/INT32" in message
+
+
+def test_no_value_of_a_private_member_is_quoted(tmp_path: Path) -> None:
+    for text in ("headers: {Authorization: [hush-hush]}", "url: [http://u:hush-hush@h]"):
+        assert "hush" not in bad_file(tmp_path, text)
+
+
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    assert "cannot read the target file" in refused(file=tmp_path / "missing.yaml")
-    assert "cannot read the target file" in refused(file=tmp_path)
+    for path in (tmp_path / "missing.yaml", tmp_path):
+        assert f"cannot read {path}: " in refused(file=path)
 
 
 def test_a_ca_file_that_is_missing_or_no_ca_file_is_refused_before_anything_runs(

@@ -225,7 +225,7 @@ def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("family: D\ncases:\n  - id: [\n", 4),
+        ("family: D\ncases:\n  - id: [\n", 3),
         ("family: D\ncases:\n\t- id: x\n", 3),
         ("family: D\n  cases: 1: 2\n", 2),
         ("family: D\nabout: !!timestamp 2024-99-99\n", 1),

@@ -56,10 +56,10 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for path in folder("cases").iterdir():
         (copy / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(module, "folder", lambda name: copy)
-    module._data.cache_clear()
+    module._file.cache_clear()
     digest.cache_clear()
     yield copy / "requirements.yaml"
-    module._data.cache_clear()
+    module._file.cache_clear()
     digest.cache_clear()
 
 
@@ -205,7 +205,7 @@ def test_broken_catalogue_is_refused(edited: Path, old: str, new: str, message: 
 
 def test_refusal_names_file_and_line(edited: Path) -> None:
     line = edit(edited, "level: MUST\n", "level: SHALL\n")
-    with pytest.raises(CaseFileError, match=rf"^cases/requirements\.yaml, line {line}: "):
+    with pytest.raises(CaseFileError, match=rf"^cases/requirements\.yaml:{line}: "):
         check_catalogue()
 
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 import base64
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-import yaml
-
 from v2_conformance.errors import TargetFileError, UsageError
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.redaction import Mask
-from v2_conformance.resources import schema
+from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
 from v2_conformance.wire.http1 import Endpoint, Http1Transport
 from v2_conformance.wire.transcript import Limits
+from v2_conformance.yaml_files import check_yaml, read_yaml
 
 _SECRET_HEADERS = ("auth", "cookie", "token", "key", "secret", "password", "session", "credential")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
@@ -160,33 +159,25 @@ def checked_target(target: Target) -> Target:
 
 def load_target(path: Path) -> Target:
     """Read a target file (YAML or JSON). Raises TargetFileError naming the member that is wrong."""
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise TargetFileError(f"cannot read the target file {path}: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f":{mark.line + 1}" if mark else ""
-        raise TargetFileError(f"{path}{line}: not YAML: {str(error).splitlines()[0]}") from error
-    wrong = next(iter(schema("target").iter_errors(document)), None)
-    if wrong is not None:
-        where = ".".join(str(step) for step in wrong.absolute_path) or "the file"
-        # What stands in these two may be a secret.
-        private = where.split(".")[0] in ("url", "headers")
-        what = "is not what the schema wants" if private else wrong.message
-        raise TargetFileError(f"{path}: {where}: {what}")
+    file = read_yaml(path, TargetFileError)
+    if file.document is None:
+        return Target("")  # an empty file
+    check_yaml(file, "target", TargetFileError, private=("url", "headers"))
+    document = file.document
+
+    def wrong(problem: str, *where: str) -> TargetFileError:
+        return TargetFileError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
+
     for name, value in document.get("headers", {}).items():
         problem = _header_problem(name, value)
         if problem:
-            raise TargetFileError(f"{path}: headers: {problem}")
+            raise wrong(problem, "headers")
     timeout = document.get("timeout", 1)
     if not 0 < timeout <= _LONGEST_TIMEOUT:  # not a number is neither
-        raise TargetFileError(f"{path}: timeout: at most {_LONGEST_TIMEOUT:.0f} seconds")
+        raise wrong(f"expected at most {_LONGEST_TIMEOUT:.0f} seconds", "timeout")
     unsupported = frozenset(document.get("unsupported", ()))
     if _NEEDED in unsupported:
-        raise TargetFileError(
-            f"{path}: unsupported: {_NEEDED} cannot be left out, most requirements need it"
-        )
+        raise wrong(f"{_NEEDED} cannot be left out: most requirements need it", "unsupported")
     for name in sorted(unsupported - DATATYPES.keys()):
         check_profile(name)
     return Target(
@@ -196,24 +187,23 @@ def load_target(path: Path) -> Target:
         limits=_limits(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
-        models={r: _binding(path, r, entry) for r, entry in document.get("models", {}).items()},
+        models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
     )
 
 
-def _binding(path: Path, role: str, entry: str | dict[str, Any]) -> Binding:
+def _binding(
+    wrong: Callable[..., TargetFileError], role: str, entry: str | dict[str, Any]
+) -> Binding:
     model = contract().get(role)
     if model is None:
-        raise TargetFileError(
-            f"{path}: models.{role}: no such role; `v2-conformance list models` shows them"
-        )
+        hint = did_you_mean(role, contract(), "`v2-conformance list models` lists every role")
+        raise wrong(f"unknown role: {hint}", "models", role)
     entry = {"model": entry} if isinstance(entry, str) else entry
     names = {}
     for key, specs in (("inputs", model.inputs), ("outputs", model.outputs)):
         names[key] = tuple(entry.get(key, [spec.name for spec in specs]))
         if len(names[key]) != len(specs):
-            raise TargetFileError(
-                f"{path}: models.{role}.{key}: expected {len(specs)} names, got {len(names[key])}"
-            )
+            raise wrong(f"expected {len(specs)} names, got {len(names[key])}", "models", role, key)
     return Binding(role, quote(entry["model"], safe=""), names["inputs"], names["outputs"])
 
 

@@ -35,12 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     if not config.getoption(_URL) and not config.getoption("--v2-target"):
         return
+    from v2_conformance.protocol.names import SERVER_PROFILES
     from v2_conformance.suite.requirements import catalogue
 
     for requirement in catalogue().values():
         for name in (requirement.id, requirement.level, f"family_{requirement.family}"):
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
-    for profile in ("binary", "raw", "bf16", "compression"):
+    for profile in SERVER_PROFILES:
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
     from v2_conformance.pytest_plugin.session import Session
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import yaml
-
+from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Shape
-from v2_conformance.resources import YAML_LOADER, folder
+from v2_conformance.resources import folder
+from v2_conformance.yaml_files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class ModelContract:
 @cache
 def contract() -> dict[str, ModelContract]:
     """Every role of cases/models.yaml, in its order."""
-    with (folder("cases") / "models.yaml").open(encoding="utf-8") as file:
-        entries = yaml.load(file, Loader=YAML_LOADER)["models"]
+    entries = read_yaml(folder("cases") / "models.yaml", CaseFileError).document["models"]
     return {entry["role"]: _model(entry) for entry in entries}
 
 

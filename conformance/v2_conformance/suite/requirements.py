@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, get_args
 
-import yaml
-
 from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
-from v2_conformance.resources import YAML_LOADER, folder, schema
+from v2_conformance.resources import folder, schema
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.yaml_files import YamlFile, read_yaml
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Basis = Literal["text", "oip", "http", "derived"]
@@ -146,9 +145,12 @@ def check_catalogue() -> None:
 
 
 @cache
+def _file() -> YamlFile:
+    return read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
+
+
 def _data() -> dict[str, Any]:
-    with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        data: dict[str, Any] = yaml.load(file, Loader=YAML_LOADER)
+    data: dict[str, Any] = _file().document
     return data
 
 
@@ -157,17 +159,4 @@ def _requirement(entry: Mapping[str, Any]) -> Requirement:
 
 
 def _bad(message: str, path: Sequence[str | int]) -> CaseFileError:
-    return CaseFileError(f"cases/{_FILE}, line {_line(path)}: {message}")
-
-
-def _line(path: Sequence[str | int]) -> int:
-    """The line, from 1, of the value at `path`, or of the nearest value around it."""
-    with (folder("cases") / _FILE).open(encoding="utf-8") as file:
-        node = yaml.compose(file, Loader=YAML_LOADER)
-    for step in path:
-        if isinstance(node, yaml.MappingNode):
-            values = {key.value: value for key, value in node.value}
-            node = values.get(str(step), node)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = node.value[step]
-    return int(node.start_mark.line) + 1 if node else 1
+    return CaseFileError(f"{_file().name}:{_file().line(tuple(path))}: {message}")
