@@ -30,6 +30,8 @@ _HEADER = b'{"header":'  # how a record begins
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
 # Numbers of more digits are not read back.
+_HUGE_NUMBER = b"0" * 4001
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _LARGEST = 10**4000
 _LINE = msgspec.json.Decoder(RecordLine)
 _REPORT = msgspec.json.Decoder(Report)
@@ -82,6 +84,13 @@ def as_json(value: msgspec.Struct) -> str:
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
     text of its escape. A number of more than 4000 digits becomes the largest of those.
     """
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        data = b""
+    # Nearly always that is it: a run writes each case, and going through all of it takes time.
+    if data.isascii() and data and _HUGE_NUMBER not in data.translate(_DIGITS_TO_ZERO):
+        return data.decode()
     document = _readable(msgspec.to_builtins(value))
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 

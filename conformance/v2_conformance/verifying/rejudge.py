@@ -310,7 +310,7 @@ def _own_verdict(
     """The verdict on the case's own exchange alone."""
     try:
         candidates = _requests_of(case, known)
-    except (CaseFileError, ValueError) as error:
+    except CaseFileError as error:
         raise _Broken(f"its request cannot be made again: {error}") from error
     prepared = _matching(candidates, own, known, "the request")
     believed = _beliefs(own)
@@ -383,7 +383,7 @@ def _problem(
         raise _Broken(f"a canary is recorded for {case.model}, which is not there")
     try:
         forms = known_good(case.model, known.address, binding, json=json)
-    except (CaseFileError, ValueError) as error:
+    except CaseFileError as error:
         raise _Broken(f"its canary cannot be made again: {error}") from error
     prepared = _matching(forms, canary, known, "a canary's request")
     return problem_with(prepared, canary.recorded.expected, canary.transcript)
