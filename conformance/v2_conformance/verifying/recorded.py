@@ -53,21 +53,21 @@ def _contradiction(transcript: Transcript) -> str | None:
     """Why no exchange can have left this transcript, None if one can."""
     length, came = len(transcript.request), len(transcript.received)
     if transcript.sent > length:
-        return f"{transcript.sent} bytes are said to be sent of a request of {length}"
+        return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
-        return "bytes went over a connection that is said to be refused"
+        return "the record has bytes of a connection that was refused, as it says"
     reader = ResponseReader(Limits())
     if came:
         reader.feed(bytes(transcript.received))
     fits = _ends_so(reader, transcript)
     if not fits:
-        return f"the recorded response of {came} bytes does not end as it is said to: " + (
+        return f"the recorded response of {came} bytes does not end as the record says: " + (
             transcript.ending
         )
     keep = transcript.ending is Ending.COMPLETE and reader.reusable and transcript.sent == length
     if transcript.open != keep:
         said = "left open" if transcript.open else "closed"
-        return f"the connection is said to be {said}, which these bytes do not allow"
+        return f"the record says the connection was {said}, which its bytes rule out"
     return None
 
 

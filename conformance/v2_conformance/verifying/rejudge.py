@@ -222,7 +222,7 @@ def _of_exchanges(
         return verdict, believed
     if isinstance(case, GetCase) or not needs_canary(case, verdict.outcome):
         if len(exchanges) > 1:
-            raise _Broken("canaries are recorded where none are sent")
+            raise _Broken("canaries are recorded, but the suite sends none after this case")
         return verdict, believed
     try:
         same, fresh, more = _canaries(case, own, exchanges[1:], known)

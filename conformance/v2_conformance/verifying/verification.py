@@ -81,7 +81,7 @@ def _edits(report: Report, again: Report, cases: Sequence[Case]) -> Iterator[str
     whole = Counter(case.requirement for case in cases if not case.large)
     fewer = [name for name, count in whole.items() if planned.get(name, 0) < count]
     if fewer:
-        yield f"fewer cases are said to be planned than there are, of {' '.join(fewer)}"
+        yield f"the report plans fewer cases than there are for {' '.join(fewer)}"
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
     names = dict.fromkeys((*stated, *follows))
     other = [name for name in names if stated.get(name) != follows.get(name)]
