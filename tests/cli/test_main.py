@@ -225,7 +225,8 @@ class TestOtherCommands:
     @pytest.mark.parametrize(
         ("what", "line"),
         [
-            ("requirements", "P2  MUST     text    binary"),
+            ("requirements", "requirement catalogue 2.0.0"),
+            ("requirements", "P2  MUST     text    binary                1.0.0  Request blobs"),
             ("cases", "P2/blob-follows-json[INT32]  MUST success"),
             ("faults", "H5  header-length-clamped: "),
             ("models", "identity/INT32: identity_int32"),

@@ -83,6 +83,16 @@ def test_a_requirement_without_a_case_is_excused_by_its_reason() -> None:
     )
 
 
+def test_a_superseded_requirement_needs_no_case_and_may_have_none() -> None:
+    cases = [case for case in links().cases if case.requirement != "P2"]
+    superseded = replace(with_requirement("P2", superseded_by=("P3",)), cases=cases)
+    assert find_gaps(superseded) == []
+    assert "none, superseded by [P3](#p3)" in traceability_page(superseded)
+    assert find_gaps(with_requirement("P2", superseded_by=("P3",))) == [
+        "P2 is superseded, but has cases (P2/blob-follows-json)"
+    ]
+
+
 def test_a_reason_that_outlived_the_first_case_is_a_gap() -> None:
     assert find_gaps(with_requirement("P2", untested="It is made up.")) == [
         "P2 has cases (P2/blob-follows-json), but also a reason for having none"

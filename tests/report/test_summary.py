@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from support.reports import case as case_of
 from support.reports import report_of
+from v2_conformance.report import summary as module
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.summary import Conclusion, conclude, concluded
 from v2_conformance.suite.outcomes import Outcome
@@ -65,6 +67,13 @@ def test_a_run_where_all_passed_is_conformant_and_robust() -> None:
     assert (came.verdict.conformant, came.verdict.robust) == (True, True)
     assert (came.verdict.reasons, came.verdict.warnings) == ((), ())
     assert came.verdict.words == "conformant, robust"
+
+
+def test_a_requirement_that_others_replaced_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**catalogue(), TEXT.id: replace(TEXT, superseded_by=(DERIVED.id,))}
+    monkeypatch.setattr(module, "catalogue", lambda: known)
+    assert verdict(case(TEXT, Outcome.FAIL)) == (True, True)
+    assert TEXT.id not in {row.id for row in summary(case(OTHER, Outcome.PASS)).requirements}
 
 
 @pytest.mark.parametrize(

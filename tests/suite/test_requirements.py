@@ -19,6 +19,7 @@ from v2_conformance.suite.requirements import (
     Basis,
     Requirement,
     catalogue,
+    catalogue_version,
     check_catalogue,
     check_profile,
     digest,
@@ -26,11 +27,15 @@ from v2_conformance.suite.requirements import (
     families,
 )
 
-# Permanent: the last number of each family only ever grows.
-LAST_NUMBERS = {
-    "P": 14, "H": 13, "S": 14, "D": 14, "B": 14, "M": 7, "O": 18, "E": 5, "W": 11, "C": 6, "Z": 6,
-    "L": 2, "R": 6, "K": 12,
+# Permanent: the last number of each family in each version of the catalogue.
+LAST_NUMBERS_IN = {
+    "1.0.0": {
+        "P": 14, "H": 13, "S": 14, "D": 14, "B": 14, "M": 7, "O": 18, "E": 5, "W": 11, "C": 6,
+        "Z": 6, "L": 2, "R": 6, "K": 12,
+    },
 }  # fmt: skip
+LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {}
+LAST_NUMBERS = list(LAST_NUMBERS_IN.values())[-1]
 
 
 def ids(**numbers: list[int]) -> list[str]:
@@ -102,6 +107,28 @@ def test_every_permanent_id_is_there_in_order() -> None:
     assert list(families()) == list(LAST_NUMBERS)
 
 
+def test_the_last_listed_version_is_the_catalogues() -> None:
+    assert list(LAST_NUMBERS_IN)[-1] == catalogue_version()
+
+
+def test_a_requirement_is_since_the_version_that_brought_it() -> None:
+    # A new requirement: raise the catalogue's version and add its numbers above.
+    for requirement in catalogue().values():
+        number = int(requirement.id[1:])
+        brought = next(
+            version
+            for version, last in LAST_NUMBERS_IN.items()
+            if number <= last.get(requirement.family, 0)
+        )
+        assert requirement.since == brought, requirement.id
+
+
+def test_documents_say_which_text_was_read() -> None:
+    for key, document in documents().items():
+        assert document.commit or document.date, key
+        assert document.sha256 or key.startswith("rfc"), key
+
+
 def test_family_is_the_letter_of_the_id() -> None:
     assert {requirement.family for requirement in catalogue().values()} == set(families())
     assert catalogue()["O18"].family == "O"
@@ -147,7 +174,7 @@ def test_requirement_is_stricter_only_for_a_server_that_claims_the_profile() -> 
 
 def test_strictest_level_wins_when_several_claimed_profiles_name_one() -> None:
     requirement = Requirement(
-        id="P1", level="MAY", basis="text", profile="binary", title="", statement="", cite=(),
+        id="P1", since="1.0.0", level="MAY", basis="text", profile="binary", title="", statement="", cite=(),
         level_in={"bf16": "SHOULD", "raw": "MUST"},
     )  # fmt: skip
     assert requirement.level_for(["raw", "bf16"]) == "MUST"
@@ -195,6 +222,18 @@ def test_requirements_are_values_that_hash_and_pickle() -> None:
         ("level: MUST", "level: SHALL", "'SHALL' is not one of"),
         ("basis: derived", "basis: text", "'derived' was expected"),
         ("    title: Request", "    titel: Request", "titel"),
+        ("    since: 1.0.0\n", "", "'since' is a required property"),
+        ("    since: 1.0.0\n", "    since: one\n", "'one' does not match"),
+        ("    since: 1.0.0\n", "    since: 99.0.0\n", "P1 is since 99.0.0"),
+        (
+            "  - id: P1\n",
+            "  - id: P1\n    superseded_by: [P99]\n",
+            "superseded by P99, which is no",
+        ),
+        ("  - id: P1\n", "  - id: P1\n    superseded_by: [P1]\n", "by P1, which is no other"),
+        ("version: 2.", "version: v2.", "does not match"),
+        ("    commit: tr", "    date: tr", "does not match"),
+        ("    sha256: 0df4", "    # 0df4", "'sha256' is a required property"),
     ],
 )
 def test_broken_catalogue_is_refused(edited: Path, old: str, new: str, message: str) -> None:

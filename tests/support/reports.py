@@ -53,7 +53,7 @@ _CAUSES: Mapping[Outcome, Cause] = {
     Outcome.NOT_RUN: RoleAbsent("identity/INT32", "no such model"),
     Outcome.ERROR: SuiteError("ValueError: x", "judge.py:1"),
 }
-_ANY = Requirement("Z9", "MUST", "text", "binary", "Any", "Anything.", ())
+_ANY = Requirement("Z9", "1.0.0", "MUST", "text", "binary", "Any", "Anything.", ())
 
 
 # Reports made by hand

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 
 def _requirements() -> Iterator[str]:
-    from v2_conformance.suite.requirements import catalogue
+    from v2_conformance.suite.requirements import catalogue, catalogue_version
 
+    yield f"requirement catalogue {catalogue_version()}"
     for item in catalogue().values():
-        yield f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<12}{item.title}"
+        columns = f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<22}{item.since:<7}"
+        others = ", ".join(item.superseded_by)
+        yield columns + item.title + (f" (superseded by {others})" if others else "")
 
 
 def _cases() -> Iterator[str]:

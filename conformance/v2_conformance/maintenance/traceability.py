@@ -23,7 +23,7 @@ from v2_conformance.suite.requirements import Requirement, catalogue
 from v2_conformance.yaml_files import read_yaml
 
 # Documents that requirements cite but that do not describe the extension.
-BASE_DOCUMENTS = ("oip", "rfc9110", "rfc9112", "rfc8259")
+BASE_DOCUMENTS = ("oip", "rfc9110", "rfc9112", "rfc8259", "rfc1950", "rfc1952")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ def find_gaps(trace: Trace) -> list[str]:
 def _requirements_without_cases(trace: Trace) -> Iterator[str]:
     for requirement in trace.requirements.values():
         templates = trace.templates_of(requirement.id)
+        if requirement.superseded_by:
+            if templates:
+                yield f"{requirement.id} is superseded, but has cases ({templates[0]})"
+            continue
         if not templates and not requirement.untested:
             yield f"{requirement.id} has neither a case nor a reason for having none (`untested`)"
         if templates and requirement.untested:

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from v2_conformance.maintenance.statements import DocumentSection, Statement
 from v2_conformance.maintenance.traceability import BASE_DOCUMENTS, Trace
-from v2_conformance.suite.requirements import Requirement, documents, families
+from v2_conformance.suite.requirements import (
+    Document,
+    Requirement,
+    catalogue_version,
+    documents,
+    families,
+)
 
 _INTRODUCTION = """\
 # Traceability
@@ -42,6 +48,7 @@ def traceability_page(trace: Trace) -> str:
         [_INTRODUCTION, *_counts(trace), "", _RULES],
         ["## Documents"],
         *(_document(trace, key) for key in dict.fromkeys(s.document for s in trace.sections)),
+        ["### The base documents", "", *_base_documents()],
         ["## Requirements"],
         *(_family(trace, letter, title) for letter, title in families().items()),
         ["## Requirements without a case", "", *_untested(trace)],
@@ -54,18 +61,31 @@ def _counts(trace: Trace) -> Iterator[str]:
     reasons = sum(bool(item.reason) for item in trace.statements.values())
     untested = sum(bool(item.untested) for item in trace.requirements.values())
     yield f"| statements | {len(trace.statements)}, {reasons} of them without a requirement |"
+    yield f"| version of the catalogue | {catalogue_version()} |"
     yield f"| requirements | {len(trace.requirements)}, {untested} of them without a case |"
     yield f"| case templates | {len(trace.templates)}, with {len(trace.cases)} cases |"
     yield f"| faults | {len(trace.faults)} |"
 
 
+def _base_documents() -> Iterator[str]:
+    for key in BASE_DOCUMENTS:
+        document = documents()[key]
+        yield f"- {key}: [{_cell(document.title)}]({document.url}), {_source(document)}"
+
+
 def _document(trace: Trace, key: str) -> list[str]:
     document = documents()[key]
-    lines = [f"### {key}", "", f"[{_cell(document.title)}]({document.url})"]
+    lines = [f"### {key}", "", f"[{_cell(document.title)}]({document.url}), {_source(document)}"]
     for section in trace.sections:
         if section.document == key:
             lines += _section(trace, section)
     return lines
+
+
+def _source(document: Document) -> str:
+    """Which text of the document was read."""
+    at = f"commit `{document.commit}`" if document.commit else str(document.date)
+    return at + (f", SHA-256 `{document.sha256}`" if document.sha256 else "")
 
 
 def _section(trace: Trace, section: DocumentSection) -> list[str]:
@@ -95,8 +115,8 @@ def _family(trace: Trace, letter: str, title: str) -> list[str]:
     return [
         f"### {letter}: {title}",
         "",
-        "| requirement | level | statements | case templates | faults |",
-        "|---|---|---|---|---|",
+        "| requirement | level | since | statements | case templates | faults |",
+        "|---|---|---|---|---|---|",
         *(
             _requirement(trace, requirement)
             for requirement in trace.requirements.values()
@@ -119,11 +139,18 @@ def _requirement(trace: Trace, requirement: Requirement) -> str:
         [
             f'<a id="{id.lower()}"></a>**{id}** {requirement.title}',
             _joined([f"{requirement.level} ({requirement.basis})", *raised]),
+            requirement.since,
             _joined(statements or dict.fromkeys(others)),
-            _joined(templates) or "none, [why](#requirements-without-a-case)",
+            _joined(templates) or _without_cases(requirement),
             _joined(f"`{name}`" for name in trace.faults_of(id)),
         ]
     )
+
+
+def _without_cases(requirement: Requirement) -> str:
+    if requirement.superseded_by:
+        return f"none, superseded by {_joined(map(_requirement_link, requirement.superseded_by))}"
+    return "none, [why](#requirements-without-a-case)"
 
 
 def _untested(trace: Trace) -> Iterator[str]:

@@ -70,7 +70,7 @@ def conclude(
     `planned` counts the cases of a whole run, by requirement. `complete` is False for a run that
     was stopped, `own` for a run of other cases than the suite's. Cases that did not run block what
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
-    a profile that is not claimed is left out.
+    a profile that is not claimed is left out, and so is one that others have replaced.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -80,7 +80,7 @@ def conclude(
     robust: list[str] = []
     warnings: list[str] = []
     for requirement in catalogue().values():
-        if requirement.profile not in profiles:
+        if requirement.profile not in profiles or requirement.superseded_by:
             continue
         of_this = by_requirement.get(requirement.id, [])
         level = requirement.level_for(profiles)

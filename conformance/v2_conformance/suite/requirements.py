@@ -24,10 +24,18 @@ _FILE = "requirements.yaml"
 
 @dataclass(frozen=True)
 class Document:
-    """A document that requirements cite."""
+    """A document that requirements cite.
+
+    Its text is that of `commit` (REPOSITORY@COMMIT on GitHub), or of `date`: the month in which an
+    RFC was published, or the day on which a page was read. `sha256` is the text's digest, None for
+    an RFC, which never changes.
+    """
 
     title: str
     url: str
+    commit: str | None = None
+    date: str | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +57,12 @@ class Requirement:
 
     `untested` says why it has no case; it is empty for a requirement that has one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
+    `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
+    that replaced it; it is then no longer judged.
     """
 
     id: str
+    since: str
     level: Level
     basis: Basis
     profile: str
@@ -62,6 +73,7 @@ class Requirement:
     note: str = ""
     untested: str = ""
     level_in: Mapping[str, Level] = field(default_factory=dict, hash=False)
+    superseded_by: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -78,6 +90,12 @@ class Requirement:
 def catalogue() -> dict[str, Requirement]:
     """Every requirement by id, in the order of the file."""
     return {entry["id"]: _requirement(entry) for entry in _data()["requirements"]}
+
+
+@cache
+def catalogue_version() -> str:
+    """The catalogue's own version, MAJOR.MINOR.PATCH: docs/governance.md says what changes it."""
+    return str(_data()["version"])
 
 
 @cache
@@ -116,8 +134,9 @@ def check_profile(name: str) -> str:
 def check_catalogue() -> None:
     """Raise CaseFileError, with file and line, where cases/requirements.yaml breaks its rules.
 
-    Beyond its schema: ids are unique and in the order of families and numbers, and every citation
-    names a known document. A test calls this; loading the catalogue does not.
+    Beyond its schema: ids are unique and in the order of families and numbers, no requirement is
+    newer than the catalogue, and every citation and every successor is known. A test calls this;
+    loading the catalogue does not.
     """
     data = _data()
     errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))
@@ -126,6 +145,7 @@ def check_catalogue() -> None:
         here = [error.message for error in errors if error.json_path == first.json_path]
         raise _bad(f"{first.json_path}: {'; '.join(here)}", list(first.absolute_path))
     order = list(data["families"])
+    known = {entry["id"] for entry in data["requirements"]}
     previous = (-1, 0)
     for index, entry in enumerate(data["requirements"]):
         where: list[str | int] = ["requirements", index, "id"]
@@ -138,6 +158,13 @@ def check_catalogue() -> None:
         if place < previous:
             raise _bad(f"{entry['id']} is out of order: sort by family, then by number", where)
         previous = place
+        if _numbers(entry["since"]) > _numbers(data["version"]):
+            message = f"{entry['id']} is since {entry['since']}, the catalogue is {data['version']}"
+            raise _bad(message, ["requirements", index, "since"])
+        for successor in entry.get("superseded_by", ()):
+            if successor not in known - {entry["id"]}:
+                message = f"{entry['id']} is superseded by {successor}, which is no other one"
+                raise _bad(message, ["requirements", index, "superseded_by"])
         for n, cited in enumerate(entry["cite"]):
             if cited["document"] not in data["documents"]:
                 message = f"{entry['id']} cites {cited['document']!r}, which documents lacks"
@@ -155,7 +182,13 @@ def _data() -> dict[str, Any]:
 
 
 def _requirement(entry: Mapping[str, Any]) -> Requirement:
-    return Requirement(**{**entry, "cite": tuple(Citation(**cited) for cited in entry["cite"])})
+    cite = tuple(Citation(**cited) for cited in entry["cite"])
+    superseded_by = tuple(entry.get("superseded_by", ()))
+    return Requirement(**{**entry, "cite": cite, "superseded_by": superseded_by})
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _bad(message: str, path: Sequence[str | int]) -> CaseFileError:
