@@ -25,6 +25,7 @@ MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(e
 SECTIONS = {
     "": "The file",
     "case": "A case",
+    "exception": "Axes",
     "request": "The request",
     "request.inputs": "Inputs",
     "request.json": "JSON text",

@@ -188,6 +188,44 @@ def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
         load(tmp_path, one(axes="{v: [1]}", expect=expect))
 
 
+def with_exceptions(tmp_path: Path, exceptions: str) -> dict[str, str]:
+    """From label to level, for six cases without exceptions."""
+    request = '{inputs: [{shape: ["${n}"], values: "${v}"}]}'
+    axes = "{v: [ones, counting], n: [1, 2, 3]}"
+    cases = load(tmp_path, one(axes=axes, request=request, more=f"exceptions: {exceptions}"))
+    return {case.id.partition("[")[2].rstrip("]"): case.level for case in cases}
+
+
+def test_an_exception_has_a_level_of_its_own(tmp_path: Path) -> None:
+    found = with_exceptions(tmp_path, "[{of: {v: ones, n: [1, 2]}, level: SHOULD}]")
+    assert found == {
+        "ones,1": "SHOULD", "ones,2": "SHOULD", "ones,3": "MUST",
+        "counting,1": "MUST", "counting,2": "MUST", "counting,3": "MUST",
+    }  # fmt: skip
+
+
+def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
+    found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
+    assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
+
+
+@pytest.mark.parametrize(
+    ("exceptions", "words"),
+    [
+        ("[{of: {n: 4}, level: MAY}]", "the axis n has no value 4"),
+        ("[{of: {m: 1}, level: MAY}]", "the axis m has no value 1"),
+        ("[{of: {n: [1, 9]}, left_out: true}]", "the axis n has no value 9"),
+        ("[{of: {n: 1}}]", "properties"),
+        ("[{of: {}, level: MAY}]", "non-empty"),
+        ("[{of: {n: 1}, level: MAY, left_out: true}]", "properties"),
+    ],
+)
+def test_an_exception_of_nothing_is_an_error(tmp_path: Path, exceptions: str, words: str) -> None:
+    with pytest.raises(CaseFileError, match=words) as error:
+        with_exceptions(tmp_path, exceptions)
+    assert str(error.value).startswith("elements.yaml:")
+
+
 def test_lengths_of_the_wire_stay_for_the_encoder(tmp_path: Path) -> None:
     for text in ("${length}", "${length+1}", "${blobs}", "${body-2}"):
         (case,) = load(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +75,46 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
     if requirement not in catalogue():
         raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
     axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
-    template = {key: value for key, value in entry.items() if key != "axes"}
+    exceptions = [_Exception.of(entry["id"], item, axes) for item in entry.get("exceptions", ())]
+    template = {key: value for key, value in entry.items() if key not in ("axes", "exceptions")}
     used = {name for name, _ in _AXIS.findall(repr(template))}
     unused = [name for name in axes if name not in used]
     if unused:
         raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
     for combination in itertools.product(*(values.items() for values in axes.values())):
         labels = [label for label, _ in combination]
+        differs = [item for item in exceptions if item.is_of(dict(zip(axes, labels, strict=True)))]
+        if any(item.level is None for item in differs):
+            continue
         filled = _fill(template, dict(zip(axes, combination, strict=True)))
+        for item in differs:
+            filled["level"] = item.level
         yield _case(requirement, filled, f"[{','.join(labels)}]" if labels else "")
+
+
+@dataclass(frozen=True)
+class _Exception:
+    """The cases whose axes have one of these labels have another level; None leaves them out."""
+
+    labels: Mapping[str, Collection[str]]
+    level: str | None
+
+    @classmethod
+    def of(
+        cls, id: str, item: Mapping[str, Any], axes: Mapping[str, Mapping[str, Any]]
+    ) -> _Exception:
+        """An entry of `exceptions`. Raises CaseFileError for an axis or label that is not there."""
+        labels = {}
+        for axis, given in item["of"].items():
+            labels[axis] = list(map(as_text, given if isinstance(given, list) else [given]))
+            unknown = [label for label in labels[axis] if label not in axes.get(axis, {})]
+            if unknown:
+                raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
+        return cls(labels, item.get("level"))
+
+    def is_of(self, labels: Mapping[str, str]) -> bool:
+        """Whether it applies to the case with these labels."""
+        return all(labels[axis] in some for axis, some in self.labels.items())
 
 
 def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
