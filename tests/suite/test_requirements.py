@@ -174,7 +174,8 @@ def test_requirement_is_stricter_only_for_a_server_that_claims_the_profile() -> 
 
 def test_strictest_level_wins_when_several_claimed_profiles_name_one() -> None:
     requirement = Requirement(
-        id="P1", since="1.0.0", level="MAY", basis="text", profile="binary", title="", statement="", cite=(),
+        id="P1", since="1.0.0", level="MAY", basis="text", profile="binary", title="", statement="",
+        cite=(),
         level_in={"bf16": "SHOULD", "raw": "MUST"},
     )  # fmt: skip
     assert requirement.level_for(["raw", "bf16"]) == "MUST"

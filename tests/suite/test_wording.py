@@ -29,6 +29,16 @@ SENTENCES: list[tuple[Cause, str]] = [
         'rejected with status 400, but the body is not {"error": string}: not JSON at byte 0: oops',
     ),
     (
+        findings.LengthRequired("no"),
+        "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
+        "chunks: no",
+    ),
+    (
+        findings.BodyTooLarge(70166, 65536, ""),
+        "answered with 413: a server may limit the size of bodies, and the case sends 70166 bytes, "
+        "more than 65536: (empty body)",
+    ),
+    (
         findings.ConnectionRefused("Connection refused"),
         "no connection: Connection refused",
     ),

@@ -165,8 +165,10 @@ class Engine:
             return Result(case, NO_USABLE_MODEL)
         if not found.exchanges:  # a request that was not sent shows nothing
             return Result(case, result.verdict)
+        if not found.failed and not found.passed:  # the server declined all of them
+            return Result(case, result.verdict, exchanges=found.exchanges)
         version = hypothesis.__version__
-        cause: Cause = GeneratedRequests(found.sent, case.seed, version)
+        cause: Cause = GeneratedRequests(found.passed, case.seed, version)
         if found.entry is not None and result.cause is not None:
             name = None
             if self._directory:
@@ -208,8 +210,9 @@ class Engine:
             for transcript in rounds
             if not stale(transcript)
         ]
-        bad = [item for item in judged if item[0].outcome is not Outcome.PASS]
-        verdict, transcript = (bad or judged)[0]
+        bad = [item for item in judged if not item[0].outcome.harmless]
+        unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
+        verdict, transcript = (bad or unclear or judged)[0]
         note = sample_note(len(judged), case.together)
         exchange = Exchange(transcript, Purpose.SAMPLE, note)
         return of_several(verdict, len(bad), len(judged)), [exchange]

@@ -22,18 +22,21 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 
 _SHRINK_S = 10.0
+_ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 
 
 @dataclass
 class Exploration:
     """What came of generated requests: the smallest failure with its entry, or the last pass.
 
-    `exchanges` are those of all passes, or of the smallest failure, each with the entry it is for.
+    `sent` counts all, `passed` those that were answered exactly; a server may decline others.
+    `exchanges` are those of all of them, or of the smallest failure, each with the entry it is for.
     `failed_at` is the number of the first request that failed, which the seed decides; how many
     more were sent to shrink it depends on the time that they took.
     """
 
     sent: int = 0
+    passed: int = 0
     failed_at: int = 0
     result: Result | None = None
     entry: Mapping[str, Any] | None = None
@@ -112,14 +115,16 @@ def explore(
             raise _Enough
         case = make_case(entry)
         result = run(case)
-        answered = result.case is case and result.outcome in (Outcome.PASS, Outcome.FAIL)
+        answered = result.case is case and result.outcome in _ANSWERED
         if found.failed and not answered:
             raise _Enough  # the server is dead or away: nothing more can be learnt
         found.sent += 1
         shown = tuple(replace(exchange, entry=entry) for exchange in result.exchanges)
-        if result.outcome is Outcome.PASS:
+        if result.outcome.harmless:
             if not found.failed:
-                found.result = result
+                passed = result.outcome is Outcome.PASS
+                found.passed += passed
+                found.result = result if passed or found.result is None else found.result
                 found.exchanges += shown if keep else ()
             return
         size = len(json.dumps(entry))

@@ -108,7 +108,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
             lines += wrapped(f"disputed {row.id}: {_reading(report, row.id)}", "  ")
     unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
     if unsupported:
-        lines += wrapped("declared unsupported, not tested: " + " ".join(unsupported), "  ")
+        lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
     lines.append("")

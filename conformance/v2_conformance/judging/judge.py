@@ -30,11 +30,13 @@ from v2_conformance.suite.causes import (
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
+    BodyTooLarge,
     BytesAfterResponse,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
     InvalidErrorBody,
+    LengthRequired,
     MissingOutput,
     NotHttp,
     ResponseTooLarge,
@@ -50,6 +52,8 @@ from v2_conformance.wire.encode_inputs import input_entries
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
+_ANY_BODY = 64 * 1024
+"""Bytes of a body that every server takes."""
 
 
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
@@ -60,6 +64,9 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     try:
         if response.excess:
             raise Finding(BytesAfterResponse(response.excess))
+        declined = _declined(case, prepared, response)
+        if declined is not None:
+            return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
         decoded = decode_body(response, prepared.codings)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
@@ -93,6 +100,22 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
         judge_success(exact, decode_body(response))
     except Finding as finding:
         return finding.cause
+    return None
+
+
+def _declined(
+    case: RequestCase | GetCase, prepared: Prepared, response: Response
+) -> LengthRequired | BodyTooLarge | None:
+    """What of the request the server may decline and does, whatever else the case is about.
+
+    411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
+    a case that is about size says so, and is judged.
+    """
+    size = prepared.body_size
+    if response.status == 411 and prepared.chunked:
+        return LengthRequired(excerpt(response.body))
+    if response.status == 413 and size > _ANY_BODY and not case.expect.get("about_size"):
+        return BodyTooLarge(size, _ANY_BODY, excerpt(response.body))
     return None
 
 

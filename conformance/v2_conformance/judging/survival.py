@@ -104,8 +104,8 @@ def without_count(cause: Cause | None) -> Cause | None:
 def needs_canary(case: Case, outcome: Outcome) -> bool:
     """Whether the server must be seen to survive `case`, which had `outcome`."""
     if isinstance(case, RequestCase):
-        unclear = outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
-        return case.negative or case.canary is not None or unclear
+        answered = outcome in (Outcome.PASS, Outcome.DISPUTED)
+        return case.negative or case.canary is not None or not answered
     return False
 
 

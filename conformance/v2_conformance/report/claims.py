@@ -96,7 +96,9 @@ def _profile(report: Report, name: str) -> Claim:
 
 def _datatypes(report: Report) -> Claim:
     unsent = [
-        case for case in report.of(Outcome.UNSUPPORTED) if case.profile in report.target.profiles
+        case
+        for case in report.of(Outcome.UNSUPPORTED)
+        if case.profile in report.target.profiles and not case.exchanges
     ]
     words = f"Not tested: {_cases(len(unsent))} not sent."
     claimed = f"without {', '.join(report.target.unsupported)}"

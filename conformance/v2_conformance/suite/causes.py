@@ -12,6 +12,7 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BlobPastBody,
     BodyNotJson,
+    BodyTooLarge,
     BrokenCoding,
     BytesAfterResponse,
     CauseBase,
@@ -29,6 +30,7 @@ from v2_conformance.suite.findings import (
     InvalidHeaderLength,
     InvalidTensor,
     LeftoverBytes,
+    LengthRequired,
     MetadataNotJson,
     MissingOutput,
     NoContentLength,
@@ -187,7 +189,10 @@ class AnsweredInForm(CauseBase, frozen=True):
 
 
 class GeneratedRequests(CauseBase, frozen=True):
-    """All generated requests were answered exactly; `seed` and `hypothesis` decide which."""
+    """`count` generated requests were answered exactly; `seed` and `hypothesis` decide which.
+
+    All of them, but for those that the server may decline (`LengthRequired`, `BodyTooLarge`).
+    """
 
     count: int
     seed: int
@@ -224,11 +229,12 @@ class SuiteError(CauseBase, frozen=True):
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     AcceptedInvalidRequest, Accepted, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
-    BrokenCoding, BytesAfterResponse, ChangedAnswer, ConnectionClosed, ConnectionRefused,
-    ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
+    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ConnectionClosed,
+    ConnectionRefused, ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
     Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
     HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase, InvalidErrorBody,
-    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, MetadataNotJson, MissingOutput,
+    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson,
+    MissingOutput,
     NoContentLength, NoDataNoSize, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone,
     NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, ResponseTooLarge,
     RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut, TooManyDimensions,

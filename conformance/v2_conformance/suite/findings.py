@@ -91,6 +91,27 @@ class InvalidErrorBody(CauseBase, frozen=True):
     body: str
 
 
+# What a server may decline, which shows nothing
+
+
+class LengthRequired(CauseBase, frozen=True):
+    """The server asks for a Content-Length (411): the case sends its body in chunks."""
+
+    body: str
+
+
+class BodyTooLarge(CauseBase, frozen=True):
+    """The server takes no body of this size (413): `size` is more than `limit` bytes.
+
+    Of a body in a content coding, it is the larger of the encoded and the decoded size: a server
+    may limit either.
+    """
+
+    size: int
+    limit: int
+    body: str
+
+
 # Transport: no whole response
 
 

@@ -22,7 +22,7 @@ class Outcome(_Word):
     DISPUTED = "disputed"
     """The documents contradict each other; the cause says which reading the server has."""
     UNSUPPORTED = "unsupported"
-    """The server does not claim what the case needs."""
+    """The server does not claim what the case needs, or declines it, which it may."""
     INCONCLUSIVE = "inconclusive"
     """No answer showed whether the requirement holds, such as after a time-out."""
     NOT_RUN = "not_run"

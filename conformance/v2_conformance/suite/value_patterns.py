@@ -197,6 +197,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "nuls": _bytes_elements(b"a\x00b", b"tail\x00", b"\x00", b"\x00\x00lead", b"two\x00\x00"),
     "ascii_258": _bytes_elements(b"abcdefghijklmnopqrstuvwxyz"[:25] * 10 + b"ABCDEFGH", b"xy"),
     "long_element": _bytes_elements(bytes(33 + i * 31 % 89 for i in range(70_000)), b"end"),
+    "element_of_65000": _bytes_elements(bytes(33 + i * 31 % 89 for i in range(65_000))),
     "one_byte": _bytes_elements(*(bytes([i]) for i in range(33, 127))),
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
 }

@@ -118,6 +118,14 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f'rejected with status {c.status}, but the body is not {{"error": string}}: {c.problem}: '
         f"{_body(c.body)}"
     ),
+    findings.LengthRequired: lambda c: (
+        "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
+        f"chunks: {_body(c.body)}"
+    ),
+    findings.BodyTooLarge: lambda c: (
+        f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
+        f"bytes, more than {c.limit}: {_body(c.body)}"
+    ),
     findings.ConnectionRefused: lambda c: f"no connection: {c.detail}",
     findings.TimedOut: lambda c: (
         f"{c.detail} ({c.seconds:.1f} s, {_counted(c.received, 'byte')} received)"

@@ -248,6 +248,7 @@ def _of_generated(
             groups.append([])
         groups[-1].append(exchange)
     cause = recorded.cause
+    declined: list[Verdict] = []
     for group in groups:
         made = _made_of(case, group[0])
         skip = skipped(made, known.claims)
@@ -255,13 +256,18 @@ def _of_generated(
             raise _Broken(f"a generated request is recorded that is not sent: {skip.message}")
         verdict, more = _of_exchanges(made, recorded.outcome, group, known)
         believed += more
-        if verdict.outcome is not Outcome.PASS:
+        if verdict.outcome is Outcome.UNSUPPORTED:
+            declined.append(verdict)
+        elif verdict.outcome is not Outcome.PASS:
             if isinstance(cause, GeneratedFailure) and verdict.cause is not None:
                 verdict = replace(verdict, cause=_with_request(cause, verdict.cause))
             return verdict, believed
-    if not isinstance(cause, GeneratedRequests) or cause.count != len(groups):
+    passed = len(groups) - len(declined)
+    if not passed:
+        return declined[0], believed
+    if not isinstance(cause, GeneratedRequests) or cause.count != passed:
         raise _Broken(
-            f"{len(groups)} generated requests are recorded, its cause has another number"
+            f"{passed} generated requests are recorded that passed, its cause has another number"
         )
     return Verdict(Outcome.PASS, cause), believed
 

@@ -83,6 +83,17 @@ class Prepared:
     request_id: str | None = None
     codings: frozenset[str] = _ANY_CODING
 
+    @property
+    def chunked(self) -> bool:
+        """Whether the body is sent in chunks, without a Content-Length."""
+        return any(name == "Transfer-Encoding" for name, _ in self.request.head.fields)
+
+    @property
+    def body_size(self) -> int:
+        """Bytes of the body, with or without its content coding: whichever are more."""
+        decoded = self.parts[-1].end if self.parts else 0
+        return max(decoded, sum(len(piece) for piece in self.request.body))
+
 
 def prepare_get(case: GetCase, address: Address) -> Prepared:
     """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""

@@ -22,7 +22,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import change_elements, is_bytes
 from v2_conformance.reference.faults.shared.crashes import CrashingModels, FatalRequest
-from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 
@@ -349,6 +349,18 @@ class _ManyBytesElementsRefused(Behaviour):
         if element_count(entry.shape) > 32767:
             raise Rejected(f"input {entry.spec.name} has too many elements")
         return checked
+
+
+@fault(
+    "bodies-capped-at-32-kib",
+    breaks="B12",
+    text="An inference request with a body of more than 32 KiB is answered with 413.",
+)
+class _BodiesCappedAt32Kib(Behaviour):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if len(request.body) > 2**15:
+            raise Rejected("the body is larger than 32 KiB", 413)
+        return super().infer(model, request)
 
 
 @fault(

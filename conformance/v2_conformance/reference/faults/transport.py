@@ -39,12 +39,13 @@ class _LastChunkLost(Behaviour):
 @fault(
     "json-in-chunks-refused",
     breaks="C1",
-    text="A chunked request without a header length is rejected.",
+    text="A chunked request without a header length is rejected with 400.",
 )
 class _JsonInChunksRefused(Behaviour):
     def infer(self, model: ModelContract, request: Request) -> Response:
+        # 411 would be legal, see RFC 9112, section 6.3.
         if is_chunked(request) and not request.values(HEADER_LENGTH):
-            raise Rejected("the request has no Content-Length", 411)
+            raise Rejected("the request has no Content-Length", 400)
         return super().infer(model, request)
 
 
@@ -133,6 +134,21 @@ class _HeaderLengthKeptFromLastRequest(Behaviour):
 class _RejectedBodyLeftOnConnection(Behaviour):
     def left_on_connection(self, request: Request, response: Response) -> bytes:
         return bytes(request.body) if _rejected_inference(request, response) else b""
+
+
+@fault(
+    "chunks-declined-but-left-on-connection",
+    breaks="C5",
+    text="A chunked request is answered with 411, and its body is read as the next request.",
+)
+class _ChunksDeclinedButLeftOnConnection(Behaviour):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if is_chunked(request):
+            raise Rejected("the request has no Content-Length", 411)
+        return super().infer(model, request)
+
+    def left_on_connection(self, request: Request, response: Response) -> bytes:
+        return bytes(request.body) if response.status == 411 else b""
 
 
 @fault(
