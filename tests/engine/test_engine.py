@@ -285,7 +285,7 @@ class TestTheSuiteItself:
 
     def test_a_case_that_cannot_be_encoded_is_its_authors_mistake(self) -> None:
         with ReferenceServer() as server, engine_for(server.url) as engine:
-            result = engine.run(make_case(encoding="gzip", encoded={"drop": 10_000}))
+            result = engine.run(make_case(body={"drop": 10_000}))
         assert result.outcome is Outcome.ERROR
         assert isinstance(result.cause, InvalidCase)
         assert "`encoded.drop`: expected at most " in result.cause.problem

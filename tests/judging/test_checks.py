@@ -12,21 +12,26 @@ from v2_conformance.judging.checks import CHECKS
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import Cause, NotDone
 from v2_conformance.suite.findings import (
+    DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     MetadataNotJson,
+    MixedForms,
     NoContentLength,
     NotEncoded,
+    RepeatedMember,
     SchemaViolation,
     UnrequestedCoding,
     UnrequestedOutputs,
     WrongContentType,
     WrongId,
+    WrongModelName,
     WrongStatus,
 )
 from v2_conformance.suite.outcomes import Outcome
@@ -34,6 +39,9 @@ from v2_conformance.suite.requirements import Level
 
 ERROR_BODY = b'{"error": "no"}'
 SIZE = len(dump_json(answer(sized())))
+BINARY_TYPE = "application/octet-stream or another binary type"
+JSON_TYPE = "application/json or another JSON type"
+REPEATED = dump_json(answer(sized())).replace(b"{", b'{"id":"x","id":"x",', 1)
 
 
 def checked(*checks: str, level: Level = "MUST", **request: Any) -> RequestCase:
@@ -46,12 +54,21 @@ GZIPPED = http(
     encode("gzip", dump_json(answer(entry(data=[1, 2, 3])))), 200, ("Content-Encoding", "gzip")
 )
 CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
-    (checked("octet_stream_type"), GOOD, GOOD_JSON,
-     WrongContentType("application/octet-stream", "application/json")),
+    (checked("binary_type"), GOOD, GOOD_JSON, WrongContentType(BINARY_TYPE, "application/json")),
     (checked("json_type"), GOOD_JSON, GOOD,
-     WrongContentType("application/json", "application/octet-stream")),
+     WrongContentType(JSON_TYPE, "application/octet-stream")),
+    (checked("unique_members"), GOOD, v2(REPEATED, BLOB), RepeatedMember("id")),
+    (checked("model_name"), v2(answer(sized(), model_name="identity_int32"), BLOB),
+     v2(answer(sized(), model_name="other"), BLOB), WrongModelName("identity_int32", "other")),
+    (checked("model_name_sent"), v2(answer(sized(), model_name="identity_int32"), BLOB),
+     v2({"outputs": [sized()]}, BLOB), WrongModelName("identity_int32", None)),
+    (checked("data_or_size"), GOOD, v2(answer(sized(data=[1, 2, 3])), BLOB),
+     DataAndSize("OUTPUT0")),
+    (checked("one_form"), v2(answer(sized(), sized()), BLOB, BLOB),
+     v2(answer(sized(), entry(name="OTHER", data=[1, 2, 3])), BLOB),
+     MixedForms(("OUTPUT0",), ("OTHER",))),
     (checked("header_length_sent"), GOOD, GOOD_JSON, HeaderLengthMissing()),
-    (checked("no_header_length"), GOOD_JSON, v2(answer(sized()), BLOB),
+    (checked("no_blob_announced"), GOOD_JSON, v2(answer(sized()), BLOB),
      HeaderLengthUnexpected(str(SIZE))),
     (checked("id_echo", id="é"), v2(answer(sized(), id="é"), BLOB), GOOD,
      WrongId("'\\xe9'", "None")),
@@ -86,10 +103,10 @@ def test_every_check_is_tested_and_named_in_the_schema_of_cases() -> None:
     assert set(named) == set(CHECKS)
 
 
-def test_a_response_that_is_not_encoded_is_inconclusive_for_a_check_that_it_is() -> None:
+def test_a_response_that_is_not_encoded_is_unsupported_for_a_check_that_it_is() -> None:
     case = checked("encoded", accept_encoding="gzip")
     found = verdict(GOOD, case)
-    assert (found.outcome, found.cause) == (Outcome.INCONCLUSIVE, NotEncoded())
+    assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NotEncoded())
     assert verdict(GZIPPED, case) == Verdict(Outcome.PASS)
 
 
@@ -100,8 +117,55 @@ def test_a_check_at_level_may_notes_and_never_fails() -> None:
 
 def test_a_response_without_a_content_type_has_none() -> None:
     untyped = GOOD.replace(b"Content-Type: ", b"X-Type: ", 1)
-    cause = failure(untyped, checked("octet_stream_type"))
-    assert cause == WrongContentType("application/octet-stream", None)
+    assert failure(untyped, checked("binary_type")) == WrongContentType(BINARY_TYPE, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_binary", "is_json"),
+    [
+        ("application/json", False, True),
+        ("Application/JSON; charset=UTF-8", False, True),
+        ("application/problem+json", False, True),
+        ("application/vnd.v2.response+json;v=1", False, True),
+        ("text/json", False, True),
+        ("application/octet-stream", True, False),
+        ("application/vnd.v2.tensors ; x=1", True, False),
+        ("text/plain", False, False),
+        ("text/html; charset=utf-8", False, False),
+        ("multipart/mixed; boundary=x", False, False),
+        ("json", False, False),
+        ("application/", False, False),
+        ("", False, False),
+    ],
+)
+def test_any_type_that_fits_is_accepted(value: str, is_binary: bool, is_json: bool) -> None:
+    typed = GOOD.replace(b"application/octet-stream", value.encode(), 1)
+    for check, fits in (("binary_type", is_binary), ("json_type", is_json)):
+        expected = Outcome.PASS if fits else Outcome.FAIL
+        assert verdict(typed, checked(check)).outcome is expected
+
+
+@pytest.mark.parametrize("data", [None, []])
+def test_empty_data_beside_a_size_is_no_data(data: object) -> None:
+    received = v2(answer(sized(data=data)), BLOB)
+    assert verdict(received, checked("data_or_size")) == Verdict(Outcome.PASS)
+
+
+def test_a_header_length_of_the_whole_error_announces_no_blob() -> None:
+    case = make_case({**REJECT, "checks": ["no_blob_announced"]})
+    size = len(ERROR_BODY)
+    assert verdict(http(ERROR_BODY, 400, (HEADER_LENGTH, size)), case).outcome is Outcome.PASS
+    for length in (0, size - 1, size + 1):
+        cause = failure(http(ERROR_BODY, 400, (HEADER_LENGTH, length)), case)
+        assert cause == HeaderLengthUnexpected(str(length))
+
+
+def test_the_checks_of_a_case_that_may_be_rejected_are_about_its_success() -> None:
+    case = make_case(
+        {"outcome": "either", "outputs": {"0": "any"}, "checks": ["header_length_sent"]}
+    )
+    assert verdict(http(ERROR_BODY, 400), case).outcome is Outcome.PASS
+    assert failure(GOOD_JSON, case) == HeaderLengthMissing()
 
 
 def test_metadata_must_be_json_of_the_protocol() -> None:

@@ -155,14 +155,6 @@ def _not_by_schema(path: str = "$", problem: str = "'error' is a required proper
             _not_by_schema("$.error", "{'code': 1} is not of type 'string'"),
         ),
         (
-            http(b'{"error": "a", "error": "b"}', 400),
-            InvalidErrorBody(
-                400,
-                "the JSON has the member 'error' twice in one object",
-                '{"error": "a", "error": "b"}',
-            ),
-        ),
-        (
             http(b'{"error": "\xff"}', 400),
             InvalidErrorBody(400, "the JSON is not UTF-8 at byte 11", '{"error": "\\xff"}'),
         ),
@@ -174,6 +166,24 @@ def _not_by_schema(path: str = "$", problem: str = "'error' is a required proper
 )
 def test_anything_else_is_no_rejection(received: bytes, cause: Cause) -> None:
     assert failure(received, make_case(REJECT)) == cause
+
+
+def test_a_member_that_is_repeated_fails_no_rejection_and_no_success() -> None:
+    repeated = http(b'{"error": "a", "error": "b"}', 400)
+    assert verdict(repeated, make_case(REJECT)) == Verdict(Outcome.PASS, Rejected(400))
+    again = dump_json(answer(sized())).replace(b"{", b'{"id":"x","id":"x",', 1)
+    assert verdict(v2(again, BLOB)) == Verdict(Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("received", "cause"),
+    [(GOOD, Accepted()), (http(ERROR_BODY, 400), Rejected(400))],
+)
+def test_a_disputed_case_that_may_be_rejected_shows_its_reading(
+    received: bytes, cause: Cause
+) -> None:
+    case = make_case({"outcome": "either", "outputs": {"0": "binary"}}, level="DISPUTED")
+    assert verdict(received, case) == Verdict(Outcome.DISPUTED, cause)
 
 
 def test_the_body_of_a_rejection_is_free_if_the_rejection_is() -> None:

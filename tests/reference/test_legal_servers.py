@@ -6,20 +6,40 @@ about what the server does not do and that are no MUST.
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.runs import chosen, made, outcomes, results, said, target_of
+from v2_conformance.protocol.datatypes import (
+    Buffer,
+    ElementError,
+    Shape,
+    blob_size,
+    check_blob,
+    decode_bytes,
+    to_values,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
-from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Request, Response
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import generated_case, suite_cases
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
@@ -40,7 +60,7 @@ class Legal:
     also: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
     warns: tuple[str, ...] = ()
-    profiles: tuple[str, ...] = field(default=("raw", "bf16", "compression"))
+    profiles: tuple[str, ...] = field(default=OPT_IN_PROFILES)
 
 
 class NeedsContentLength(Behaviour):
@@ -82,18 +102,268 @@ class LimitsDecodedBodies(Behaviour):
         return decoded
 
 
-IN_CHUNKS = ("B10/cut-inside-a-prefix[chunks", "C1/", "C2/", "C3/", "C5/rejected-in-chunks",
-             "C5/kept-connection-after-success[chunks]", "S3/too-short-in-chunks",
-             "S4/bytes-after-the-last-blob-in-chunks", "H5/beyond-body-in-chunks",
-             "W3/variable-dimension-in-pieces[chunks]", "Z1/compressed-in-chunks")  # fmt: skip
-LARGE = ("B12/long-element", "B12/many-elements", "P6/content-length-is-exact[100000]",
-         "S1/size-decides-bytes-tensor[long_element]")  # fmt: skip
+class TypesOfItsOwn(Behaviour):
+    """Media types that say what the bodies are, in other words than the examples."""
+
+    def json_content_type(self) -> str:
+        return "Application/vnd.example.response+JSON; charset=utf-8"
+
+    def binary_content_type(self) -> str:
+        return "application/vnd.example.tensors"
+
+    def error_content_type(self) -> str:
+        return "application/problem+json"
+
+
+class OpenVinoLike(Behaviour):
+    """A binary output has an empty `data`, and an error the header length of its whole body."""
+
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
+        return entry | {"data": []} if binary else entry
+
+    def error(self, status: int, message: str, headers: Headers = ()) -> Response:
+        made = super().error(status, message, headers)
+        return replace(made, headers=(*made.headers, (HEADER_LENGTH, str(made.size))))
+
+
+class NullsInResponses(Behaviour):
+    """Members that have nothing to say are null."""
+
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
+        return entry | {"data": None} if binary else entry | {"parameters": None}
+
+
+class AsTheExamples(Behaviour):
+    """Responses have no `model_name`, as in all examples."""
+
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        document = super().response_document(model, inference, entries)
+        return {name: document[name] for name in document if not name.startswith("model_")}
+
+
+class NoEmptyTensors(Behaviour):
+    """Tensors without elements are rejected, whatever their form."""
+
+    def input_shape(self, spec: TensorSpec, shape: object) -> Shape:
+        found = super().input_shape(spec, shape)
+        if 0 in found:
+            raise Rejected("a tensor without elements")
+        return found
+
+
+class IgnoresHeaderLengthWithoutBlobs(Behaviour):
+    """As KServe: the header length of a JSON-only request is not looked at."""
+
+    def header_length(self, request: Request) -> int | None:
+        if BINARY_DATA_SIZE.encode() in bytes(request.body) or request.values(HEADER_LENGTH) == [
+            "0"
+        ]:
+            return super().header_length(request)
+        return None
+
+
+class RejectsWhatItNeedNotTake(Behaviour):
+    """Redundant header lengths, unknown parameters, and a request's parameter on an input."""
+
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        if length is not None and BINARY_DATA_SIZE.encode() not in bytes(request.body):
+            raise Rejected("a header length without blobs")
+        return super().split_body(request, length)
+
+    def declared_size(self, entry: RequestInput) -> int | None:
+        if set(entry.parameters) - {BINARY_DATA_SIZE}:
+            raise Rejected("an unknown parameter")
+        return super().declared_size(entry)
+
+
+class DataBeforeBlobs(Behaviour):
+    """With both `data` and a size, the data is used and the blob is skipped."""
+
+    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
+        if size is None or not entry.has_data:
+            super().check_one_source(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not entry.has_data:
+            return super().slice_blob(entry, blobs, offset, size)
+        return memoryview(self.json_blob(entry))
+
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        if offset <= len(blobs.view):
+            super().check_all_read(blobs, offset)
+
+
+class CutsByShape(Behaviour):
+    """A size beyond the body is no mistake if the body has what the shape needs."""
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        if size != 20:
+            super().check_size(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        native = blob_size(entry.spec.datatype, entry.shape)
+        if native is not None and offset + native == len(blobs.view):
+            return blobs.view[offset:]
+        return super().slice_blob(entry, blobs, offset, size)
+
+    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
+        native = blob_size(entry.spec.datatype, entry.shape)
+        return offset + (size if native is None else native)
+
+
+class NumbersAreDoubles(Behaviour):
+    """A parser of doubles: integers that no double holds are rejected, in and out."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        return self._only_doubles(entry.spec.datatype, super().json_blob(entry))
+
+    def output_data(self, tensor: Tensor) -> Any:
+        self._only_doubles(tensor.datatype, tensor.blob)
+        return super().output_data(tensor)
+
+    def _only_doubles(self, datatype: str, blob: Buffer) -> Buffer:
+        values = to_values(datatype, blob) if datatype in ("INT64", "UINT64") else []
+        if any(abs(value) > 2**53 for value in values):
+            raise Rejected("a number that no double holds")
+        return blob
+
+
+class FloatsInSixDigits(Behaviour):
+    """Floats in JSON have six significant digits, as printf writes them."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        data = super().output_data(tensor)
+        if tensor.datatype not in ("FP32", "FP64"):
+            return data
+        return [float(f"{value:.6g}") for value in data]
+
+
+class Base64Strings(Behaviour):
+    """Elements that are not UTF-8 come in base64, in JSON that is valid."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        try:
+            return super().output_data(tensor)
+        except ElementError:
+            if tensor.datatype != "BYTES":
+                raise
+            return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
+
+
+class ReadsDisputesTheOtherWay(Behaviour):
+    """Listed outputs without `binary_data` are JSON, and raw BYTES begin with their length."""
+
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, False)
+
+    def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
+        check_blob("BYTES", (1,), body)
+        return (1,) * len(dims), body
+
+
+class RawBytesOfAnyShape(Behaviour):
+    """A raw request for BYTES of any shape is one element."""
+
+    def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
+        shape, blob = super().raw_bytes_tensor((1,), body)
+        return shape * len(dims), blob
+
+
+class NoHalvesInJson(Behaviour):
+    """FP16 and BF16 have no JSON form, as Triton and KServe have it."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype in ("FP16", "BF16"):
+            raise Rejected("16-bit floats have no JSON form")
+        return super().output_data(tensor)
+
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, False)
+
+
+class NeverEncodes(Behaviour):
+    """Requests may be compressed; responses never are."""
+
+    def response_coding(self, request: Request) -> str | None:
+        return None
+
+
+class EncodesUnasked(Behaviour):
+    """Without Accept-Encoding, responses are in gzip."""
+
+    def response_coding(self, request: Request) -> str | None:
+        return super().response_coding(request) if request.values("Accept-Encoding") else "gzip"
+
+
+class IgnoresGzipTrailers(Behaviour):
+    """The trailer of a gzip stream is not looked at (RFC 1952, section 2.3.1.2)."""
+
+    def damaged_stream(self, coding: str, data: Buffer, problem: str) -> bytes:
+        if coding != "gzip" or bytes(data[:3]) != b"\x1f\x8b\x08":
+            return super().damaged_stream(coding, data, problem)
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)  # its header has ten bytes
+        try:
+            decoded = stream.decompress(data[10:])
+        except zlib.error:
+            return super().damaged_stream(coding, data, problem)
+        return decoded if stream.eof else super().damaged_stream(coding, data, problem)
+
+
+class Pedantic(Behaviour):
+    """White space around the JSON object is not counted, so it is rejected."""
+
+    def parse_document(self, text: memoryview) -> JsonObject:
+        if bytes(text).strip() != bytes(text):
+            raise Rejected("white space around the object")
+        return super().parse_document(text)
+
+
+FLOAT_CORNERS = tuple(
+    f"D11/json-and-binary-agree[{datatype},binary-to-json,finite_extremes]"
+    for datatype in ("FP32", "FP64")
+)
+IN_CHUNKS = (
+    "B10/cut-inside-a-prefix[chunks", "C1/", "C2/", "C3/", "C5/rejected-in-chunks",
+    "C5/kept-connection-after-success[chunks]", "H5/beyond-body-in-chunks",
+    "H5/beyond-body-with-blobs-in-chunks", "S3/too-short-in-chunks",
+    "S4/bytes-after-the-last-blob-in-chunks", "W3/variable-dimension-in-pieces[chunks]",
+    "Z1/compressed-in-chunks",
+)  # fmt: skip
+LARGE = (
+    "B12/long-element", "B12/many-elements", "P6/content-length-is-exact[100000]",
+    "S1/size-decides-bytes-tensor[long_element]",
+)  # fmt: skip
 LEGAL = [
     Legal(NeedsContentLength, also=("C2/", "C3/", "M7/"), unsupported=IN_CHUNKS),
     Legal(NeedsContentLengthAndSaysSoInHtml, also=("C2/", "C3/"), unsupported=IN_CHUNKS),
     Legal(LimitsBodies, also=("L1/", "Z5/"), unsupported=LARGE, warns=("L1/",)),
     Legal(LimitsDecodedBodies, also=("L1/", "Z5/"), unsupported=LARGE, warns=("L1/",)),
-]
+    Legal(TypesOfItsOwn),
+    Legal(OpenVinoLike),
+    Legal(NullsInResponses),
+    Legal(AsTheExamples, warns=("O20/model-name-sent",)),
+    Legal(NoEmptyTensors, also=("M7/",), warns=("E1/",)),
+    Legal(IgnoresHeaderLengthWithoutBlobs),
+    Legal(RejectsWhatItNeedNotTake),
+    Legal(DataBeforeBlobs, warns=("S5/contradiction",)),
+    Legal(CutsByShape, warns=("S2/size-against-shape-and-body[20]",)),
+    Legal(NumbersAreDoubles, also=("M7/",)),
+    Legal(FloatsInSixDigits, also=("M7/",), warns=FLOAT_CORNERS),
+    Legal(Base64Strings, warns=("B14/not-utf8-as-json",)),
+    Legal(ReadsDisputesTheOtherWay),
+    Legal(RawBytesOfAnyShape),
+    Legal(NoHalvesInJson, also=("M7/",)),
+    Legal(NeverEncodes, unsupported=("Z2/",)),
+    Legal(EncodesUnasked),
+    Legal(IgnoresGzipTrailers),
+    Legal(Pedantic, also=("M7/",), warns=tuple(
+        f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both")
+    )),
+]  # fmt: skip
 
 
 def cases_for(legal: Legal) -> Sequence[Case]:

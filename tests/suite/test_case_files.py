@@ -204,6 +204,14 @@ def test_an_exception_has_a_level_of_its_own(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    exceptions = "exceptions: [{of: {n: 2}, outcome: either}]"
+    first, second = load(tmp_path, one(axes="{n: [1, 2]}", request=request, more=exceptions))
+    assert (first.expects, second.expects) == ("success", "either")
+    assert first.expect["outputs"] == second.expect["outputs"]
+
+
 def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
     found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}

@@ -11,6 +11,7 @@ import yaml
 from v2_conformance.engine.fuzzing import explore
 from v2_conformance.engine.result import Result
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.resources import schema
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, RequestCase
@@ -59,11 +60,11 @@ def test_everything_is_mixed() -> None:
     assert models >= {"mixed", "all_types"}
     assert len(models) > 4
     assert {entry.get("form", "binary") for entry in inputs} == {"binary", "json", "nested"}
-    assert any(0 in entry["shape"] for entry in inputs)
+    assert all(min(entry["shape"]) > 0 for entry in inputs)
     assert any(max(entry["shape"]) > 16 for entry in inputs)
     assert {"slices", "chunks"} <= {key for r in requests for key in r.get("delivery", {})}
     assert any("id" in request for request in requests)
-    assert any("json" in request for request in requests)
+    assert {key for r in requests for key in r.get("json", {})} == {"indent"}
     assert any("outputs" not in request for request in requests)
     defaults = {r.get("parameters", {}).get("binary_data_output") for r in requests}
     assert defaults == {None, True, False}
@@ -84,6 +85,23 @@ def test_nothing_that_the_documents_dispute_or_leave_free_is_generated() -> None
         for number, entry in enumerate(request["inputs"]):
             assert "form" not in entry or entry.get("tensor", number) not in half
         assert all(case.expect["outputs"].get(str(i), "binary") == "binary" for i in half)
+
+
+def test_numbers_in_json_are_such_as_every_parser_keeps() -> None:
+    seen = set()
+    for case in generated(5, 200):
+        specs = contract()[case.model].inputs
+        for number, entry in enumerate(case.request["inputs"]):
+            index = entry.get("tensor", number)
+            datatype = specs[index].datatype
+            in_json = "form" in entry or case.expect["outputs"].get(str(index)) == "json"
+            if not in_json or datatype not in ("INT64", "UINT64", "FP32", "FP64"):
+                continue
+            values = to_values(datatype, bytes.fromhex(entry["values"]["hex"]))
+            seen.add(datatype)
+            assert all(abs(value) <= 2**53 for value in values)
+            assert all(value * 16 == int(value * 16) for value in values)
+    assert len(seen) > 2
 
 
 @pytest.mark.parametrize("roles", [["mixed"], ["identity/INT32"], ["all_types", "identity/BYTES"]])

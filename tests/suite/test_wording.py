@@ -28,6 +28,21 @@ SENTENCES: list[tuple[Cause, str]] = [
         findings.InvalidErrorBody(400, "not JSON at byte 0", "oops"),
         'rejected with status 400, but the body is not {"error": string}: not JSON at byte 0: oops',
     ),
+    (causes.CodingsUnsupported(("deflate",)), "the target declares deflate unsupported"),
+    (
+        findings.RepeatedMember("id"),
+        "an object of the response's JSON has the member 'id' more than once",
+    ),
+    (
+        findings.MixedForms(("OUTPUT0",), ("OUTPUT1", "OUTPUT2")),
+        "expected all outputs in the same form, since they were requested alike, got 'OUTPUT0' in "
+        "binary form and 'OUTPUT1', 'OUTPUT2' in json form",
+    ),
+    (
+        findings.WrongModelName("mymodel", "other"),
+        "expected the model_name 'mymodel', got 'other'",
+    ),
+    (findings.WrongModelName("mymodel", None), "expected the model_name 'mymodel', got none"),
     (
         findings.LengthRequired("no"),
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "

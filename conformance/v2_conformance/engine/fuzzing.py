@@ -36,11 +36,11 @@ class Exploration:
     """
 
     sent: int = 0
-    passed: int = 0
     failed_at: int = 0
     result: Result | None = None
     entry: Mapping[str, Any] | None = None
     exchanges: tuple[Exchange, ...] = ()
+    passed: int = 0
 
     @property
     def failed(self) -> bool:

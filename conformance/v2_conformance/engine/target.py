@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from v2_conformance.errors import TargetFileError, UsageError
+from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.redaction import Mask
 from v2_conformance.suggestions import did_you_mean
@@ -178,7 +179,7 @@ def load_target(path: Path) -> Target:
     unsupported = frozenset(document.get("unsupported", ()))
     if _NEEDED in unsupported:
         raise wrong(f"{_NEEDED} cannot be left out: most requirements need it", "unsupported")
-    for name in sorted(unsupported - DATATYPES.keys()):
+    for name in sorted(unsupported - DATATYPES.keys() - set(CODINGS)):
         check_profile(name)
     return Target(
         url=document.get("url", ""),

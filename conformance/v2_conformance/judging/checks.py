@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from v2_conformance.judging.response import ReadMessage, codings_of, validate
 from v2_conformance.judging.verdict import Finding, Untested
-from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import (
+    DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     MetadataNotJson,
+    MixedForms,
     NoContentLength,
     NotEncoded,
+    RepeatedMember,
     UnrequestedCoding,
     UnrequestedOutputs,
     WrongContentType,
     WrongId,
+    WrongModelName,
     WrongStatus,
     excerpt,
     printable,
@@ -28,6 +33,7 @@ from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Response
 
 _SHOWN = 20
+_MEDIA_TYPE = re.compile(r"[ \t]*([^\s/;,\"]+)/([^\s/;,\"]+)[ \t]*(?:;.*)?")
 
 Check = Callable[[Prepared, Response, ReadMessage | None], None]
 """Raises Finding if the response to a request does not pass; the message if it was read."""
@@ -41,19 +47,65 @@ def apply_checks(
         CHECKS[name](prepared, response, message)
 
 
-def _typed(expected: str) -> Check:
+def _typed(expected: str, fits: Callable[[str, str], bool]) -> Check:
     def check(prepared: Prepared, response: Response, message: ReadMessage | None) -> None:
         got = response.value("content-type")
-        if got is None or got.split(";")[0].strip().lower() != expected:
+        named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
+        if named is None or not fits(named[1], named[2]):
             raise Finding(WrongContentType(expected, None if got is None else printable(got, 200)))
 
     return check
+
+
+def _is_json(_: str, subtype: str) -> bool:
+    """Whether a media type is JSON: application/json, or any with the suffix +json (RFC 6839)."""
+    return subtype == "json" or subtype.endswith("+json")
+
+
+def _is_binary(type_: str, subtype: str) -> bool:
+    """Whether a media type can be that of JSON with blobs behind it: neither JSON nor text."""
+    return type_ not in ("text", "multipart", "message") and not _is_json(type_, subtype)
 
 
 def _id_echo(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     got = None if message is None else message.document.get("id")
     if got != prepared.request_id:
         raise Finding(WrongId(ascii(prepared.request_id), ascii(got)[:200]))
+
+
+def _model_name(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
+    got = None if message is None else message.document.get("model_name")
+    if got is not None and got != prepared.model:
+        raise Finding(WrongModelName(printable(prepared.model), printable(got, 200)))
+
+
+def _model_name_sent(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
+    if message is None or message.document.get("model_name") is None:
+        raise Finding(WrongModelName(printable(prepared.model), None))
+
+
+def _unique_members(_: Prepared, response: Response, message: ReadMessage | None) -> None:
+    end = len(response.body) if message is None else message.parts[0].end
+    try:
+        parse_json(response.body[:end])
+    except RepeatedMemberError as error:
+        raise Finding(RepeatedMember(printable(error.member, 60))) from error
+
+
+def _data_or_size(_: Prepared, __: Response, message: ReadMessage | None) -> None:
+    for entry in message.document["outputs"] if message else ():
+        size = (entry.get("parameters") or {}).get("binary_data_size")
+        if size is not None and entry.get("data"):
+            raise Finding(DataAndSize(printable(entry["name"])))
+
+
+def _one_form(_: Prepared, __: Response, message: ReadMessage | None) -> None:
+    names: dict[str, list[str]] = {"binary": [], "json": []}
+    for output in message.outputs if message else ():
+        names[output.form].append(printable(output.tensor.name, 60))
+    if names["binary"] and names["json"]:
+        binary, json = (tuple(names[form][:_SHOWN]) for form in ("binary", "json"))
+        raise Finding(MixedForms(binary, json))
 
 
 def _only_requested(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
@@ -69,9 +121,9 @@ def _header_length_sent(_: Prepared, response: Response, __: ReadMessage | None)
         raise Finding(HeaderLengthMissing())
 
 
-def _no_header_length(_: Prepared, response: Response, __: ReadMessage | None) -> None:
+def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     got = response.value(HEADER_LENGTH)
-    if got is not None:
+    if got is not None and got != str(len(response.body)):
         raise Finding(HeaderLengthUnexpected(printable(got, 60)))
 
 
@@ -98,7 +150,7 @@ def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> Non
 
 def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     try:
-        document = parse_json(response.body)
+        document = parse_json(response.body, unique=False)
     except MessageError as error:
         raise Finding(MetadataNotJson(printable(str(error)))) from error
     validate("server_metadata", document)
@@ -108,12 +160,17 @@ def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) ->
 
 
 CHECKS: dict[str, Check] = {
-    "octet_stream_type": _typed(OCTET_STREAM),
-    "json_type": _typed(JSON_TYPE),
+    "binary_type": _typed(f"{OCTET_STREAM} or another binary type", _is_binary),
+    "json_type": _typed(f"{JSON_TYPE} or another JSON type", _is_json),
+    "model_name": _model_name,
+    "model_name_sent": _model_name_sent,
+    "unique_members": _unique_members,
+    "data_or_size": _data_or_size,
+    "one_form": _one_form,
     "id_echo": _id_echo,
     "only_requested": _only_requested,
     "header_length_sent": _header_length_sent,
-    "no_header_length": _no_header_length,
+    "no_blob_announced": _no_blob_announced,
     "client_error": _client_error,
     "content_length_sent": _content_length,
     "encoded": _encoded,

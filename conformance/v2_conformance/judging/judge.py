@@ -72,7 +72,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
             return _judge_get(case, prepared, decoded)
         return _judge_request(case, prepared, decoded)
     except Finding as finding:
-        outcome = Outcome.INCONCLUSIVE if isinstance(finding, Untested) else Outcome.FAIL
+        outcome = Outcome.UNSUPPORTED if isinstance(finding, Untested) else Outcome.FAIL
         return Verdict(outcome, finding.cause, describe_request(case, prepared))
 
 
@@ -120,11 +120,13 @@ def _declined(
 
 
 def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
+    settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
     rejected = response.status >= 400
     if case.expects == "reject" or (case.expects == "either" and rejected):
         _judge_rejection(response, body=case.level != "MAY" and not _free(case))
-        apply_checks(case, prepared, response, None)
-        return Verdict(Outcome.PASS, Rejected(response.status))
+        if case.expects == "reject":
+            apply_checks(case, prepared, response, None)
+        return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
         read_document(response)
         return Verdict(Outcome.PASS, AnsweredInJson())
@@ -139,7 +141,7 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
     if case.expects == "disputed":
         forms = {output.form for output in message.outputs}
         return Verdict(Outcome.DISPUTED, AnsweredInForm(tuple(sorted(forms))))
-    return Verdict(Outcome.PASS, Accepted() if case.expects == "either" else None)
+    return Verdict(settled, Accepted() if case.expects == "either" else None)
 
 
 def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict:
@@ -161,7 +163,7 @@ def _judge_rejection(response: Response, *, body: bool) -> None:
     if not body:
         return
     try:
-        document = parse_json(response.body)
+        document = parse_json(response.body, unique=False)
     except MessageError as error:
         raise Finding(InvalidErrorBody(status, printable(str(error)), shown)) from error
     validate("error", document)

@@ -14,6 +14,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import (
     Cause,
+    CodingsUnsupported,
     DatatypesUnsupported,
     DidNotSurvive,
     Flooded,
@@ -30,6 +31,7 @@ from v2_conformance.wire.encode import Binding
 from v2_conformance.wire.transcript import JSON_FACTOR, Ending, Transcript
 
 _MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
+_REQUESTS_IN_CODINGS = "compression"
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
 
@@ -51,6 +53,11 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     """Why `case` is not sent to this target, None if it is."""
     if case.profile not in claims.profiles or case.profile in claims.unsupported:
         return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
+    if case.codings and _REQUESTS_IN_CODINGS not in claims.profiles:
+        return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(_REQUESTS_IN_CODINGS))
+    if case.codings & claims.unsupported:
+        codings = tuple(sorted(case.codings & claims.unsupported))
+        return Verdict(Outcome.UNSUPPORTED, CodingsUnsupported(codings))
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
         return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))

@@ -39,4 +39,4 @@ class Finding(Exception):
 
 
 class Untested(Finding):
-    """A response that breaks nothing, but does not show what the case is about either."""
+    """A response without what the case is about, which the server may leave out."""

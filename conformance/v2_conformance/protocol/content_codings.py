@@ -51,6 +51,12 @@ def encode(coding: str, data: Buffer) -> bytes:
     return encode_pieces(coding, [data])
 
 
+def store(coding: str, data: Buffer) -> bytes:
+    """`data` in `coding`, but not compressed: longer than it was before."""
+    stream = zlib.compressobj(zlib.Z_NO_COMPRESSION, zlib.DEFLATED, _WBITS[coding])
+    return stream.compress(data) + stream.flush()
+
+
 def encode_pieces(coding: str, pieces: Iterable[Buffer]) -> bytes:
     """What `pieces` are in `coding` when joined, without ever holding them all."""
     stream = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WBITS[coding])

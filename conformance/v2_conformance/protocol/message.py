@@ -26,6 +26,14 @@ class MessageError(ValueError):
     """A body that is not a V2 message: what is wrong, in words."""
 
 
+class RepeatedMemberError(MessageError):
+    """An object of the JSON has the member `member` more than once."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(f"the JSON has the member {member[:60]!a} twice in one object")
+        self.member = member
+
+
 @dataclass(frozen=True)
 class Tensor:
     """A tensor's whole value; `blob` is its little-endian, row-major binary form."""
@@ -62,10 +70,12 @@ def compose(
     return b"".join([head, document, *(blob for _, blob in blobs)]), tuple(parts)
 
 
-def parse_json(data: Buffer) -> dict[str, Any]:
+def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
     """A JSON object, strictly (P9): UTF-8 without BOM, no NaN or Infinity, no duplicate members.
 
-    Raises MessageError; nesting beyond MAX_JSON_DEPTH is refused before it is parsed.
+    Without `unique`, the last of several members with one name counts (RFC 8259, section 4).
+    Raises MessageError, of duplicates RepeatedMemberError; nesting beyond MAX_JSON_DEPTH is refused
+    before it is parsed.
     """
     try:
         text = str(data, "utf-8")
@@ -73,7 +83,8 @@ def parse_json(data: Buffer) -> dict[str, Any]:
         raise MessageError(f"the JSON is not UTF-8 at byte {error.start}") from error
     _check_depth(text)
     try:
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        pairs_hook = _unique if unique else None
+        document = json.loads(text, object_pairs_hook=pairs_hook, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         at = len(text[: error.pos].encode())
         raise MessageError(f"not JSON at byte {at}: {error.msg}") from error
@@ -114,7 +125,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) != len(pairs):
         seen: set[str] = set()
         name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise MessageError(f"the JSON has the member {name[:60]!a} twice in one object")
+        raise RepeatedMemberError(name)
     return document
 
 

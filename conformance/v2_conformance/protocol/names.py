@@ -9,6 +9,7 @@ OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
 
 # What can be claimed. Every server claims `binary`; `client` is for clients.
-OPT_IN_PROFILES = ("raw", "compression", "bf16")
+# `compression` is about requests, `compression-responses` about responses.
+OPT_IN_PROFILES = ("raw", "compression", "compression-responses", "bf16")
 SERVER_PROFILES = ("binary", *OPT_IN_PROFILES)
 PROFILES = (*SERVER_PROFILES, "client")

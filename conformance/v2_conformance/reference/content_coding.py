@@ -89,7 +89,7 @@ class ContentCoding:
 
     def response_coding(self, request: Request) -> str | None:
         """The first supported coding in Accept-Encoding, or None."""
-        if "compression" not in self.profiles:
+        if "compression-responses" not in self.profiles:
             return None
         for item in ",".join(request.values("accept-encoding")).lower().split(","):
             coding, _, weight = item.replace(" ", "").partition(";")

@@ -84,20 +84,22 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
     for combination in itertools.product(*(values.items() for values in axes.values())):
         labels = [label for label, _ in combination]
         differs = [item for item in exceptions if item.is_of(dict(zip(axes, labels, strict=True)))]
-        if any(item.level is None for item in differs):
+        if any(item.left_out for item in differs):
             continue
         filled = _fill(template, dict(zip(axes, combination, strict=True)))
         for item in differs:
-            filled["level"] = item.level
+            filled = item.change(filled)
         yield _case(requirement, filled, f"[{','.join(labels)}]" if labels else "")
 
 
 @dataclass(frozen=True)
 class _Exception:
-    """The cases whose axes have one of these labels have another level; None leaves them out."""
+    """Cases whose axes have one of these labels: another level or outcome, or none at all."""
 
     labels: Mapping[str, Collection[str]]
     level: str | None
+    outcome: str | None
+    left_out: bool
 
     @classmethod
     def of(
@@ -110,11 +112,21 @@ class _Exception:
             unknown = [label for label in labels[axis] if label not in axes.get(axis, {})]
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
-        return cls(labels, item.get("level"))
+        left_out = item.get("left_out", False)
+        return cls(labels, item.get("level"), item.get("outcome"), left_out)
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
         """Whether it applies to the case with these labels."""
         return all(labels[axis] in some for axis, some in self.labels.items())
+
+    def change(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """The entry of such a case."""
+        changed = dict(entry)
+        if self.level is not None:
+            changed["level"] = self.level
+        if self.outcome is not None:
+            changed["expect"] = {**entry["expect"], "outcome": self.outcome}
+        return changed
 
 
 def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 
@@ -100,6 +101,11 @@ class _Common:
         """The datatypes that the server needs for it."""
         return frozenset()
 
+    @property
+    def codings(self) -> frozenset[str]:
+        """The content codings of its request that the server needs for it, unless unknown."""
+        return frozenset()
+
 
 @dataclass(frozen=True, kw_only=True)
 class RequestCase(_Common):
@@ -129,6 +135,12 @@ class RequestCase(_Common):
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
         return frozenset(spec.datatype for spec in contract()[self.model].inputs)
+
+    @property
+    def codings(self) -> frozenset[str]:
+        """See _Common."""
+        coding = known(str(self.request.get("encoding", "")))
+        return frozenset() if coding is None else frozenset({coding})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,11 +33,13 @@ from v2_conformance.suite.findings import (
     LengthRequired,
     MetadataNotJson,
     MissingOutput,
+    MixedForms,
     NoContentLength,
     NoDataNoSize,
     NotEncoded,
     NotHttp,
     RepeatedHeaderLength,
+    RepeatedMember,
     ResponseTooLarge,
     SchemaViolation,
     TimedOut,
@@ -51,6 +53,7 @@ from v2_conformance.suite.findings import (
     WrongElementCount,
     WrongForm,
     WrongId,
+    WrongModelName,
     WrongShape,
     WrongStatus,
     WrongValue,
@@ -138,6 +141,12 @@ class DatatypesUnsupported(CauseBase, frozen=True):
     """The target declares datatypes unsupported that the case needs."""
 
     datatypes: tuple[str, ...]
+
+
+class CodingsUnsupported(CauseBase, frozen=True):
+    """The target declares content codings unsupported that the case's request has."""
+
+    codings: tuple[str, ...]
 
 
 class Flooded(CauseBase, frozen=True):
@@ -228,18 +237,19 @@ class SuiteError(CauseBase, frozen=True):
 
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
-    AcceptedInvalidRequest, Accepted, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
-    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ConnectionClosed,
-    ConnectionRefused, ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
-    Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
-    HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase, InvalidErrorBody,
-    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson,
-    MissingOutput,
+    Accepted, AcceptedInvalidRequest, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
+    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, CodingsUnsupported,
+    ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
+    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, Flooded, GeneratedFailure,
+    GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
+    HeaderLengthUnexpected, InvalidCase, InvalidErrorBody, InvalidHeaderLength, InvalidTensor,
+    KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson, MissingOutput, MixedForms,
     NoContentLength, NoDataNoSize, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone,
-    NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, ResponseTooLarge,
-    RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut, TooManyDimensions,
-    UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, WrongBytesElement, WrongContentType,
-    WrongDatatype, WrongElementCount, WrongForm, WrongId, WrongShape, WrongStatus, WrongValue,
+    NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, RepeatedMember,
+    ResponseTooLarge, RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut,
+    TooManyDimensions, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
+    WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm, WrongId,
+    WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

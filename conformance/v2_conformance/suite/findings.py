@@ -252,6 +252,12 @@ class SchemaViolation(CauseBase, frozen=True):
     problem: str
 
 
+class RepeatedMember(CauseBase, frozen=True):
+    """An object of the response's JSON has a member more than once."""
+
+    member: str
+
+
 class LeftoverBytes(CauseBase, frozen=True):
     """Bytes of the body belong to nothing: it is longer than JSON and declared sizes together."""
 
@@ -321,6 +327,13 @@ class WrongForm(CauseBase, frozen=True):
     got: str
 
 
+class MixedForms(CauseBase, frozen=True):
+    """Outputs that were requested alike came in different forms: `binary` and `json` name them."""
+
+    binary: tuple[str, ...]
+    json: tuple[str, ...]
+
+
 class WrongDatatype(CauseBase, frozen=True):
     """An output has another datatype."""
 
@@ -385,6 +398,13 @@ class WrongId(CauseBase, frozen=True):
 
     expected: str
     got: str
+
+
+class WrongModelName(CauseBase, frozen=True):
+    """The response's `model_name` is not the model's, or, with `got` None, is not there."""
+
+    expected: str
+    got: str | None
 
 
 class MetadataNotJson(CauseBase, frozen=True):

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes, from_values
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    decode_bytes,
+    encode_bytes,
+    from_values,
+    to_values,
+)
 from v2_conformance.suggestions import did_you_mean
 
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
@@ -78,6 +84,15 @@ def _counting(datatype: str, count: int) -> bytes:
         return integers
     # Fractions with few bits: exact in every float datatype, and in decimal.
     return from_values(datatype, [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(count)])
+
+
+def _counting_in_json(datatype: str, count: int) -> bytes:
+    """As `counting`, but with 64-bit integers up to 2^53, which every JSON parser keeps (D11)."""
+    if datatype not in ("INT64", "UINT64"):
+        return _counting(datatype, count)
+    values = [value >> 11 for value in to_values("UINT64", _counting("UINT64", count))]
+    least = 0 if datatype == "UINT64" else -(2**52)
+    return from_values(datatype, [value + least for value in values])
 
 
 def _extremes(datatype: str, count: int) -> bytes:
@@ -182,6 +197,7 @@ _ascii = _bytes_elements(b"a", b"bc", b"conformance", b"0", b"with space", b"x" 
 
 _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "counting": _counting,
+    "counting_in_json": _counting_in_json,
     "extremes": _extremes,
     "finite_extremes": _finite_extremes,
     "quiet_nans": _quiet_nans,

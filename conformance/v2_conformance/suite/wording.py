@@ -176,6 +176,9 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     findings.SchemaViolation: lambda c: (
         f"the JSON breaks the {c.schema} schema at {c.path}: {c.problem}"
     ),
+    findings.RepeatedMember: lambda c: (
+        f"an object of the response's JSON has the member '{c.member}' more than once"
+    ),
     findings.LeftoverBytes: lambda c: (
         f"{_counted(c.body - c.json - c.blobs, 'byte')} left over: JSON {c.json} + sizes {c.blobs} "
         f"= {c.json + c.blobs}, but the body has {c.body}"
@@ -193,6 +196,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"the response has outputs that were not requested: {_listed(c.outputs)}"
     ),
     findings.WrongForm: lambda c: f"{c.output}: expected {c.expected} form, got {c.got} form",
+    findings.MixedForms: lambda c: (
+        "expected all outputs in the same form, since they were requested alike, got "
+        f"{_listed(c.binary)} in binary form and {_listed(c.json)} in json form"
+    ),
     findings.WrongDatatype: lambda c: f"{c.output}: expected datatype {c.expected}, got {c.got}",
     findings.WrongShape: lambda c: (
         f"{c.output}: expected shape {list(c.expected)}, got {list(c.got)}"
@@ -206,6 +213,9 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"expected Content-Type {c.expected}, got {'none' if c.got is None else repr(c.got)}"
     ),
     findings.WrongId: lambda c: f"expected the id {c.expected}, got {c.got}",
+    findings.WrongModelName: lambda c: (
+        f"expected the model_name '{c.expected}', got {'none' if c.got is None else repr(c.got)}"
+    ),
     findings.MetadataNotJson: lambda c: f"the server metadata is not JSON: {c.problem}",
     findings.ExtensionNotListed: lambda c: (
         f"expected '{EXTENSION}' in `extensions`, got {_listed(c.extensions)}"
@@ -222,6 +232,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.DatatypesUnsupported: lambda c: (
         f"the target declares {', '.join(c.datatypes)} unsupported"
     ),
+    causes.CodingsUnsupported: lambda c: f"the target declares {', '.join(c.codings)} unsupported",
     causes.Flooded: lambda c: (
         f"not sent: the server has sent {c.limit >> 20} MiB more than its answers can need"
     ),

@@ -25,6 +25,8 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
         raise CaseFileError(f"`encoded`: {name!a} is no coding that can be tampered with")
     if coding is None or tampering == "plain":
         return bytes(body)
+    if tampering == "stored":
+        return content_codings.store(coding, body)
     if tampering is None:
         return content_codings.encode(coding, body)
     kind, value = only_member(tampering, "`encoded`", ("drop", "flip", "hex", "bomb"))

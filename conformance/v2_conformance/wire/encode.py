@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
@@ -74,10 +75,11 @@ class Prepared:
     """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
-    response may have.
+    response may have. `model` is the name of the model that the request is for.
     """
 
     request: Request
+    model: str = ""
     parts: tuple[Part, ...] = ()
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
@@ -148,6 +150,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     body = memoryview(wire)[len(written) :]
     return Prepared(
         request=make_request(head, sent, len(written), delivery, parts),
+        model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),

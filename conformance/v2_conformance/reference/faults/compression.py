@@ -10,6 +10,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import resize
 from v2_conformance.reference.faults.shared.crashes import CrashingServer
 from v2_conformance.reference.faults.shared.deliveries import first_read
 from v2_conformance.reference.http_messages import Headers, Rejected, Request, Response
@@ -75,6 +76,18 @@ class _DecodedBodyCutToContentLength(Behaviour):
     def decode_request(self, request: Request) -> Request:
         decoded = super().decode_request(request)
         return replace(decoded, body=decoded.body[: len(request.body)])
+
+
+@fault(
+    "decoded-body-padded-to-content-length",
+    breaks="Z1",
+    text="A decoded body is padded with zeros to the Content-Length, which counts encoded bytes.",
+)
+class _DecodedBodyPaddedToContentLength(Behaviour):
+    def decode_request(self, request: Request) -> Request:
+        decoded = super().decode_request(request)
+        size = max(len(decoded.body), len(request.body))
+        return replace(decoded, body=memoryview(resize(decoded.body, size)))
 
 
 @fault(
@@ -223,13 +236,15 @@ class _GzipSentForDeflate(Behaviour):
 
 
 @fault(
-    "response-in-gzip-unasked",
+    "refused-coding-used",
     breaks="Z4",
-    text="An inference response is gzipped although the request accepts no coding.",
+    text="A coding that Accept-Encoding refuses with a weight of 0 is used.",
 )
-class _ResponseInGzipUnasked(Behaviour):
+class _RefusedCodingUsed(Behaviour):
     def response_coding(self, request: Request) -> str | None:
-        return super().response_coding(request) or "gzip"
+        names = ",".join(request.values("Accept-Encoding")).lower().split(",")
+        codings = [name.partition(";")[0].strip() for name in names]
+        return next((name for name in codings if name in ("gzip", "deflate")), None)
 
 
 @fault(

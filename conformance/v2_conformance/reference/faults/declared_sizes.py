@@ -11,7 +11,7 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import MAX_MADE_UP, is_bytes, size_by_shape
-from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_OUTPUT,
     BINARY_DATA_SIZE,
@@ -81,12 +81,33 @@ class _DataPreferredBlobLeft(Behaviour):
 @fault(
     "size-preferred-over-data",
     breaks="S5",
-    text="If an input has both `data` and a size, `data` is ignored.",
+    text="If an input has both `data` and a size, `data` is ignored; a missing blob is zeros.",
 )
 class _SizePreferredOverData(Behaviour):
     def check_one_source(self, entry: RequestInput, size: int | None) -> None:
         if size is None:
             super().check_one_source(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if entry.has_data and not len(blobs.view) and size <= MAX_MADE_UP:
+            return memoryview(bytes(size))
+        return super().slice_blob(entry, blobs, offset, size)
+
+
+@fault(
+    "data-preferred-blob-skipped",
+    breaks="S5",
+    text="If an input has both `data` and a size, `data` is used and the blob is skipped.",
+)
+class _DataPreferredBlobSkipped(Behaviour):
+    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
+        if size is None or not entry.has_data:
+            super().check_one_source(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not entry.has_data:
+            return super().slice_blob(entry, blobs, offset, size)
+        return memoryview(self.json_blob(entry))
 
 
 @fault(
@@ -168,6 +189,16 @@ class _MistypedSizeAsNative(Behaviour):
 
 
 @fault(
+    "size-true-read-as-one",
+    breaks="S9",
+    text="A size of `true` is read as 1.",
+)
+class _SizeTrueReadAsOne(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        return 1 if entry.parameters.get(BINARY_DATA_SIZE) is True else super().declared_size(entry)
+
+
+@fault(
     "fractional-size-truncated",
     breaks="S10",
     text="A size of 16.5 is read as 16.",
@@ -231,13 +262,12 @@ class _SizeZeroReadAsNative(Behaviour):
 
 
 @fault(
-    "unknown-input-parameter-refused",
+    "unknown-input-parameter-hides-blob",
     breaks="S14",
-    text="An input with a parameter other than the size is rejected.",
+    text="If an input has a parameter other than its size, its blob is read as zeros.",
 )
-class _UnknownInputParameterRefused(Behaviour):
-    def declared_size(self, entry: RequestInput) -> int | None:
+class _UnknownInputParameterHidesBlob(Behaviour):
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        blob = super().slice_blob(entry, blobs, offset, size)
         unknown = set(entry.parameters) - {BINARY_DATA_SIZE, BINARY_DATA_OUTPUT}
-        if unknown:
-            raise Rejected(f"input {entry.spec.name} has unknown parameters")
-        return super().declared_size(entry)
+        return memoryview(bytes(size)) if unknown else blob

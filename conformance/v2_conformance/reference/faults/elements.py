@@ -315,12 +315,12 @@ class _ColumnMajor(Behaviour):
 
 fault(
     "uint64-json-through-double",
-    breaks="D11",
+    breaks="D15",
     text="UINT64 elements in JSON pass through a double, in inputs and outputs.",
 )(_json_through_double("UINT64", largest=2**64 - 1))
 fault(
     "int64-json-through-double",
-    breaks="D11",
+    breaks="D15",
     text="INT64 elements in JSON pass through a double, in inputs and outputs.",
 )(_json_through_double("INT64", largest=2**63 - 1))
 

@@ -10,7 +10,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.crashes import CrashingModels, CrashingServer
-from v2_conformance.reference.http_messages import Headers, Rejected, Request, Response
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract
 
@@ -168,8 +168,15 @@ class _ErrorTypedText(Behaviour):
         return "text/plain"
 
 
-@fault("error-with-header-length", breaks="R6", text="Errors have a header length.")
-class _ErrorWithHeaderLength(Behaviour):
-    def error(self, status: int, message: str, headers: Headers = ()) -> Response:
-        made = super().error(status, message, headers)
-        return replace(made, headers=(*made.headers, (HEADER_LENGTH, str(made.size))))
+@fault(
+    "error-repeats-header-length",
+    breaks="R6",
+    text="An error has the header length of the request.",
+)
+class _ErrorRepeatsHeaderLength(Behaviour):
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        values = request.values(HEADER_LENGTH)
+        if response.status < 400 or not values:
+            return response
+        return replace(response, headers=(*response.headers, (HEADER_LENGTH, values[0])))

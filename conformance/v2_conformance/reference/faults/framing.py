@@ -13,9 +13,9 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.shared.blobs import resize
+from v2_conformance.reference.faults.shared.blobs import all_zeros, has_blobs, resize
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
-from v2_conformance.reference.request_reader import JsonObject
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 
 
@@ -249,6 +249,20 @@ class _PrettyJsonRefused(Behaviour):
         if b"\n" in bytes(text).strip():
             raise Rejected("the JSON must not contain line breaks")
         return super().parse_document(text)
+
+
+@fault(
+    "octet-stream-hides-json-data",
+    breaks="P12",
+    text="In a request without blobs typed application/octet-stream, JSON data is read as zeros.",
+)
+class _OctetStreamHidesJsonData(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        typed = OCTET_STREAM in request.values("Content-Type")
+        return all_zeros(inference) if typed and not has_blobs(request) else inference
 
 
 @fault(

@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.datatypes import Buffer, check_blob
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import all_zeros, has_blobs
 from v2_conformance.reference.faults.shared.crashes import CrashingServer
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
-from v2_conformance.reference.http_messages import Blobs, Rejected, Request
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.reference.http_messages import Blobs, Request
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract
 
 _HUGE = 2**31
 
@@ -64,6 +66,26 @@ def _guesses_if(applies: Callable[[Sequence[str]], bool]) -> type[Behaviour]:
             return super().header_length(request)
 
     return Guesses
+
+
+class _BlobsFromEnd(Blobs):
+    """Blobs that are addressed from the end of the body."""
+
+
+class _MissingBlobsAreZeros(Behaviour):
+    """A server that reads blobs as zeros if the header length leaves none."""
+
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        text, blobs = super().split_body(request, length)
+        end = _guess_json_end(text) if length is not None and not len(blobs.view) else None
+        if end is None or _is_blank(text[end:]):
+            return text, blobs
+        return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not len(blobs.view) and size < _HUGE:
+            return memoryview(bytes(size))
+        return super().slice_blob(entry, blobs, offset, size)
 
 
 @fault(
@@ -121,6 +143,37 @@ class _NegativeHeaderLengthSlices(Behaviour):
         return super().json_end(body, length)
 
 
+@fault(
+    "negative-header-length-indexes",
+    breaks="H4",
+    text="A negative header length is used as an index from the end, and so are blobs' offsets.",
+)
+class _NegativeHeaderLengthIndexes(Behaviour):
+    def parse_header_length(self, text: str) -> int:
+        if re.fullmatch("-[1-9][0-9]{0,8}", text):
+            return int(text)
+        return super().parse_header_length(text)
+
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        if length is None or length >= 0:
+            return super().split_body(request, length)
+        return request.body[:length], _BlobsFromEnd(request.body[length:])
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not isinstance(blobs, _BlobsFromEnd):
+            return super().slice_blob(entry, blobs, offset, size)
+        # As Python slices: a blob that ends with the body ends at index 0, and is empty.
+        return blobs.view[offset : offset + size if offset + size < len(blobs.view) else 0]
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        check_blob(entry.spec.datatype, entry.shape, blob)
+        return super().binary_blob(entry, blob)
+
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        if not isinstance(blobs, _BlobsFromEnd):
+            super().check_all_read(blobs, offset)
+
+
 fault(
     "negative-header-length-guessed",
     breaks="H4",
@@ -131,9 +184,9 @@ fault(
 @fault(
     "header-length-clamped",
     breaks="H5",
-    text="A header length larger than the body is read as the length of the body.",
+    text="With a header length larger than the body, the declared blobs are read as zeros.",
 )
-class _HeaderLengthClamped(Behaviour):
+class _HeaderLengthClamped(_MissingBlobsAreZeros):
     def json_end(self, body: memoryview, length: int) -> int:
         return min(length, len(body)) if length < _HUGE else super().json_end(body, length)
 
@@ -151,28 +204,16 @@ class _OverlongHeaderLengthGuessed(Behaviour):
 
 
 @fault(
-    "header-length-clamped-in-chunks",
+    "overlong-header-length-in-chunks-guessed",
     breaks="H5",
-    text="A header length larger than a chunked body is read as the length of the body.",
+    text="If the header length is larger than a chunked body, the end of the JSON is guessed.",
 )
-class _HeaderLengthClampedInChunks(Behaviour):
+class _OverlongHeaderLengthInChunksGuessed(Behaviour):
     def header_length(self, request: Request) -> int | None:
         length = super().header_length(request)
-        if length is None or length >= _HUGE or not is_chunked(request):
+        if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE:
             return length
-        return min(length, len(request.body))
-
-
-@fault(
-    "non-numeric-header-length-ignored",
-    breaks="H6",
-    text="A header length that is not a number is ignored: the whole body is read as JSON.",
-)
-class _NonNumericHeaderLengthIgnored(Behaviour):
-    def header_length(self, request: Request) -> int | None:
-        if _has_non_number(self.header_length_values(request)):
-            return None
-        return super().header_length(request)
+        return _guess_json_end(request.body)
 
 
 fault(
@@ -262,30 +303,21 @@ class _HeaderLengthPrefixHalfRead(Behaviour):
     breaks="H10",
     text="If the header length is that of the whole body, the declared blobs are read as zeros.",
 )
-class _WholeBodyHeaderLengthZeroBlobs(Behaviour):
-    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        text, blobs = super().split_body(request, length)
-        end = _guess_json_end(text) if length is not None and not len(blobs.view) else None
-        if end is None or _is_blank(text[end:]):
-            return text, blobs
-        return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
-
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not len(blobs.view) and size < _HUGE:
-            return memoryview(bytes(size))
-        return super().slice_blob(entry, blobs, offset, size)
+class _WholeBodyHeaderLengthZeroBlobs(_MissingBlobsAreZeros):
+    pass
 
 
 @fault(
-    "header-length-without-blobs-refused",
+    "header-length-without-blobs-hides-data",
     breaks="H11",
-    text="A header length is rejected if no input is binary.",
+    text="If a request without blobs has a header length, its JSON data is read as zeros.",
 )
-class _HeaderLengthWithoutBlobsRefused(Behaviour):
-    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        if length is not None and BINARY_DATA_SIZE.encode() not in bytes(request.body):
-            raise Rejected(f"{HEADER_LENGTH} is set, but there is no binary input")
-        return super().split_body(request, length)
+class _HeaderLengthWithoutBlobsHidesData(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        return inference if length is None or has_blobs(request) else all_zeros(inference)
 
 
 @fault(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import reversed_order
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import (
     BINARY_DATA,
@@ -272,7 +274,7 @@ class _OutputSizeCountsElements(Behaviour):
 class _BinaryOutputWithData(Behaviour):
     def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
         entry = super().response_output(tensor, binary)
-        return entry | {"data": []} if binary else entry
+        return entry | {"data": [0]} if binary else entry
 
 
 @fault(
@@ -405,3 +407,60 @@ class _IdMadeUp(Behaviour):
     ) -> InferenceRequest:
         inference = super().read_request(model, request, length)
         return InferenceRequest(inference.inputs, inference.outputs, "1")
+
+
+def _has_unflagged(document: JsonObject) -> bool:
+    """Whether `binary_data_output` is true and an output is listed without `binary_data`."""
+    listed = document.get("outputs") or []
+    unflagged = any(BINARY_DATA not in (item.get("parameters") or {}) for item in listed)
+    return _binary_data_output(document) is True and unflagged
+
+
+@fault(
+    "unflagged-outputs-in-mixed-forms",
+    breaks="O19",
+    text="If `binary_data_output` is true, only the first of the unflagged outputs is binary.",
+)
+class _UnflaggedOutputsInMixedForms(Behaviour):
+    def request_outputs(self, model: ModelContract, document: JsonObject) -> Outputs:
+        outputs = super().request_outputs(model, document)
+        return outputs[:1] + _as_json(outputs[1:]) if _has_unflagged(document) else outputs
+
+
+@fault(
+    "unflagged-outputs-reversed",
+    breaks="O19",
+    text="If `binary_data_output` is true, elements of unflagged outputs come in reverse order.",
+)
+class _UnflaggedOutputsReversed(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        text, _ = self.split_body(request, length)
+        if not _has_unflagged(self.parse_document(text)):
+            return inference
+        reversed_inputs = {name: reversed_order(t) for name, t in inference.inputs.items()}
+        return replace(inference, inputs=reversed_inputs)
+
+
+@fault(
+    "model-name-of-another-model",
+    breaks="O20",
+    text="A response has the `model_name` of another model.",
+)
+class _ModelNameOfAnotherModel(Behaviour):
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        document = super().response_document(model, inference, entries)
+        return document | {"model_name": f"{model.model}_of_another"}
+
+
+@fault("model-name-missing", breaks="O20", text="A response has no `model_name`.")
+class _ModelNameMissing(Behaviour):
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        document = super().response_document(model, inference, entries)
+        return {name: value for name, value in document.items() if name != "model_name"}

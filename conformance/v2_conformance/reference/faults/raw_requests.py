@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import DATATYPES, Buffer, Shape, element_count
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    Shape,
+    element_count,
+    encode_bytes,
+)
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -139,25 +145,25 @@ class _RawTwoVariableDimensions(Behaviour):
 
 
 @fault(
-    "raw-bytes-any-shape",
+    "raw-bytes-split-into-elements",
     breaks="W7",
-    text="A raw request for BYTES of any shape is read as one element.",
+    text="A raw request for BYTES of variable shape is read as elements of one byte.",
 )
-class _RawBytesAnyShape(Behaviour):
+class _RawBytesSplitIntoElements(Behaviour):
     def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
-        shape, blob = super().raw_bytes_tensor((1,), body)
-        return shape * len(dims), blob
+        if dims != (-1,):
+            return super().raw_bytes_tensor(dims, body)
+        return (len(body),), encode_bytes([bytes([byte]) for byte in body])
 
 
 @fault(
-    "raw-bytes-with-prefix",
+    "raw-bytes-cut-at-nul",
     breaks="W8",
-    text="The body of a raw request for BYTES must start with a length prefix.",
+    text="The body of a raw request for BYTES ends at its first NUL.",
 )
-class _RawBytesWithPrefix(Behaviour):
+class _RawBytesCutAtNul(Behaviour):
     def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
-        shape, _ = super().raw_bytes_tensor(dims, body)
-        return shape, body
+        return super().raw_bytes_tensor(dims, memoryview(bytes(body).partition(b"\0")[0]))
 
 
 @fault(
@@ -174,6 +180,20 @@ class _RawOddSizeCut(Behaviour):
         step = size * abs(element_count(spec.dims))
         fitting = len(body) // step * step if -1 in spec.dims else step
         return super().read_raw(model, memoryview(resize(body, fitting)))
+
+
+@fault(
+    "empty-body-taken-as-raw",
+    breaks="W10",
+    text="An empty body is read as a raw tensor, even without a header length of 0.",
+)
+class _EmptyBodyTakenAsRaw(Behaviour):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        if length is None and not len(request.body):
+            return self.read_raw(model, request.body)
+        return super().read_request(model, request, length)
 
 
 @fault(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import is_bytes
@@ -90,37 +91,43 @@ class _MixedInputsRefused(Behaviour):
         return entries
 
 
-@fault(
+def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behaviour]:
+    """A server that takes so many bytes too many for some inputs; the last blob ends in zeros."""
+
+    class EmptyInputsTake(Behaviour):
+        def read_inputs(
+            self, model: ModelContract, document: JsonObject, blobs: Blobs
+        ) -> dict[str, Tensor]:
+            taken = sum(map(surplus, self.request_inputs(model, document)))
+            padded = memoryview(bytes(blobs.view) + bytes(taken)) if len(blobs.view) else blobs.view
+            return super().read_inputs(model, document, replace(blobs, view=padded))
+
+        def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+            blob, end = super().input_blob(entry, blobs, offset)
+            return blob, end + (surplus(entry) if len(blobs.view) else 0)
+
+    return EmptyInputsTake
+
+
+fault(
     "empty-input-shifts-blobs",
     breaks="M4",
     text="A binary input without elements takes one byte of the next blob.",
-)
-class _EmptyInputShiftsBlobs(Behaviour):
-    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
-        return super().next_offset(entry, offset, size) + (size == 0)
-
-
-@fault(
+)(_empty_inputs_take(lambda entry: int(entry.parameters.get(BINARY_DATA_SIZE) == 0)))
+fault(
     "empty-bytes-input-takes-a-prefix",
     breaks="M4",
     text="A binary BYTES input without elements takes the four bytes of a prefix.",
+)(
+    _empty_inputs_take(
+        lambda entry: 4 * (entry.parameters.get(BINARY_DATA_SIZE) == 0 and is_bytes(entry))
+    )
 )
-class _EmptyBytesInputTakesAPrefix(Behaviour):
-    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
-        end = super().next_offset(entry, offset, size)
-        return end + 4 * (size == 0 and is_bytes(entry))
-
-
-@fault(
-    "empty-data-missing-beside-blobs",
+fault(
+    "empty-data-takes-a-byte",
     breaks="M4",
-    text="In a request with blobs, an input with an empty `data` array counts as without data.",
-)
-class _EmptyDataMissingBesideBlobs(Behaviour):
-    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
-        if len(blobs.view) and not entry.data:
-            entry = replace(entry, has_data=False)
-        return super().input_blob(entry, blobs, offset)
+    text="In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
+)(_empty_inputs_take(lambda entry: int(entry.data == [])))
 
 
 @fault(

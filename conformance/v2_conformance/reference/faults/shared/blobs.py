@@ -17,7 +17,12 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.request_reader import RequestInput
+from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    RequestInput,
+)
 
 Bits = np.ndarray[Any, Any]
 
@@ -44,6 +49,21 @@ def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
     """An input's blob cut or padded with zeros to shape × element size; BYTES as they are."""
     size = size_by_shape(entry)
     return blob if size is None else resize(blob, size)
+
+
+def has_blobs(request: Request) -> bool:
+    """Whether an input of the request declares a size."""
+    return BINARY_DATA_SIZE.encode() in bytes(request.body)
+
+
+def all_zeros(inference: InferenceRequest) -> InferenceRequest:
+    """The request with zeros as the elements of every input of a fixed-size datatype."""
+    zeros = {
+        name: replace(tensor, blob=bytes(len(tensor.blob)))
+        for name, tensor in inference.inputs.items()
+        if DATATYPES[tensor.datatype].size
+    }
+    return replace(inference, inputs=inference.inputs | zeros)
 
 
 def swap_bytes(datatype: str, blob: Buffer) -> bytes:
