@@ -14,6 +14,7 @@ from v2_conformance.protocol.message import (
     MAX_JSON_DEPTH,
     MessageError,
     Part,
+    RepeatedMemberError,
     compose,
     dump_json,
     parse_json,
@@ -145,6 +146,45 @@ def test_an_integer_of_ten_thousand_digits_is_refused_or_exact() -> None:
         assert parse_json(data) == {"a": 10**10_000 - 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-0", -0.0),
+        ("-0.0", -0.0),
+        ("-0e5", -0.0),
+        ("0", 0),
+        ("-1", -1),
+        ("-05.0", None),
+        ("9007199254740993.0", 2**53 + 1),
+        ("-9007199254740993.0", -(2**53) - 1),
+        ("9.223372036854775807e18", 2**63 - 1),
+        ("18446744073709551615e0", 2**64 - 1),
+        ("184467440737095516150E-1", 2**64 - 1),
+        ("1e2", 100.0),
+        ("9007199254740993.5", 9007199254740994.0),
+        ("1.8446744073709551616e19", 2.0**64),
+        ("1e308", 1e308),
+        ("1e-999999999", 0.0),
+    ],
+)
+def test_numbers_keep_their_value_however_they_are_written(text: str, value: float | None) -> None:
+    data = b'{"a": [%b, 1.5]}' % text.encode()
+    if value is None:
+        with pytest.raises(MessageError):
+            parse_json(data)
+        return
+    found = parse_json(data)["a"][0]
+    assert found == value
+    assert str(found) == str(value)  # the type and the sign of zero
+
+
+def test_repeated_members_are_allowed_on_demand_and_the_last_counts() -> None:
+    assert parse_json(b'{"a": 1, "a": {"b": 2, "b": 3}}', unique=False) == {"a": {"b": 3}}
+    with pytest.raises(RepeatedMemberError) as error:
+        parse_json(b'{"a": {"b": 2, "b": 3}}')
+    assert error.value.member == "b"
+
+
 def test_big_integers_keep_every_digit() -> None:
     assert parse_json(b'{"a": 18446744073709551615}') == {"a": 2**64 - 1}
 
@@ -156,9 +196,10 @@ def test_no_bytes_at_all_raise_anything_else(data: bytes) -> None:
 
 
 TEXT = st.text('a\0\n"\\\u00e9\u65e5\U0001f642{[', max_size=6)
+# In between, what is written is a whole number, though not the one that the double is.
+FLOATS = st.floats(-(2.0**53), 2.0**53) | st.floats(2.0**65, 1e308) | st.floats(-1e308, -(2.0**65))
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | TEXT,
+    st.none() | st.booleans() | st.integers() | FLOATS | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip

@@ -7,6 +7,7 @@ about what the server does not do and that are no MUST.
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -232,6 +233,18 @@ class NumbersAreDoubles(Behaviour):
         return blob
 
 
+class NumbersInOtherWords(Behaviour):
+    """Whole numbers have a fraction, and negative zeros have none."""
+
+    def dump_document(self, document: JsonObject) -> bytes:
+        text = super().dump_document(document).decode()
+        return re.sub(r'"data":\[[^\]"]*\]', self._respelled, text).encode()
+
+    def _respelled(self, data: re.Match[str]) -> str:
+        with_fractions = re.sub(r"(?<![\d.e+-])(-?\d{2,})(?=[,\]])", r"\1.0", data[0])
+        return re.sub(r"-0\.0(?=[,\]])", "-0", with_fractions)
+
+
 class FloatsInSixDigits(Behaviour):
     """Floats in JSON have six significant digits, as printf writes them."""
 
@@ -352,6 +365,7 @@ LEGAL = [
     Legal(DataBeforeBlobs, warns=("S5/contradiction",)),
     Legal(CutsByShape, warns=("S2/size-against-shape-and-body[20]",)),
     Legal(NumbersAreDoubles, also=("M7/",)),
+    Legal(NumbersInOtherWords, also=("M7/",)),
     Legal(FloatsInSixDigits, also=("M7/",), warns=FLOAT_CORNERS),
     Legal(Base64Strings, warns=("B14/not-utf8-as-json",)),
     Legal(ReadsDisputesTheOtherWay),
