@@ -49,6 +49,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -231,6 +232,9 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
     text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
     if "encoding" in case.request:
         text += f", Content-Encoding {case.request['encoding']}"
+    change = case.request.get("json", {}).get("change")
+    if change:
+        text += f", {printable(change_words(change), 300)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     return text

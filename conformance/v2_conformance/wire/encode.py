@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
@@ -29,10 +29,20 @@ from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.transport import Head, Request
 
-_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
+_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
+_DIGITS = "0123456789"
+# How a number can be written that is not its plain decimal digits.
+_NOTATIONS: Mapping[str, Callable[[int], str]] = {
+    "hex": hex,
+    "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
+    "exponent": lambda n: f"{n / 100:g}e2",
+    "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),
+    "fullwidth": lambda n: str(n).translate(str.maketrans(_DIGITS, "０１２３４５６７８９")),
+}
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -189,7 +199,9 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
 def _document(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], binding: Binding
 ) -> bytes:
-    given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
+    given = mapping(
+        request.get("json", {}), "`json`", ("before", "after", "indent", "text", "change")
+    )
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
     document = {name: request[name] for name in ("id", "parameters") if name in request}
@@ -197,7 +209,10 @@ def _document(
     if "outputs" in request:
         document["outputs"] = _outputs(request["outputs"], binding)
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    body = write_json(document, indent=indent)
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    else:
+        body = write_json(document, indent=indent)
     if "before" in given:
         body = text(given["before"], "`json.before`").encode() + body
     if "after" in given:
@@ -269,9 +284,16 @@ def _computed(value: object, length: int, blobs: int) -> str:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
     what = "`header_length`"
-    computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))
+
+    def write(match: re.Match[str]) -> str:
+        number = known[match[1]] + int(match[2] or 0)
+        notation = _NOTATIONS.get(match[3] or "", str)
+        return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
+
+    computed = _LENGTH.sub(write, text(value, what))
     if "${" in computed:
-        raise unexpected(what, "${length}, ${blobs} or ${body}, with +n or -n in it at most", value)
+        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
+        raise unexpected(what, form, value)
     return computed
 
 
