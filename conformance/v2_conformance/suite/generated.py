@@ -124,7 +124,7 @@ def _form(*, nested: bool) -> st.SearchStrategy[str]:
 
 @cache
 def _elements(datatype: str, representable: bool, most: int) -> st.SearchStrategy[list[bytes]]:
-    return st.lists(_element(datatype, representable), max_size=most)
+    return st.lists(_element(datatype, representable), min_size=1, max_size=most)
 
 
 @cache
@@ -136,7 +136,8 @@ def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
     if spec.size is None:
         if representable:
             return _text(least=0).map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
-        return st.binary(max_size=12) | st.sampled_from([b"\x00\x00", b"tail\x00", b"x" * 258])
+        awkward = [b"\xff\xfe", b"\xc3", b"\x00\x00", b"tail\x00", b"\xed\xa0\x80", b"x" * 258]
+        return st.sampled_from(awkward) | st.binary(max_size=12)
     if representable and (spec.kind == "float" or spec.size == 8):
         return _plain_number(datatype)
     corners = value_pattern("extremes", datatype, 14)
