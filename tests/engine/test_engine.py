@@ -288,7 +288,7 @@ class TestTheSuiteItself:
             result = engine.run(make_case(body={"drop": 10_000}))
         assert result.outcome is Outcome.ERROR
         assert isinstance(result.cause, InvalidCase)
-        assert "`encoded.drop`: expected at most " in result.cause.problem
+        assert "`body.drop`: expected at most " in result.cause.problem
 
     def test_a_result_says_what_its_verdict_says(self) -> None:
         verdict = Verdict(Outcome.FAIL, ConnectionClosed(0, "reset"), "sent GET /v2")
