@@ -37,8 +37,8 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
-    `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
+    when asked for; `dangerous` ones may end the server, so they run last.
     """
 
     id: str
@@ -49,6 +49,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
