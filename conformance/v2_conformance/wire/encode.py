@@ -31,6 +31,9 @@ from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.transport import Head, Request
 
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
+
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
@@ -100,7 +103,7 @@ class Prepared:
 def prepare_get(case: GetCase, address: Address) -> Prepared:
     """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
     try:
-        return Prepared(_get(address, text(case.path, "`get`")))
+        return Prepared(request_get(address, text(case.path, "`get`")))
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
@@ -275,7 +278,8 @@ def _computed(value: object, length: int, blobs: int) -> str:
     return computed
 
 
-def _get(address: Address, path: str) -> Request:
+def request_get(address: Address, path: str) -> Request:
+    """A plain GET of `path`."""
     head = Head("GET", address.prefix + path, address.fields)
     return Request(head, (), (write_head(head),))
 
