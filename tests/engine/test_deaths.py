@@ -14,7 +14,7 @@ import pytest
 from support.cases import make_case
 from support.runs import chosen, outcomes, results, target_of
 from support.servers import Start, free_port
-from v2_conformance.engine import canary as canary_module
+from v2_conformance.engine import engine as engine_module
 from v2_conformance.engine.deaths import DeathsHere, Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -28,7 +28,7 @@ from v2_conformance.suite.findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode import Address
 from v2_conformance.wire.transcript import Transcript
-from v2_conformance.wire.transport import Transport
+from v2_conformance.wire.transport import Connection
 
 
 def death(result: Result) -> DidNotSurvive:
@@ -231,8 +231,8 @@ class TestRecovery:
     def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def noticed(transport: Transport, address: Address) -> Transcript:
-            answer = liveness(transport, address)
+        def noticed(connection: Connection, address: Address) -> Transcript:
+            answer = liveness(connection, address)
             restarts.append(threading.Timer(0.3, restart))
             restarts[-1].start()
             return answer
@@ -242,7 +242,7 @@ class TestRecovery:
             server.start()
 
         restarts: list[threading.Timer] = []
-        monkeypatch.setattr(canary_module, "liveness", noticed)
+        monkeypatch.setattr(engine_module, "liveness", noticed)
         with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
             for timer in restarts:

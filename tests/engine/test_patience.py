@@ -8,7 +8,7 @@ from support.responses import http, transcript
 from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.wire.encode import Address
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Head, Request
+from v2_conformance.wire.transport import Head, Request
 
 GOOD = transcript(http(b"good"))
 GATEWAY = transcript(http(b"", 502))
@@ -32,9 +32,6 @@ class Server:
         self.patience = Patience(
             limit_s, pause=self.pauses.append, clock=lambda: sum(self.pauses, 0.0)
         )
-
-    def connection(self) -> Connection:
-        return self
 
     def pending(self) -> bool:
         return False

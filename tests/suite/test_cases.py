@@ -103,6 +103,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, canary="binary")),
     (REQUEST, lambda case: replace(case, canary="json")),
     (REQUEST, lambda case: replace(case, together=2)),
+    (REQUEST, lambda case: replace(case, variations=("spaced",))),
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, count=9)),
     (generated_case(), lambda case: replace(case, seed=9)),

@@ -14,7 +14,7 @@ from v2_conformance.suite.causes import Cause, Unavailable
 from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Transport
+from v2_conformance.wire.transport import Connection
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,7 @@ class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news."""
 
-    def __init__(
-        self, target: Target, server: Server, transport: Transport, patience: Patience
-    ) -> None:
-        self._transport = transport
+    def __init__(self, target: Target, server: Server, patience: Patience) -> None:
         self._patience = patience
         self._target = target
         self._server = server
@@ -60,8 +57,11 @@ class Canary:
         self._right: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
-    def calibrate(self, role: str, *, json: bool = False) -> str:
+    def calibrate(self, role: str, connection: Connection, *, json: bool = False) -> str:
         """Find the canary for `role`, once; with `json` one without blobs.
+
+        `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
+        would wait forever for a server that serves one at a time.
 
         Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
         perhaps not well.
@@ -70,7 +70,8 @@ class Canary:
             known = self._known.get((role, json))
             if known is None:
                 binding = self._server.present[role]
-                known = self._find(known_good(role, self._target.address, binding, json=json))
+                forms = known_good(role, self._target.address, binding, json=json)
+                known = self._find(forms, connection)
                 if known.lasting:
                     self._known[role, json] = known
         return known.silence
@@ -92,14 +93,10 @@ class Canary:
             known.prepared.request,
             fresh=True,
             unasked=True,
-            at_loss=lambda: alive.append(self.liveness()),
+            at_loss=lambda: alive.append(liveness(connection, self._target.address)),
         )
         problem = self._problem(role, known, transcript, json=False)
         return Seen(transcript, problem, alive[0] if alive else None)
-
-    def liveness(self) -> Transcript:
-        """What the server answers when it is asked whether it is alive."""
-        return liveness(self._transport, self._target.address)
 
     def _problem(
         self, role: str, known: _Known, transcript: Transcript, *, json: bool
@@ -118,12 +115,14 @@ class Canary:
         """The answer that the canary must get again, None for the exact one."""
         return self._known[role, json].expected
 
-    def _find(self, forms: Sequence[Prepared]) -> _Known:
-        connection = self._transport.connection()
+    def _find(self, forms: Sequence[Prepared], connection: Connection) -> _Known:
         found: list[_Known] = []
         try:
             for prepared in forms:
-                transcript, _ = self._patience.exchange(connection, prepared.request, unasked=True)
+                # Fresh: a server may have closed after the form before, which it refused.
+                transcript, _ = self._patience.exchange(
+                    connection, prepared.request, fresh=True, unasked=True
+                )
                 problem = problem_with(prepared, None, transcript)
                 exact = problem is None
                 ending = transcript.ending

@@ -19,7 +19,7 @@ from v2_conformance.engine.counterexamples import remove_counterexample, write_c
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.fuzzing import explore, usable_roles
-from v2_conformance.engine.patience import Patience
+from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
@@ -89,7 +89,7 @@ class Engine:
         self._address = target.address
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         self._patience = patience or Patience(target.limits.exchange_s)
-        self._canary = Canary(target, server, self._transport, self._patience)
+        self._canary = Canary(target, server, self._patience)
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
@@ -153,16 +153,17 @@ class Engine:
 
     def _run(self, case: RequestCase | GetCase, *, beside: bool) -> Result:
         prepared = self._prepare(case)
+        connection = self._connection()
         if isinstance(case, RequestCase):
-            silence = self._canary.calibrate(case.model)
+            silence = self._canary.calibrate(case.model, connection)
             if case.canary == "json" and not silence:
-                silence = self._canary.calibrate(case.model, json=True)
+                silence = self._canary.calibrate(case.model, connection, json=True)
             if silence:
                 return Result(case, not_sent(case, silence))
-        connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
         if isinstance(case, RequestCase) and case.together > 1:
+            connection.close()  # a server may serve as many as the case needs, and no more
             verdict, exchanges = self._together(case)
         else:
             transcript, exchanges = self._exchange(prepared, connection)
@@ -277,7 +278,7 @@ class Engine:
         connection.close()
         if self._canary.send(case.model, connection)[1] is None:
             return  # one request was lost, the model lives
-        dead = None if down(self._canary.liveness()) else case.model
+        dead = None if down(liveness(connection, self._address)) else case.model
         self._deaths.add(dead, case.id)
         recovery = self._recovery
         if recovery.command:

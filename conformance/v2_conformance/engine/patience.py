@@ -12,9 +12,9 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 
 from v2_conformance.judging.availability import asks_to_wait, retry_after_s, unavailable
-from v2_conformance.wire.encode import LIVE, Address, request_get
+from v2_conformance.wire.encode import LIVE, Address, get_request
 from v2_conformance.wire.transcript import Transcript
-from v2_conformance.wire.transport import Connection, Request, Transport
+from v2_conformance.wire.transport import Connection, Request
 
 # A gateway may keep several connections that the server has closed, and each costs one answer.
 _AT_ONCE = 3
@@ -105,19 +105,15 @@ def _asks(transcript: Transcript) -> bool:
     return transcript.response is not None and asks_to_wait(transcript.response)
 
 
-def liveness(transport: Transport, address: Address) -> Transcript:
-    """The answer to GET /v2/health/live on a connection of its own.
+def liveness(connection: Connection, address: Address) -> Transcript:
+    """The answer to GET /v2/health/live on a fresh connection.
 
     Asked again while a gateway says that it got none, which may be about a connection that it kept.
     """
-    request = request_get(address, LIVE)
-    connection = transport.connection()
-    try:
-        transcript = connection.exchange(request)
-        for _ in range(_AT_ONCE):
-            if not unavailable(transcript) or _asks(transcript):
-                break
-            transcript = connection.exchange(request, fresh=True)
-    finally:
-        connection.close()
+    request = get_request(address, LIVE)
+    transcript = connection.exchange(request, fresh=True)
+    for _ in range(_AT_ONCE):
+        if not unavailable(transcript) or _asks(transcript):
+            break
+        transcript = connection.exchange(request, fresh=True)
     return transcript

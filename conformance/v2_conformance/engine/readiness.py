@@ -9,7 +9,7 @@ from dataclasses import replace
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import UnreachableError
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.wire.encode import LIVE, request_get
+from v2_conformance.wire.encode import LIVE, get_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
 
@@ -61,7 +61,7 @@ def wait_until_ready(
 
 
 def _get(connection: Connection, target: Target, path: str) -> Transcript:
-    return connection.exchange(request_get(target.address, path), fresh=True)
+    return connection.exchange(get_request(target.address, path), fresh=True)
 
 
 def _unready(ready: Transcript, connection: Connection, target: Target) -> bool:

@@ -34,6 +34,7 @@ from v2_conformance.suite.causes import (
     InvalidCase,
     KilledBy,
     NoKnownGoodAnswer,
+    RoleAbsent,
     SuiteError,
     difference_in,
 )
@@ -47,7 +48,7 @@ from v2_conformance.verifying.recorded import (
     read_exchange,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import LIVE, Prepared, prepare, prepare_get, request_get
+from v2_conformance.wire.encode import LIVE, Prepared, get_request, prepare, prepare_get
 from v2_conformance.wire.transcript import Ending, Transcript
 
 _MASKED = "what the report masks may be what was judged"
@@ -185,7 +186,7 @@ def _unsent(
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case of which no exchange is recorded."""
     if skip is not None:
-        return skip, [Belief.ABSENT] if skip.outcome is Outcome.NOT_RUN else []
+        return skip, [Belief.ABSENT] if isinstance(skip.cause, RoleAbsent) else []
     outcome, cause = recorded.outcome, recorded.cause
     as_recorded = Verdict(outcome, cause)
     if as_recorded == NO_USABLE_MODEL:
@@ -406,7 +407,7 @@ def _problem(
 
 def _check_liveness(transcript: Transcript, known: Setting) -> None:
     """Raise _Broken unless the request asks whether the server is alive."""
-    expected = b"".join(request_get(known.address, LIVE).http1)
+    expected = b"".join(get_request(known.address, LIVE).http1)
     if first_unmasked_difference(bytes(transcript.request), expected, known.mask) is not None:
         raise _Broken("what should ask whether the server is alive asks for something else")
 
