@@ -141,7 +141,9 @@ class RequestCase(_Common):
     @property
     def alone(self) -> bool:
         """See _Common."""
-        return super().alone or self.canary is not None or self.together > 1
+        watched = self.canary is not None or self.together > 1
+        # Any answer passes a disputed case, another request's too.
+        return super().alone or watched or self.expects == "disputed"
 
     @property
     def role(self) -> str:
@@ -174,6 +176,11 @@ class GeneratedCase(_Common):
 
     count: int
     seed: int
+
+    @property
+    def alone(self) -> bool:
+        """See _Common. True: what fails is made smaller, for which nothing else may interfere."""
+        return True
 
 
 Case = RequestCase | GetCase | GeneratedCase

@@ -33,6 +33,9 @@ from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.transport import Head, Request
 
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
+
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
