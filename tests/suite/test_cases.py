@@ -48,13 +48,23 @@ def test_only_what_may_be_answered_with_an_error_is_negative(case: Case) -> None
     ):  # fmt: skip
         other = replace(case, expect={"outcome": outcome})
         assert other.expects == outcome
-        assert (other.negative, other.alone) == (negative, negative)
+        assert other.negative == negative
+        assert other.alone or not negative
 
 
 @kinds
 def test_a_dangerous_case_has_the_server_for_itself(case: Case) -> None:
-    assert not case.alone
     assert replace(case, dangerous=True).alone
+
+
+def test_what_can_spoil_nothing_shares_the_server() -> None:
+    assert not REQUEST.alone
+    assert not GET.alone
+
+
+def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itself() -> None:
+    assert replace(REQUEST, expect={"outcome": "disputed"}).alone
+    assert generated_case().alone
 
 
 def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
@@ -101,6 +111,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, canary="binary")),
     (REQUEST, lambda case: replace(case, canary="json")),
     (REQUEST, lambda case: replace(case, together=2)),
+    (REQUEST, lambda case: replace(case, variations=("spaced",))),
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, count=9)),
     (generated_case(), lambda case: replace(case, seed=9)),

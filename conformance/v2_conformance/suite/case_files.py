@@ -18,12 +18,13 @@ from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
 
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
-_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml"}
+_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml"}
 
 
 def load_cases(
@@ -156,13 +157,20 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
     if model is None:
         return GetCase(**common, path=entry["get"])
     canary = entry.get("canary")
-    return RequestCase(
+    case = RequestCase(
         **common,
         model=model,
         request=entry.get("request", {}),
         canary="binary" if canary is True else canary,
         together=entry.get("together", 1),
     )
+    names = entry.get("variations", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CaseFileError(f"{entry['id']}: `variations` must be a list of names")
+    try:
+        return vary(case, names)
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
 
 
 def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
