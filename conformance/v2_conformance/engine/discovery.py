@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import requests
@@ -21,6 +22,7 @@ from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.wire.encode import Binding
 
 _MAX_METADATA = 1 << 20
+_VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,11 @@ def _discover(target: Target) -> Server:
         if model.profile not in target.profiles:
             continue
         binding = target.binding(role)
-        problem = _model_problem(session, binding, model)
-        if problem:
-            absent[role] = problem
+        found = _model(session, binding, model)
+        if isinstance(found, str):
+            absent[role] = found
         else:
-            present[role] = binding
+            present[role] = found
     if not present:
         raise NothingRanError(
             f"{target.public_url} has none of the contract's models "
@@ -75,7 +77,13 @@ def _discover(target: Target) -> Server:
 def server_from(document: Mapping[str, Any]) -> Server:
     """The Server of which `document` is `dataclasses.asdict`, after its way through JSON."""
     present = {
-        role: Binding(role, entry["model"], tuple(entry["inputs"]), tuple(entry["outputs"]))
+        role: Binding(
+            role,
+            entry["model"],
+            tuple(entry["inputs"]),
+            tuple(entry["outputs"]),
+            entry["version"],
+        )
         for role, entry in document["present"].items()
     }
     extensions = tuple(document["extensions"])
@@ -109,8 +117,9 @@ def _server_metadata(target: Target, status: int, body: bytes) -> Mapping[str, A
     return document
 
 
-def _model_problem(session: _Session, binding: Binding, model: ModelContract) -> str:
-    """Why `binding` cannot play the role, "" if it can."""
+def _model(session: _Session, binding: Binding, model: ModelContract) -> Binding | str:
+    """`binding` with its version, if the server lists a single one; or why it cannot play the
+    role."""
     status, body = session.get(f"/v2/models/{binding.model}")
     if status != 200:
         return f"no model {binding.model}: GET /v2/models/{binding.model} has status {status}"
@@ -130,7 +139,14 @@ def _model_problem(session: _Session, binding: Binding, model: ModelContract) ->
             if found[name].get("datatype") != spec.datatype:
                 got = ascii(found[name].get("datatype"))[:40]
                 return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
-    return ""
+    return replace(binding, version=_single_version(document.get("versions")))
+
+
+def _single_version(listed: object) -> str | None:
+    """The version in a model's metadata, None if there is not exactly one that a URL can have."""
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
+        return None
+    return listed[0] if _VERSION.fullmatch(listed[0]) else None
 
 
 def _entries(value: object) -> list[dict[str, Any]]:

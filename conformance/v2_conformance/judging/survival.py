@@ -19,6 +19,7 @@ from v2_conformance.suite.causes import (
     DidNotSurvive,
     Flooded,
     KilledBy,
+    ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoUsableModel,
     ProfileNotClaimed,
@@ -65,6 +66,8 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     if role is not None and role not in claims.present:
         reason = claims.absent.get(role, "no such model")
         return Verdict(Outcome.NOT_RUN, RoleAbsent(role, printable(reason)))
+    if role is not None and case.names_version and claims.present[role].version is None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
     return None
 
 
