@@ -55,14 +55,14 @@ class Replies:
         return len(self._replies)
 
 
-def canary_for(replies: Replies) -> Canary:
-    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), replies)
+def new_canary() -> Canary:
+    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}))
 
 
 def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
     replies = Replies(REFUSES, WRONG, EXACT_JSON, EXACT_JSON)
-    canary = canary_for(replies)
-    assert canary.calibrate(ROLE) == ""
+    canary = new_canary()
+    assert canary.calibrate(ROLE, replies) == ""
     assert not replies.open
     assert canary.expected(ROLE) is None
     assert canary.send(ROLE, replies) == (EXACT_JSON, None)
@@ -75,16 +75,16 @@ def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
 
 def test_a_model_is_calibrated_once() -> None:
     replies = Replies(EXACT)
-    canary = canary_for(replies)
-    assert [canary.calibrate(ROLE) for _ in range(3)] == [""] * 3
+    canary = new_canary()
+    assert [canary.calibrate(ROLE, replies) for _ in range(3)] == [""] * 3
     assert len(replies.requests) == 1
 
 
 def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     replies = Replies(EXACT, REFUSES, EXACT_JSON, EXACT)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
-    canary.calibrate(ROLE, json=True)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
+    canary.calibrate(ROLE, replies, json=True)
     assert (canary.expected(ROLE), canary.expected(ROLE, json=True)) == (None, "status 503")
     _, problem = canary.send(ROLE, replies, json=True)
     assert problem == ChangedAnswer("status 503", "status 200")
@@ -94,8 +94,8 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
 
 def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
     replies = Replies(EXACT, EXACT, REFUSES, WRONG, CLOSES)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
     assert canary.send(ROLE, replies)[1] == WrongStatus("200", 503, "no")
     wrong = canary.send(ROLE, replies)[1]
@@ -118,34 +118,34 @@ def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
     first: Transcript, expected: str, later: Transcript, changed: str
 ) -> None:
     replies = Replies(first, first, first, first, later)
-    canary = canary_for(replies)
-    assert canary.calibrate(ROLE) == ""
+    canary = new_canary()
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == expected
     assert canary.send(ROLE, replies)[1] is None
     assert canary.send(ROLE, replies)[1] == ChangedAnswer(expected, changed)
 
 
 def test_a_whole_answer_is_a_better_canary_than_none_and_silence_the_worst() -> None:
-    canary = canary_for(Replies(SILENT, CLOSES, REFUSES))
-    assert canary.calibrate(ROLE) == ""
+    canary, replies = new_canary(), Replies(SILENT, CLOSES, REFUSES)
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == "status 503"
-    canary = canary_for(Replies(SILENT, CLOSES, SILENT))
-    assert canary.calibrate(ROLE) == ""
+    canary, replies = new_canary(), Replies(SILENT, CLOSES, SILENT)
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == "closed"
 
 
 def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
     replies = Replies(SILENT, SILENT, SILENT)
-    canary = canary_for(replies)
+    canary = new_canary()
     for _ in range(2):
-        assert canary.calibrate(ROLE) == "no complete response in time"
+        assert canary.calibrate(ROLE, replies) == "no complete response in time"
     assert replies.left == 0
 
 
 def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_model() -> None:
-    canary = canary_for(Replies(AWAY, AWAY, AWAY, EXACT))
-    assert canary.calibrate(ROLE) == "Connection refused"
-    assert canary.calibrate(ROLE) == ""
+    canary, replies = new_canary(), Replies(AWAY, AWAY, AWAY, EXACT)
+    assert canary.calibrate(ROLE, replies) == "Connection refused"
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) is None
 
 
@@ -153,8 +153,8 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     replies = Replies(EXACT, EXACT, EXACT, WRONG)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
 
     def never(*_: object) -> None:

@@ -50,6 +50,7 @@ def _models() -> Iterator[str]:
     for model in contract().values():
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"
+        note += "  (optional)" if model.optional else ""
         yield f"{model.role}: {model.model}{note}"
         yield f"    {inputs}"
         yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")

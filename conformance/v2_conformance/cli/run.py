@@ -52,7 +52,8 @@ _TARGET = cloup.option_group(
         multiple=True,
         metavar="NAME",
         shell_complete=known_values.profiles,
-        help="Claim a profile besides binary: raw, bf16 or compression. Repeatable.",
+        help="Claim a profile besides binary: raw, compression, compression-responses or bf16. "
+        "Repeatable.",
     ),
     cloup.option(
         "--header",

@@ -12,7 +12,7 @@ from v2_conformance.judging.known_good import answer, known_good, problem_with
 from v2_conformance.suite.causes import Cause
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Transport
+from v2_conformance.wire.transport import Connection
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,18 @@ class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news."""
 
-    def __init__(self, target: Target, server: Server, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, target: Target, server: Server) -> None:
         self._target = target
         self._server = server
         self._known: dict[tuple[str, bool], _Known] = {}
         self._right: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
-    def calibrate(self, role: str, *, json: bool = False) -> str:
+    def calibrate(self, role: str, connection: Connection, *, json: bool = False) -> str:
         """Find the canary for `role`, once; with `json` one without blobs.
+
+        `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
+        would wait forever for a server that serves one at a time.
 
         Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
         perhaps not well.
@@ -50,7 +52,8 @@ class Canary:
             known = self._known.get((role, json))
             if known is None:
                 binding = self._server.present[role]
-                known = self._find(known_good(role, self._target.address, binding, json=json))
+                forms = known_good(role, self._target.address, binding, json=json)
+                known = self._find(forms, connection)
                 if known.ending is not Ending.REFUSED:  # that says nothing about the model
                     self._known[role, json] = known
         return known.silence
@@ -74,12 +77,12 @@ class Canary:
         """The answer that the canary must get again, None for the exact one."""
         return self._known[role, json].expected
 
-    def _find(self, forms: Sequence[Prepared]) -> _Known:
-        connection = self._transport.connection()
+    def _find(self, forms: Sequence[Prepared], connection: Connection) -> _Known:
         found: list[_Known] = []
         try:
             for prepared in forms:
-                transcript = connection.exchange(prepared.request)
+                # Fresh: a server may have closed after the form before, which it refused.
+                transcript = connection.exchange(prepared.request, fresh=True)
                 exact = problem_with(prepared, None, transcript) is None
                 ending = transcript.ending
                 silence = transcript.detail if ending in (Ending.TIMEOUT, Ending.REFUSED) else ""

@@ -80,7 +80,7 @@ class Engine:
         self._transport = transport or target.transport()
         self._address = target.address
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
-        self._canary = Canary(target, server, self._transport)
+        self._canary = Canary(target, server)
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
@@ -126,16 +126,17 @@ class Engine:
 
     def _run(self, case: RequestCase | GetCase) -> Result:
         prepared = self._prepare(case)
+        connection = self._connection()
         if isinstance(case, RequestCase):
-            silence = self._canary.calibrate(case.model)
+            silence = self._canary.calibrate(case.model, connection)
             if case.canary == "json" and not silence:
-                silence = self._canary.calibrate(case.model, json=True)
+                silence = self._canary.calibrate(case.model, connection, json=True)
             if silence:
                 return Result(case, not_sent(case, silence))
-        connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
         if isinstance(case, RequestCase) and case.together > 1:
+            connection.close()  # a server may serve as many as the case needs, and no more
             verdict, exchanges = self._together(case)
         else:
             transcript, exchanges = self._exchange(prepared, connection)
@@ -243,6 +244,7 @@ class Engine:
         connection.close()
         if self._canary.send(case.model, connection)[1] is None:
             return  # one request was lost, the model lives
+        connection.close()
         dead = case.model if server_alive(self.target) else None
         self._deaths.add(dead, case.id)
         recovery = self._recovery

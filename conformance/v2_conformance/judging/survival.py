@@ -27,6 +27,7 @@ from v2_conformance.suite.causes import (
     SeveralWrong,
 )
 from v2_conformance.suite.findings import printable
+from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Binding
 from v2_conformance.wire.transcript import JSON_FACTOR, Ending, Transcript
@@ -65,7 +66,9 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     role = case.role
     if role is not None and role not in claims.present:
         reason = claims.absent.get(role, "no such model")
-        return Verdict(Outcome.NOT_RUN, RoleAbsent(role, printable(reason)))
+        # A contract that grows must not take the certificate from a server that has the older one.
+        outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
+        return Verdict(outcome, RoleAbsent(role, printable(reason)))
     if role is not None and case.names_version and claims.present[role].version is None:
         return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
     return None

@@ -33,6 +33,7 @@ from v2_conformance.suite.causes import (
     InvalidCase,
     KilledBy,
     NoKnownGoodAnswer,
+    RoleAbsent,
     SuiteError,
     difference_in,
 )
@@ -184,7 +185,7 @@ def _unsent(
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case of which no exchange is recorded."""
     if skip is not None:
-        return skip, [Belief.ABSENT] if skip.outcome is Outcome.NOT_RUN else []
+        return skip, [Belief.ABSENT] if isinstance(skip.cause, RoleAbsent) else []
     outcome, cause = recorded.outcome, recorded.cause
     as_recorded = Verdict(outcome, cause)
     if as_recorded == NO_USABLE_MODEL:

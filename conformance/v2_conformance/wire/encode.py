@@ -118,7 +118,7 @@ class Prepared:
 def prepare_get(case: GetCase, address: Address) -> Prepared:
     """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
     try:
-        return Prepared(_get(address, text(case.path, "`get`")))
+        return Prepared(get_request(address, text(case.path, "`get`")))
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
@@ -314,7 +314,8 @@ def _computed(value: object, length: int, blobs: int) -> str:
     return computed
 
 
-def _get(address: Address, path: str) -> Request:
+def get_request(address: Address, path: str) -> Request:
+    """A plain GET of a path below the target's prefix."""
     head = Head("GET", address.prefix + path, address.fields)
     return Request(head, (), (write_head(head),))
 
