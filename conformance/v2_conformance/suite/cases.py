@@ -110,6 +110,11 @@ class _Common:
         return frozenset()
 
     @property
+    def names_version(self) -> bool:
+        """Whether its request names a version of the model."""
+        return False
+
+    @property
     def codings(self) -> frozenset[str]:
         """The content codings of its request that the server needs for it, unless unknown."""
         return frozenset()
@@ -154,6 +159,11 @@ class RequestCase(_Common):
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
         return frozenset(spec.datatype for spec in contract()[self.model].inputs)
+
+    @property
+    def names_version(self) -> bool:
+        """See _Common."""
+        return any(variation(name).operation == "version_path" for name in self.variations)
 
     @property
     def codings(self) -> frozenset[str]:
