@@ -31,6 +31,7 @@ from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.json_spelling import write_spelled
+from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
 
 LIVE = "/v2/health/live"
@@ -80,7 +81,8 @@ class Prepared:
     """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
-    response may have. `model` is the name of the model that the request is for.
+    response may have. `model` is the name of the model that the request is for. `foreign_ids` are
+    those of other requests, which no response to this one may have.
     """
 
     request: Request
@@ -89,6 +91,7 @@ class Prepared:
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
     codings: frozenset[str] = _ANY_CODING
+    foreign_ids: tuple[str, ...] = ()
 
     @property
     def chunked(self) -> bool:
@@ -154,12 +157,15 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
     return Prepared(
-        request=make_request(head, sent, len(written), delivery, parts),
+        request=part(
+            make_request(head, sent, len(written), delivery, parts), request.get("client")
+        ),
         model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),
         codings=_codings(request),
+        foreign_ids=case.foreign_ids,
     )
 
 
