@@ -63,6 +63,8 @@ _ANY_BODY = 64 * 1024
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
     """The verdict on one exchange, from nothing but its bytes."""
     response = transcript.response
+    if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
+        return Verdict(Outcome.PASS, None, describe_request(case, prepared))
     if response is None:
         return _without_response(case, prepared, transcript)
     if asks_to_wait(response):
@@ -259,7 +261,13 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
         text += f", in the variation {' + '.join(case.variations)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
+    if "client" in case.request:
+        text += f", from a client that breaks off: {_shown_client(case.request['client'])}"
     return text
+
+
+def _shown_client(client: Mapping[str, Any]) -> str:
+    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
 
 
 def _shown_input(entry: Mapping[str, Any]) -> str:

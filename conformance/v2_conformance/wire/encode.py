@@ -33,6 +33,7 @@ from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
 from v2_conformance.wire.json_spelling import write_spelled
+from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
 
 LIVE = "/v2/health/live"
@@ -93,7 +94,8 @@ class Prepared:
     response may have. `model` is the name of the model that the request is for. `following` is the
     request that is pipelined behind it, if any. `to_old_client` says that the client speaks
     HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
-    request, with its name.
+    request, with its name. `foreign_ids` are those of other requests, which no response to this one
+    may have.
     """
 
     request: Request
@@ -105,6 +107,7 @@ class Prepared:
     following: Prepared | None = None
     to_old_client: bool = False
     declined_by: Mapping[int, str] = field(default_factory=dict, hash=False)
+    foreign_ids: tuple[str, ...] = ()
 
     @property
     def chunked(self) -> bool:
@@ -178,7 +181,10 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         plain = replace(case, variations=())
         following = _prepare(plain, address, binding, variant + 1)
     return Prepared(
-        request=spelling.deliver(made, len(written), following.request if following else None),
+        request=part(
+            spelling.deliver(made, len(written), following.request if following else None),
+            request.get("client"),
+        ),
         model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
@@ -187,6 +193,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         following=following,
         to_old_client=spelling.is_http_1_0,
         declined_by={status: item.name for item in given for status in item.declined_by},
+        foreign_ids=case.foreign_ids,
     )
 
 
