@@ -53,6 +53,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -259,6 +260,9 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
         text += f", Content-Encoding {case.request['encoding']}"
     if case.variations:
         text += f", in the variation {' + '.join(case.variations)}"
+    change = case.request.get("json", {}).get("change")
+    if change:
+        text += f", {printable(change_words(change), 300)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     if "client" in case.request:

@@ -320,6 +320,9 @@ class ServedConnection:
                     raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
                 if event.chunk_end:
                     cuts.append(size)
+                    most = self._behaviour.most_chunks()
+                    if len(cuts) > most:
+                        raise Rejected(f"the body has more than {most} chunks")
             else:
                 self._pending = parser.trailing_data[0]
                 whole = bytes(framing[: len(framing) - len(self._pending)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
@@ -32,6 +32,7 @@ from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
+from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
@@ -39,8 +40,17 @@ from v2_conformance.wire.transport import Head, Request
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
-_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
+_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
+_DIGITS = "0123456789"
+# How a number can be written that is not its plain decimal digits.
+_NOTATIONS: Mapping[str, Callable[[int], str]] = {
+    "hex": hex,
+    "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
+    "exponent": lambda n: f"{n / 100:g}e2",
+    "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),
+    "fullwidth": lambda n: str(n).translate(str.maketrans(_DIGITS, "０１２３４５６７８９")),
+}
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -232,9 +242,12 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
+_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
+
+
 def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
     request = case.request
-    given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
+    given = mapping(request.get("json", {}), "`json`", _JSON_MEMBERS)
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
     document = {name: request[name] for name in ("id", "parameters") if name in request}
@@ -243,7 +256,11 @@ def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Bindin
         document["outputs"] = _outputs(request["outputs"], binding)
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if spelled:
+    if "change" in given and spelled:
+        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    elif spelled:
         body = write_spelled(document, spelled, unquote(binding.model))
     else:
         body = write_json(document, indent=indent)
@@ -318,9 +335,16 @@ def _computed(value: object, length: int, blobs: int) -> str:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
     what = "`header_length`"
-    computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))
+
+    def write(match: re.Match[str]) -> str:
+        number = known[match[1]] + int(match[2] or 0)
+        notation = _NOTATIONS.get(match[3] or "", str)
+        return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
+
+    computed = _LENGTH.sub(write, text(value, what))
     if "${" in computed:
-        raise unexpected(what, "${length}, ${blobs} or ${body}, with +n or -n in it at most", value)
+        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
+        raise unexpected(what, form, value)
     return computed
 
 
