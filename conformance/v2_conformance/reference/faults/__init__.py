@@ -1,6 +1,7 @@
 """Named deviations of the reference server, each breaking one requirement.
 
-Every family of requirements has a module here; `shared` holds what several of them need.
+Every family of requirements has a module here, and `reported` has what was reported of public
+servers; `shared` holds what several of them need.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ for _family in (
     "compression",
     "large_tensors",
     "errors",
+    "reported",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()
