@@ -153,7 +153,7 @@ class TestConnections:
             while True:
                 peer.send(served(peer.request()))
 
-        # The calibration has a connection of its own, the first case the next.
+        # The calibration closes its connection; the first case has the next.
         with serving(answers, more_than_asked, answers) as server:
             present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
             with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
