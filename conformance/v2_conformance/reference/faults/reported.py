@@ -92,6 +92,19 @@ class _EmptyDimensionsIn32Bits(Behaviour):
         return whole if element_count(whole) else tuple(size % 2**32 for size in whole)
 
 
+@fault(
+    "wide-batch-kills-model",
+    breaks="E5",
+    text="A batch of 2^31 items or more is rejected, but its model stops working.",
+)
+class _WideBatchKillsModel(CrashingModels):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if model.batching and any(entry.shape[0] >= 2**31 for entry in entries):
+            raise FatalRequest(f"{model.model} crashed while it took its batch", 500)
+        return entries
+
+
 class _LeavesUnreadBody(Behaviour):
     """A server that answers for an unknown model, and reads its body as the next request."""
 
