@@ -33,6 +33,10 @@ for _family in (
     "transport",
     "compression",
     "large_tensors",
+    "spelling_json",
+    "spelling_http",
+    "spelling_delivery",
+    "spelling_ids",
     "errors",
     "reported",
 ):
