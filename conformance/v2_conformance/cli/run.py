@@ -69,6 +69,13 @@ _TARGET = cloup.option_group(
         metavar="SECONDS",
         help="Time limit for one exchange.  [default: 30]",
     ),
+    cloup.option(
+        "--wait-ready",
+        type=seconds,
+        metavar="SECONDS",
+        help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
+        "case.  [default: 30, but a server that is not there is not waited for]",
+    ),
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
 )
 _SELECTION = cloup.option_group(
@@ -86,6 +93,22 @@ _SELECTION = cloup.option_group(
         "--large",
         is_flag=True,
         help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
+    ),
+    cloup.option(
+        "--thorough",
+        is_flag=True,
+        help="Also run the cases that cover whole products of axes, such as every JSON member with "
+        "every wrong type.",
+    ),
+    cloup.option(
+        "--variation",
+        "variations",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=known_values.variations,
+        help="Send every chosen case that must succeed in this variation instead, such as "
+        "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
+        "conformant. Repeatable.",
     ),
     cloup.option(
         "--cases",
@@ -193,9 +216,12 @@ def run(
     profiles: tuple[str, ...],
     headers: tuple[str, ...],
     timeout: float | None,
+    wait_ready: float | None,
     insecure: bool,
     patterns: tuple[str, ...],
     large: bool,
+    thorough: bool,
+    variations: tuple[str, ...],
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -223,8 +249,10 @@ def run(
 
     if fuzz is None and seed is not None:
         raise UsageError("--seed needs --fuzz: without it, a run always sends the same requests")
-    if fuzz is not None and (patterns or case_files):
-        raise UsageError("--fuzz generates its own requests: remove --case and --cases")
+    if fuzz is not None and (patterns or case_files or variations):
+        raise UsageError(
+            "--fuzz generates its own requests: remove --case, --cases and --variation"
+        )
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     recovery = Recovery(restart_command, wait)
@@ -243,12 +271,29 @@ def run(
         )
         if fuzz is not None:
             return fuzz_server(
-                target, examples=fuzz, seed=seed, directory=report_dir, recovery=recovery
+                target,
+                examples=fuzz,
+                seed=seed,
+                directory=report_dir,
+                recovery=recovery,
+                ready_within_s=wait_ready,
             )
-        plan = make_plan(patterns=patterns, files=case_files, large=large)
+        plan = make_plan(
+            patterns=patterns,
+            files=case_files,
+            large=large,
+            thorough=thorough,
+            variations=variations,
+        )
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
-            target, plan, report_dir, recovery=recovery, expectations=known, outdated=file_names()
+            target,
+            plan,
+            report_dir,
+            recovery=recovery,
+            expectations=known,
+            outdated=file_names(),
+            ready_within_s=wait_ready,
         )
         with Reporter(len(plan.chosen), target.public_url) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)

@@ -37,8 +37,8 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
-    `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
+    when asked for; `dangerous` ones may end the server, so they run last.
     """
 
     id: str
@@ -49,6 +49,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -145,7 +146,9 @@ class RequestCase(_Common):
     @property
     def alone(self) -> bool:
         """See _Common."""
-        return super().alone or self.canary is not None or self.together > 1
+        watched = self.canary is not None or self.together > 1
+        # Any answer passes a disputed case, another request's too.
+        return super().alone or watched or self.expects == "disputed"
 
     @property
     def role(self) -> str:
@@ -183,6 +186,11 @@ class GeneratedCase(_Common):
 
     count: int
     seed: int
+
+    @property
+    def alone(self) -> bool:
+        """See _Common. True: what fails is made smaller, for which nothing else may interfere."""
+        return True
 
 
 Case = RequestCase | GetCase | GeneratedCase

@@ -35,6 +35,9 @@ from v2_conformance.wire.http_spelling import HttpSpelling, Place
 from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.transport import Head, Request
 
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
+
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
