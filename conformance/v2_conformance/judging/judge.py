@@ -258,11 +258,11 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
     text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
     if "encoding" in case.request:
         text += f", Content-Encoding {case.request['encoding']}"
+    if case.variations:
+        text += f", in the variation {' + '.join(case.variations)}"
     change = case.request.get("json", {}).get("change")
     if change:
         text += f", {printable(change_words(change), 300)}"
-    if case.variations:
-        text += f", in the variation {' + '.join(case.variations)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     if "client" in case.request:

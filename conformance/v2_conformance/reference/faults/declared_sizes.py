@@ -156,21 +156,6 @@ class _NegativeBytesSizeTakesTheRest(Behaviour):
 
 
 @fault(
-    "negative-size-moves-back",
-    breaks="S6",
-    text="A negative size of a BYTES input behind another one moves the next blob back.",
-)
-class _NegativeSizeMovesBack(Behaviour):
-    def negative_size(self, entry: RequestInput, size: int) -> int:
-        return size if is_bytes(entry) else super().negative_size(entry, size)
-
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if size < 0 < offset:
-            return memoryview(bytes(4 * element_count(entry.shape)))
-        return super().slice_blob(entry, blobs, offset, max(size, 0))
-
-
-@fault(
     "size-wraps-at-32-bits",
     breaks="S7",
     text="Only the low 32 bits of a size are used.",
