@@ -10,7 +10,14 @@ import pytest
 
 from support.cases import REJECT, make_case, make_get
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
-from v2_conformance.suite.library import EXAMPLES, GENERATED, SEED, generated_case, suite_cases
+from v2_conformance.suite.library import (
+    EXAMPLES,
+    GENERATED,
+    SEED,
+    every_case,
+    generated_case,
+    suite_cases,
+)
 from v2_conformance.suite.requirements import catalogue
 
 REQUEST = make_case()
@@ -98,6 +105,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, expect=REJECT)),
     (REQUEST, lambda case: replace(case, dangerous=True)),
     (REQUEST, lambda case: replace(case, large=True)),
+    (REQUEST, lambda case: replace(case, thorough=True)),
     (REQUEST, lambda case: replace(case, model="identity/INT8")),
     (REQUEST, lambda case: replace(case, request={"inputs": []})),
     (REQUEST, lambda case: replace(case, canary="binary")),
@@ -156,7 +164,9 @@ def test_a_run_has_cases_of_all_three_kinds_and_generated_requests_once() -> Non
     assert len({case.content for case in cases}) > len(cases) / 2
 
 
-def test_large_cases_are_part_of_a_run_only_if_asked_for() -> None:
-    usual, everything = suite_cases(), suite_cases(large=True)
-    assert [case for case in everything if not case.large] == usual
-    assert {case.requirement for case in everything if case.large} == {"L1"}
+def test_large_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True, thorough=True)
+    assert everything == list(every_case())
+    assert [case for case in everything if not (case.large or case.thorough)] == usual
+    assert [case for case in everything if not case.thorough] == suite_cases(large=True)
+    assert {case.requirement for case in everything if case.large} == {"L1", "J7"}

@@ -95,6 +95,12 @@ _SELECTION = cloup.option_group(
         help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
     ),
     cloup.option(
+        "--thorough",
+        is_flag=True,
+        help="Also run the cases that cover whole products of axes, such as every JSON member with "
+        "every wrong type.",
+    ),
+    cloup.option(
         "--cases",
         "case_files",
         type=FILE,
@@ -204,6 +210,7 @@ def run(
     insecure: bool,
     patterns: tuple[str, ...],
     large: bool,
+    thorough: bool,
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -258,7 +265,7 @@ def run(
                 recovery=recovery,
                 ready_within_s=wait_ready,
             )
-        plan = make_plan(patterns=patterns, files=case_files, large=large)
+        plan = make_plan(patterns=patterns, files=case_files, large=large, thorough=thorough)
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
             target,

@@ -22,6 +22,7 @@ from v2_conformance.suite.causes import (
     FailedBesideOthers,
     Flooded,
     KilledBy,
+    ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoUsableModel,
     ProfileNotClaimed,
@@ -73,6 +74,8 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         # A contract that grows must not take the certificate from a server that has the older one.
         outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
+    if role is not None and case.names_version and claims.present[role].version is None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
     return None
 
 

@@ -39,8 +39,8 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
-    `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
+    when asked for; `dangerous` ones may end the server, so they run last.
     """
 
     id: str
@@ -51,6 +51,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -119,6 +120,11 @@ class _Common:
     def datatypes(self) -> frozenset[str]:
         """The datatypes that the server needs for it."""
         return frozenset()
+
+    @property
+    def names_version(self) -> bool:
+        """Whether its request names a version of the model."""
+        return False
 
     @property
     def codings(self) -> frozenset[str]:
@@ -194,6 +200,11 @@ class RequestCase(_Common):
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
         return frozenset(spec.datatype for role in self.roles for spec in contract()[role].inputs)
+
+    @property
+    def names_version(self) -> bool:
+        """See _Common."""
+        return any(variation(name).operation == "version_path" for name in self.variations)
 
     @property
     def codings(self) -> frozenset[str]:
