@@ -277,6 +277,7 @@ class ServedConnection:
         if not rest and (chunked or length):
             rest = self._sock.recv(_RECEIVE)
             if not rest:
+                self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body does not come")
             parser.receive_data(rest)
         waited = time.monotonic() - asked
