@@ -34,7 +34,7 @@ LAST_NUMBERS_IN = {
         "Z": 6, "L": 2, "R": 6, "K": 12,
     },
 }  # fmt: skip
-LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {"D": 15, "O": 20}
+LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {"D": 15, "O": 20, "R": 8}
 LAST_NUMBERS = list(LAST_NUMBERS_IN.values())[-1]
 
 
@@ -48,7 +48,7 @@ DERIVED = ids(
 )  # fmt: skip
 SHOULDS = ids(
     P=[1, 4], H=[8, 11, 12], S=[4, 9, 10, 11, 14], D=[4, 12], O=[9, 11, 14, 15, 16], E=[1],
-    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6], K=[6, 8],
+    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6, 8], K=[6, 8],
 )  # fmt: skip
 MAYS = ids(P=[7, 13, 14], D=[13], O=[17], E=[3], C=[3], L=[2])
 

@@ -8,15 +8,9 @@ from typing import Any
 
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
-from v2_conformance.judging.response import (
-    ReadMessage,
-    decode_body,
-    read_document,
-    read_message,
-    validate,
-)
+from v2_conformance.judging.errors import is_error
+from v2_conformance.judging.response import ReadMessage, decode_body, read_document, read_message
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
-from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import (
@@ -35,7 +29,6 @@ from v2_conformance.suite.findings import (
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
-    InvalidErrorBody,
     LengthRequired,
     MissingOutput,
     NotHttp,
@@ -46,6 +39,7 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
@@ -121,11 +115,13 @@ def _declined(
 
 def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
     settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
-    rejected = response.status >= 400
-    if case.expects == "reject" or (case.expects == "either" and rejected):
-        _judge_rejection(response, body=case.level != "MAY" and not _free(case))
-        if case.expects == "reject":
-            apply_checks(case, prepared, response, None)
+    rejected = is_error(response)
+    if case.expects == "either" and rejected:
+        return Verdict(settled, Rejected(response.status))
+    if case.expects == "reject":
+        if not rejected:
+            raise _accepted(case, response)
+        apply_checks(case, prepared, response, None)
         return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
         read_document(response)
@@ -155,18 +151,11 @@ def _free(case: RequestCase) -> bool:
     return case.expect.get("compare") == "nothing"
 
 
-def _judge_rejection(response: Response, *, body: bool) -> None:
-    """Finding unless it is an error status, with `body` also {"error": string} (R1, R2)."""
-    status, shown = response.status, excerpt(response.body)
-    if status < 400:
-        raise Finding(AcceptedInvalidRequest(status, shown))
-    if not body:
-        return
-    try:
-        document = parse_json(response.body, unique=False)
-    except MessageError as error:
-        raise Finding(InvalidErrorBody(status, printable(str(error)), shown)) from error
-    validate("error", document)
+def _accepted(case: RequestCase, response: Response) -> Finding:
+    """What it means that a request was accepted that `case` wants rejected."""
+    if case.expect.get("accepted") == "unsupported":
+        return Untested(NoErrorToJudge(response.status))
+    return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
 
 
 def _judge_output(item: Expected, message: ReadMessage, *, truth: bool) -> None:

@@ -157,6 +157,13 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
         Meta(description="Bytes of the request in each write, if there were several."),
     ] = ()
     pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
+    closed_before_ms: Annotated[
+        Milliseconds | None,
+        Meta(
+            description="How long the connection before had been idle at most when the server "
+            "closed it without having said so; null if it did not."
+        ),
+    ] = None
 
 
 class ExpectedFailure(Part, frozen=True):

@@ -15,7 +15,7 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
@@ -125,7 +125,7 @@ class _Exception:
         if self.level is not None:
             changed["level"] = self.level
         if self.outcome is not None:
-            changed["expect"] = {**entry["expect"], "outcome": self.outcome}
+            changed["expect"] = {**entry.get("expect", {}), "outcome": self.outcome}
         return changed
 
 
@@ -143,10 +143,12 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "why": " ".join(entry["why"].split()),
         "level": entry.get("level", known.level),
         "profile": profile,
-        "expect": entry["expect"],
+        "expect": entry.get("expect", {"outcome": "success"}),
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
     }
+    if "observed" in entry:
+        return ObservedCase(**common, observed=entry["observed"])
     if model is None:
         return GetCase(**common, path=entry["get"])
     canary = entry.get("canary")

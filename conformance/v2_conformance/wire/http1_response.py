@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import h11
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -11,6 +13,7 @@ _MAX_INFORMATIONAL = 50
 # h11 reads a response only after a request; the true one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
+_SPACE_BEFORE_COLON = re.compile(rb"(?m)^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
 
 
 class ResponseReader:
@@ -27,9 +30,7 @@ class ResponseReader:
         self._head: h11.Response | None = None
         self._start = self._length = self._excess = self._informational = 0
         self._chunked_body: bytearray | None = None
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.head)
-        self._parser.send(_REQUEST)
-        self._parser.send(_END)
+        self._parser = _parser(limits)
 
     @property
     def in_body(self) -> bool:
@@ -50,15 +51,37 @@ class ResponseReader:
         else:
             self.eof = True
         try:
-            self._parser.receive_data(data)
-            while not self.done and self._take(self._parser.next_event()):
-                pass
+            try:
+                self._read(data)
+            except h11.RemoteProtocolError:
+                if not self._starts_again():
+                    raise
         except h11.RemoteProtocolError as error:
             if self.eof:
                 return  # cut off, which is not the same as malformed: what came before was in order
             self.error = str(error)
             if error.error_status_hint == 431:  # a head, or a chunk's, that does not end
                 self.error_ending = Ending.TOO_LARGE
+
+    def _read(self, data: bytes) -> None:
+        self._parser.receive_data(data)
+        while not self.done and self._take(self._parser.next_event()):
+            pass
+
+    def _starts_again(self) -> bool:
+        """Read what came without white space between names of fields and colons, if there is any.
+
+        Many clients do, and one such field must not make every response unreadable (R7).
+        """
+        head, end, rest = bytes(self.raw).partition(b"\r\n\r\n")
+        if self._head is not None or not end or not _SPACE_BEFORE_COLON.search(head):
+            return False
+        self._informational = 0
+        self._parser = _parser(self._limits)
+        self._read(_SPACE_BEFORE_COLON.sub(rb"\1:", head) + end + rest)
+        if self.eof:
+            self._read(b"")
+        return True
 
     def _take(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> bool:
         if event is h11.NEED_DATA or event is h11.PAUSED:
@@ -102,6 +125,13 @@ class ResponseReader:
             body = memoryview(self.raw)[self._start : self._start + self._length]
             framing = "content-length" if "content-length" in names else "close"
         return Response(self._head.status_code, headers, body, framing, self._excess)
+
+
+def _parser(limits: Limits) -> h11.Connection:
+    parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.head)
+    parser.send(_REQUEST)
+    parser.send(_END)
+    return parser
 
 
 def read_again(received: Buffer, ending: Ending) -> Response | None:
