@@ -25,7 +25,6 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyTooLarge,
-    BytesAfterResponse,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -56,8 +55,6 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     if response is None:
         return _without_response(case, prepared, transcript)
     try:
-        if response.excess:
-            raise Finding(BytesAfterResponse(response.excess))
         declined = _declined(case, prepared, response)
         if declined is not None:
             return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
@@ -88,8 +85,6 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
     if response is None:
         return NoResponse(transcript.ending, printable(transcript.detail))
     try:
-        if response.excess:
-            raise Finding(BytesAfterResponse(response.excess))
         exact = tuple(replace(item, form="any") for item in expected)
         judge_success(exact, decode_body(response))
     except Finding as finding:

@@ -25,6 +25,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import Cause, NotKept
 from v2_conformance.suite.findings import (
+    BytesAfterResponse,
     Count,
     HeaderLengthUnexpected,
     RepeatedMember,
@@ -38,6 +39,7 @@ from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 10
+_SIZE = "binary_data_size"
 _AT_ONCE_S = 0.5
 """A connection that a server closes within this time was not closed because it was idle."""
 
@@ -112,7 +114,7 @@ class _Look:
     def response(self) -> Response | None:
         """The response without its content coding, None if there is none that can be read."""
         response = self.transcript.response
-        if response is None or response.excess:
+        if response is None:
             return None
         try:
             return decode_body(response)
@@ -161,6 +163,17 @@ class _Look:
         if self.parsed is None or self.response is None or self.json_end is None:
             return False
         return self.json_end < len(self.response.body)
+
+    @property
+    def blob_bytes(self) -> int | None:
+        """The bytes that follow the JSON, None if they are not those that the sizes declare."""
+        if self.parsed is None or self.response is None or self.json_end is None:
+            return None
+        entries = [entry for entry in self.parsed[0]["outputs"] if isinstance(entry, dict)]
+        given = [entry.get("parameters") for entry in entries]
+        sizes = [one.get(_SIZE) for one in given if isinstance(one, dict)]
+        declared = sum(size for size in sizes if isinstance(size, int))
+        return declared if declared == len(self.response.body) - self.json_end else None
 
 
 Check = Callable[[_Look], bool]
@@ -265,7 +278,7 @@ def _unique_members(look: _Look) -> bool:
 
 
 def _data_or_size(look: _Look) -> bool:
-    if look.parsed is None or not look.has_blobs:
+    if look.parsed is None or not look.has_blobs or look.blob_bytes is None:
         return False
     check_data_or_size(look.parsed[0]["outputs"])
     return True
@@ -276,6 +289,15 @@ def _http_syntax(look: _Look) -> bool:
     if transcript.ending not in (Ending.COMPLETE, Ending.MALFORMED):
         return False
     return check_syntax(transcript.received, asked_in_1_0=look.request.version == "1.0")
+
+
+def _nothing_after(look: _Look) -> bool:
+    response = look.transcript.response
+    if response is None:
+        return False
+    if response.excess:
+        raise Finding(BytesAfterResponse(response.excess))
+    return True
 
 
 def _announced_closes(look: _Look) -> bool:
@@ -300,5 +322,6 @@ _CHECKS: Mapping[Observed, Check] = {
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
     "http_syntax": _http_syntax,
+    "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
 }

@@ -21,6 +21,7 @@ Observed = Literal[
     "http_syntax",
     "ids",
     "json_types",
+    "nothing_after",
     "unique_members",
 ]
 """What is observed, by the names that `observed` in schemas/case.schema.json allows."""
