@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.errors import is_error
@@ -21,10 +22,12 @@ from v2_conformance.suite.causes import (
     NoResponse,
     NotDone,
     Rejected,
+    SecondAnswerWrong,
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyTooLarge,
+    ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -33,6 +36,7 @@ from v2_conformance.suite.findings import (
     NotHttp,
     ResponseTooLarge,
     TimedOut,
+    VariationDeclined,
     WrongForm,
     WrongStatus,
     excerpt,
@@ -54,14 +58,21 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     response = transcript.response
     if response is None:
         return _without_response(case, prepared, transcript)
+    if asks_to_wait(response):
+        return Verdict(Outcome.INCONCLUSIVE, plea(response), describe_request(case, prepared))
     try:
         declined = _declined(case, prepared, response)
         if declined is not None:
             return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
+        if prepared.to_old_client and response.framing == "chunked":
+            raise Finding(ChunksToOldClient())
         decoded = decode_body(response, prepared.codings)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
-        return _judge_request(case, prepared, decoded)
+        verdict = _judge_request(case, prepared, decoded)
+        if prepared.following is not None and response.following is not None:
+            _judge_second(prepared.following, response.following)
+        return verdict
     except Finding as finding:
         outcome = Outcome.UNSUPPORTED if isinstance(finding, Untested) else Outcome.FAIL
         return Verdict(outcome, finding.cause, describe_request(case, prepared))
@@ -79,6 +90,14 @@ def judge_success(
     return message
 
 
+def _judge_second(prepared: Prepared, response: Response) -> None:
+    """Raise Finding unless the pipelined request, which is an ordinary one, has its answer."""
+    try:
+        judge_success(prepared.expected, decode_body(response, prepared.codings))
+    except Finding as finding:
+        raise Finding(SecondAnswerWrong(finding.cause)) from finding
+
+
 def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Cause | None:
     """What is wrong with the answer to a known-good request, None if it is exact."""
     response = transcript.response
@@ -94,7 +113,7 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
 
 def _declined(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
-) -> LengthRequired | BodyTooLarge | None:
+) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
     """What of the request the server may decline and does, whatever else the case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
@@ -103,6 +122,9 @@ def _declined(
     size = prepared.body_size
     if response.status == 411 and prepared.chunked:
         return LengthRequired(excerpt(response.body))
+    variation = prepared.declined_by.get(response.status)
+    if variation is not None:
+        return VariationDeclined(variation, response.status, excerpt(response.body))
     if response.status == 413 and size > _ANY_BODY and not case.expect.get("about_size"):
         return BodyTooLarge(size, _ANY_BODY, excerpt(response.body))
     return None
@@ -178,6 +200,8 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
     received, detail = len(transcript.received), printable(transcript.detail)
     if ending is Ending.REFUSED:
         return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
+    if prepared.following is not None and partial is not None and partial.whole:
+        return Outcome.FAIL, SecondAnswerWrong(NoResponse(ending, detail))
     if (
         ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
         and partial is not None
@@ -215,6 +239,8 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
     text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
     if "encoding" in case.request:
         text += f", Content-Encoding {case.request['encoding']}"
+    if case.variations:
+        text += f", in the variation {' + '.join(case.variations)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     return text

@@ -113,6 +113,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         pieces=transcript.pieces if several else (),
         pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
         closed_before_ms=None if idle is None else round(idle * 1000, 3),
+        answers=transcript.answers,
     )
 
 
@@ -195,7 +196,7 @@ def _header(
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
         models={
-            role: Model(binding.model, binding.inputs, binding.outputs)
+            role: Model(binding.model, binding.inputs, binding.outputs, binding.version)
             for role, binding in server.present.items()
         },
         absent=dict(server.absent),

@@ -16,6 +16,7 @@ from v2_conformance.suite.findings import (
     BrokenCoding,
     BytesAfterResponse,
     CauseBase,
+    ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -48,6 +49,7 @@ from v2_conformance.suite.findings import (
     UndeclaredCoding,
     UnrequestedCoding,
     UnrequestedOutputs,
+    VariationDeclined,
     WrongBytesElement,
     WrongContentType,
     WrongDatatype,
@@ -100,6 +102,23 @@ class NoResponse(CauseBase, frozen=True):
     detail: str
 
 
+class Unavailable(CauseBase, frozen=True):
+    """The server asked to wait (429, or 503 with Retry-After) for longer than a run does."""
+
+    status: int
+    retry_after: str | None
+    body: str
+
+
+class WasDown(CauseBase, frozen=True):
+    """The known-good request was answered in the end, but before that no server was there.
+
+    `liveness` is the answer to GET /v2/health/live at that time, in short.
+    """
+
+    liveness: str
+
+
 class DidNotSurvive(_AboutOthers, frozen=True):
     """A known-good request after the case got a wrong answer.
 
@@ -141,6 +160,28 @@ class NotKept(_AboutOthers, frozen=True):
     first: Cause
 
 
+class FailedBesideOthers(_AboutOthers, frozen=True):
+    """The case passed alone, after it had failed while other cases ran: requests that are in
+    progress at the same time affect each other (C6).
+
+    `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
+    words.
+    """
+
+    rank: ClassVar[int] = 3
+
+    beside: Cause
+    alone: Cause | None
+
+
+class SecondAnswerWrong(_AboutOthers, frozen=True):
+    """The answer to the request that was pipelined behind is wrong; the first answer is right."""
+
+    rank: ClassVar[int] = 1
+
+    second: Cause
+
+
 class KilledBy(CauseBase, frozen=True):
     """What the case needs was killed by another case; `role` is None for the whole server."""
 
@@ -153,6 +194,12 @@ class RoleAbsent(CauseBase, frozen=True):
 
     role: str
     reason: str
+
+
+class ModelVersionUnknown(CauseBase, frozen=True):
+    """The case names a version of its model, but the server lists none, or more than one."""
+
+    role: str
 
 
 class ProfileNotClaimed(CauseBase, frozen=True):
@@ -263,18 +310,19 @@ class SuiteError(CauseBase, frozen=True):
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, BlobPastBody,
     BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer,
-    CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
-    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, Flooded, GeneratedFailure,
-    GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
-    HeaderLengthUnexpected, InvalidCase, InvalidErrorBody, InvalidHeaderLength, InvalidHttp,
-    InvalidTensor, KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson, MissingOutput,
-    MixedForms, NoContentLength, NoDataNoSize, NoErrorToJudge, NoKnownGoodAnswer, NoResponse,
-    NoUsableModel, NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed,
-    Rejected, RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent,
-    SchemaViolation, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, UnannouncedClose,
-    UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, WrongBytesElement,
-    WrongContentType, WrongDatatype, WrongElementCount, WrongForm, WrongId, WrongModelName,
-    WrongShape, WrongStatus, WrongValue,
+    ChunksToOldClient, CodingsUnsupported, ConnectionClosed, ConnectionRefused,
+    ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
+    FailedBesideOthers, Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing,
+    HeaderLengthNotJson, HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase,
+    InvalidErrorBody, InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes,
+    LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
+    NoContentLength, NoDataNoSize, NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel,
+    NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed, Rejected,
+    RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
+    SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, UnannouncedClose,
+    Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined,
+    WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,
+    WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

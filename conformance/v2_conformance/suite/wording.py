@@ -96,6 +96,12 @@ def _did_not_survive(cause: causes.DidNotSurvive) -> str:
     return f"{words} (the case itself was {own})" if cause.case_passed else f"{own}; {words}"
 
 
+def _failed_beside_others(cause: causes.FailedBesideOthers) -> str:
+    own = describe(cause.alone)
+    words = f"passed alone, but failed while other cases ran (see C6): {describe(cause.beside)}"
+    return f"{own}; {words}" if own else words
+
+
 def _generated_failure(cause: causes.GeneratedFailure) -> str:
     where = f"; {cause.file} has it as a case" if cause.file else ""
     return (
@@ -148,6 +154,13 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     findings.LengthRequired: lambda c: (
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
         f"chunks: {_body(c.body)}"
+    ),
+    findings.ChunksToOldClient: lambda c: (
+        "the response is in chunks, but a client of HTTP/1.0 cannot read them"
+    ),
+    findings.VariationDeclined: lambda c: (
+        f"answered with {c.status}: a server may refuse a request in the variation {c.variation}: "
+        f"{_body(c.body)}"
     ),
     findings.BodyTooLarge: lambda c: (
         f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
@@ -249,6 +262,15 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
     causes.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
+    causes.Unavailable: lambda c: (
+        f"answered with {c.status}: the server asks to wait"
+        + (f" (Retry-After: {c.retry_after})" if c.retry_after is not None else "")
+        + f", and did so for as long as the run waits: {_body(c.body)}"
+    ),
+    causes.WasDown: lambda c: (
+        "answered at last, but before that the server was down: GET /v2/health/live got "
+        f"{c.liveness}"
+    ),
     causes.DidNotSurvive: _did_not_survive,
     causes.SeveralWrong: lambda c: (
         f"{c.wrong} of {c.total} answers were wrong, the first: {describe(c.first)}"
@@ -268,8 +290,16 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     observations.NoErrorToJudge: lambda c: (
         f"the server accepted the request with {c.status}, so there is no error to judge"
     ),
+    causes.FailedBesideOthers: _failed_beside_others,
+    causes.SecondAnswerWrong: lambda c: (
+        "the answer to the request that was pipelined behind the case's own is wrong: "
+        f"{describe(c.second)}"
+    ),
     causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    causes.ModelVersionUnknown: lambda c: (
+        f"the server lists no single version of the model for {c.role}"
+    ),
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
     causes.DatatypesUnsupported: lambda c: (
         f"the target declares {', '.join(c.datatypes)} unsupported"

@@ -43,7 +43,8 @@ def read_exchange(exchange: RecordedExchange) -> ReadExchange:
         open=exchange.open,
         duration_s=exchange.duration_ms / 1000,
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
-        partial=read_again(exchange.response, ending),
+        answers=exchange.answers,
+        partial=read_again(exchange.response, ending, exchange.answers),
     )
     problem = _contradiction(transcript)
     if problem is not None:
@@ -58,7 +59,7 @@ def _contradiction(transcript: Transcript) -> str | None:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
-    reader = ResponseReader(Limits())
+    reader = ResponseReader(Limits(), transcript.answers)
     if came:
         reader.feed(bytes(transcript.received))
     fits = _ends_so(reader, transcript)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,6 +15,7 @@ from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.variations import Variation, variation
 from v2_conformance.wire.case_data import (
     array,
     from_hex,
@@ -26,10 +27,16 @@ from v2_conformance.wire.case_data import (
     write_json,
 )
 from v2_conformance.wire.coded_body import code_body
+from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.http_spelling import HttpSpelling, Place
+from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.transport import Head, Request
+
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
@@ -40,21 +47,29 @@ _OUTPUT_FORMS = ("binary", "json", "any")
 
 @dataclass(frozen=True)
 class Binding:
-    """What the target calls the model in a role, and its tensors, in the contract's order."""
+    """What the target calls the model in a role, and its tensors, in the contract's order.
+
+    `version` is the only version of the model that the server lists, None if it lists none or more.
+    """
 
     role: str
     model: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    version: str | None = None
 
 
 @dataclass(frozen=True)
 class Address:
-    """The parts of a request that belong to the target: Host, path prefix, extra header fields."""
+    """The parts of a request that belong to the target: Host, path prefix, extra header fields.
+
+    `scheme` is http or https.
+    """
 
     host: str
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -75,7 +90,10 @@ class Prepared:
     """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
-    response may have. `model` is the name of the model that the request is for.
+    response may have. `model` is the name of the model that the request is for. `following` is the
+    request that is pipelined behind it, if any. `to_old_client` says that the client speaks
+    HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
+    request, with its name.
     """
 
     request: Request
@@ -84,6 +102,9 @@ class Prepared:
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
     codings: frozenset[str] = _ANY_CODING
+    following: Prepared | None = None
+    to_old_client: bool = False
+    declined_by: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     @property
     def chunked(self) -> bool:
@@ -100,7 +121,7 @@ class Prepared:
 def prepare_get(case: GetCase, address: Address) -> Prepared:
     """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
     try:
-        return Prepared(_get(address, text(case.path, "`get`")))
+        return Prepared(get_request(address, text(case.path, "`get`")))
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
@@ -120,7 +141,7 @@ def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: i
 def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), contract()[case.model]
     inputs = encode_inputs(request, model, binding.inputs, skip=variant)
-    document = b"" if request.get("raw") else _document(request, inputs, binding)
+    document = b"" if request.get("raw") else _document(case, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     fields = _fields(
         request, len(document), sum(len(blob) for _, blob in blobs), binary=bool(blobs)
@@ -131,15 +152,18 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     length = len(document) + sum(len(blob) for _, blob in extended)
     dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
     length -= dropped
-    coded = _coded(request, document, extended, length)
+    given = [variation(name) for name in case.variations]
+    coded = _coded(request, document, extended, length, given)
     delivery = read_delivery(request.get("delivery", "whole"))
     if delivery.chunked:
         fields.append(("Transfer-Encoding", "chunked"))
     else:
         fields.append(("Content-Length", str(length if coded is None else len(coded))))
     path = text(request.get("path", f"/v2/models/{binding.model}/infer"), "`path`")
-    head = Head("POST", address.prefix + path, (*address.fields, *fields))
-    written = write_head(head)
+    origin = f"{address.scheme}://{address.host}"
+    spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
+    head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
         parts = (*parts[:-1], replace(parts[-1], kind="slack"))
@@ -148,23 +172,38 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         parts = tuple(replace(p, end=min(p.end, length)) for p in parts if p.start < length)
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
+    made = make_request(head, sent, len(written), delivery, parts, spelling)
+    following = None
+    if spelling.pipelined:
+        plain = replace(case, variations=())
+        following = _prepare(plain, address, binding, variant + 1)
     return Prepared(
-        request=make_request(head, sent, len(written), delivery, parts),
+        request=spelling.deliver(made, len(written), following.request if following else None),
         model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),
         codings=_codings(request),
+        following=following,
+        to_old_client=spelling.is_http_1_0,
+        declined_by={status: item.name for item in given for status in item.declined_by},
     )
 
 
 def _coded(
-    request: Mapping[str, Any], document: bytes, blobs: Sequence[tuple[str, Buffer]], length: int
+    request: Mapping[str, Any],
+    document: bytes,
+    blobs: Sequence[tuple[str, Buffer]],
+    length: int,
+    given: Sequence[Variation],
 ) -> bytes | None:
     """The first `length` bytes of the body in the request's content coding, None without one."""
     if "encoding" not in request:
         return None
     plain, _ = compose(b"", document, blobs)
+    spelled = encode_spelled(given, plain[:length])
+    if spelled is not None:
+        return spelled
     name = text(request["encoding"], "`encoding`")
     return code_body(name, plain[:length], request.get("encoded"))
 
@@ -186,9 +225,8 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
-def _document(
-    request: Mapping[str, Any], inputs: Sequence[EncodedInput], binding: Binding
-) -> bytes:
+def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
+    request = case.request
     given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
@@ -196,8 +234,12 @@ def _document(
     document["inputs"] = [item.entry for item in inputs]
     if "outputs" in request:
         document["outputs"] = _outputs(request["outputs"], binding)
+    spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    body = write_json(document, indent=indent)
+    if spelled:
+        body = write_spelled(document, spelled, unquote(binding.model))
+    else:
+        body = write_json(document, indent=indent)
     if "before" in given:
         body = text(given["before"], "`json.before`").encode() + body
     if "after" in given:
@@ -275,7 +317,8 @@ def _computed(value: object, length: int, blobs: int) -> str:
     return computed
 
 
-def _get(address: Address, path: str) -> Request:
+def get_request(address: Address, path: str) -> Request:
+    """A plain GET of a path below the target's prefix."""
     head = Head("GET", address.prefix + path, address.fields)
     return Request(head, (), (write_head(head),))
 

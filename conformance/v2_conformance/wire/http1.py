@@ -90,7 +90,7 @@ class Http1Connection:
             self._closed_before_s = closed_before_s
             return Transcript(data, 0, b"", ending, _reason(error))
         self._socket = sock
-        current = _Exchange(sock, self._limits, deadline, len(data))
+        current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
         ending, detail = current.run(pieces, request.pause_s)
         reader = current.reader
         keep = ending is Ending.COMPLETE and reader.reusable and current.sent == len(data)
@@ -113,6 +113,7 @@ class Http1Connection:
             tuple(len(piece) for piece in pieces),
             request.pause_s,
             closed_before_s,
+            request.answers,
             reader.response() if reader.in_body else None,
         )
 
@@ -149,8 +150,11 @@ class Http1Connection:
 class _Exchange:
     """The state of one exchange on one socket."""
 
-    def __init__(self, sock: socket.socket, limits: Limits, deadline: float, request: int) -> None:
+    def __init__(
+        self, sock: socket.socket, limits: Limits, deadline: float, request: int, answers: int
+    ) -> None:
         self._sock = sock
+        self._answers = answers
         self._limits = limits
         self._deadline = deadline
         self._limit = limits.response_to(request)
@@ -160,7 +164,7 @@ class _Exchange:
     @cached_property
     def reader(self) -> ResponseReader:
         """What came. It is made once the request is on its way, while the server works."""
-        return ResponseReader(self._limits)
+        return ResponseReader(self._limits, self._answers)
 
     def run(self, pieces: Sequence[Buffer], pause_s: float) -> tuple[Ending, str]:
         """Write `pieces` and read the response: how it ended, and more about that in words."""
@@ -169,6 +173,8 @@ class _Exchange:
             for number, piece in enumerate(pieces):
                 if number and pause_s and self._wait(write=False, at_most=pause_s)[0]:
                     self._receive()
+                    if self._ended():
+                        break
                 if not self._send(memoryview(piece)):
                     break
         except TimeoutError:
@@ -181,7 +187,9 @@ class _Exchange:
                     continue
                 return Ending.TIMEOUT, "no complete response in time"
         except OSError as error:
-            return Ending.RESET, _reason(error)
+            if not self.reader.answered_first:
+                return Ending.RESET, _reason(error)
+            self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
         if self.reader.error:
             return self.reader.error_ending, self.reader.error
         if self.reader.done:
@@ -257,4 +265,8 @@ def _ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, b
 def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, TimeoutError):
         return "no connection in time"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS failed: certificate verify failed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -45,13 +45,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Response:
-    """A parsed final response. `body` has no transfer coding; `excess` bytes followed it."""
+    """A parsed final response. `body` has no transfer coding; `excess` bytes followed it.
+
+    `whole` says whether all of it came. `following` is the whole response to the request that was
+    pipelined behind, if there were two and the server has answered both.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: Buffer
     framing: str  # "content-length", "chunked" or "close"
     excess: int
+    whole: bool = True
+    following: Response | None = None
 
     def values(self, name: str) -> list[str]:
         """Every value of the field `name`, in any letter case (RFC 9110 5.1)."""
@@ -68,12 +74,12 @@ class Transcript:
     """Every byte of one exchange. Times are in seconds.
 
     `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
-    lengths of its writes, `pause_s` is the pause between them. `received` is all that came.
-    `detail` says more about the ending, for people. `reused` says whether the connection had been
-    used before, `open` whether it can be used again. `closed_before_s` is None, unless the server
-    was found to have closed the connection that was kept open before this exchange: then it is how
-    long it was idle at most. `partial` is the response as far as it came,
-    None if its head did not come whole.
+    lengths of its writes, `pause_s` is the pause between them. It has `answers` requests.
+    `received` is all that came. `detail` says more about the ending, for people. `reused` says
+    whether the connection had been used before, `open` whether it can be used again.
+    `closed_before_s` is None, unless the server was found to have closed the connection that was
+    kept open before this exchange: then it is how long it was idle at most. `partial` is the
+    response as far as it came, None if its head did not come whole.
     """
 
     request: Buffer
@@ -88,6 +94,7 @@ class Transcript:
     pieces: tuple[int, ...] = ()
     pause_s: float = 0.0
     closed_before_s: float | None = None
+    answers: int = 1
     partial: Response | None = field(default=None, repr=False, compare=False)
 
     @property

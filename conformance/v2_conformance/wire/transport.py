@@ -29,7 +29,10 @@ class Request:
 
     `body` is the body without framing, in the pieces in which it leaves: one write, HTTP chunk or
     DATA frame each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits
-    `pause_s` seconds between pieces.
+    `pause_s` seconds between pieces, or until the server says something.
+
+    `answers` is how many requests `http1` has: with a second one behind the first, which is
+    pipelined, `head` and `body` are those of the first.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
@@ -38,6 +41,7 @@ class Request:
     body: tuple[Buffer, ...]
     http1: tuple[Buffer, ...]
     pause_s: float = 0.0
+    answers: int = 1
 
 
 class Connection(Protocol):

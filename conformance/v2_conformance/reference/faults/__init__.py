@@ -32,6 +32,10 @@ for _family in (
     "transport",
     "compression",
     "large_tensors",
+    "spelling_json",
+    "spelling_http",
+    "spelling_delivery",
+    "spelling_ids",
     "errors",
     "every_exchange",
 ):
