@@ -24,6 +24,7 @@ from v2_conformance.suite.causes import (
     NotDone,
     NotKept,
     Rejected,
+    SecondAnswerWrong,
     SeveralWrong,
     died,
     difference_in,
@@ -41,7 +42,15 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.wording import describe
 
 TYPES: Sequence[type[CauseBase]] = get_args(Cause)
-NESTING = (NotDone, NotKept, SeveralWrong, DidNotSurvive, FailedBesideOthers, GeneratedFailure)
+NESTING = (
+    NotDone,
+    NotKept,
+    SecondAnswerWrong,
+    SeveralWrong,
+    DidNotSurvive,
+    FailedBesideOthers,
+    GeneratedFailure,
+)
 MOST_WORDS = 2001  # 2000 characters and "…"
 
 FEW = settings(max_examples=15)

@@ -25,6 +25,8 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
             yield f"the fault {trial.fault} must fail {trial.requirement} alone, but fails {others}"
     few = sum(trial.requirements <= FEW for trial in result.trials)
     yield f"{few} of {len(result.trials)} faults fail at most {FEW} requirements"
+    for name in result.unproven_variations:
+        yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
     caught = sum(trial.caught for trial in result.trials)
     yield f"{len(result.trials)} faults, {caught} caught by a case of their own requirement"
 

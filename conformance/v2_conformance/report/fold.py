@@ -36,6 +36,7 @@ _ENDINGS = {
     Ending.TIMEOUT: "timed out",
     Ending.TOO_LARGE: "response too large",
     Ending.MALFORMED: "malformed HTTP",
+    Ending.LEFT: "the client did not wait for an answer",
 }
 _CONNECTIONS = {
     Purpose.CANARY_SAME: "on the same connection",
@@ -173,11 +174,10 @@ def folded_exchanges(
     Known-good requests that were answered as they must be are folded by `canaries`, and left out if
     that is None.
     """
-    for number, exchange in enumerate(case.exchanges):
+    for exchange in case.exchanges:
         used = canaries if exchange.purpose.canary and not case.died else limits
         if used is not None:
-            # The first exchange is the case's own.
-            yield _exchange(exchange, used, None if number else case.difference)
+            yield _exchange(exchange, used, case.difference if exchange.purpose.own else None)
 
 
 def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
@@ -206,9 +206,9 @@ def in_milliseconds(value: float) -> str:
 def _exchange(
     exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
 ) -> FoldedExchange:
-    request = annotate_request(exchange.request)
+    request = annotate_request(exchange.request, exchange.answers)
     notes = [*request.notes, *_unsent(exchange)]
-    response = annotate_response(exchange.response)
+    response = annotate_response(exchange.response, exchange.answers)
     return FoldedExchange(
         title=visible(short(exchange.note, _LONGEST)),
         facts=tuple(_facts(exchange)),
