@@ -19,6 +19,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.version import __version__
 
 SERVER_NAME = "v2-conformance-reference"
+IDLE_SECONDS = 60.0
 
 _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
 
@@ -47,6 +48,13 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
             return self.error(400, str(error))
         except Exception as error:
             return self.error(500, f"internal error: {type(error).__name__}: {error}")
+
+    def check_head(self, request: Request) -> None:
+        """Raises Rejected to refuse a request before its body is there: `request` has none yet."""
+
+    def finish(self, request: Request, response: Response) -> Response:
+        """The response as it is sent, with the framing that this server chooses."""
+        return response
 
     def rejection_response(self, rejection: Rejected) -> Response:
         """The error for a request that was refused."""
@@ -157,6 +165,14 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
         }
 
     # --- the connection and the server -------------------------------------------------------
+
+    def serves_one_at_a_time(self) -> bool:
+        """Whether a connection waits until the one before it is closed."""
+        return False
+
+    def idle_seconds(self) -> float:
+        """How long a connection may be open without a request."""
+        return IDLE_SECONDS
 
     def listening(self) -> bool:
         """Whether the server keeps accepting connections. Asked after every response (R3)."""

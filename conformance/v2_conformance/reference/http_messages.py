@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -34,6 +35,14 @@ class Request:
         return [value for key, value in self.headers if key == name]
 
 
+class Framing(Enum):
+    """How a response says where its body ends (RFC 9112, section 6.3)."""
+
+    LENGTH = "Content-Length"
+    CHUNKS = "Transfer-Encoding"
+    CLOSE = "Connection"
+
+
 @dataclass(frozen=True)
 class Response:
     """What to send. `body` is sent piece by piece, so that large blobs are never joined.
@@ -45,6 +54,7 @@ class Response:
     headers: Headers = ()
     body: tuple[Buffer, ...] = ()
     keep_open: bool = True
+    framing: Framing = Framing.LENGTH
 
     @property
     def size(self) -> int:

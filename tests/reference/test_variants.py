@@ -1,0 +1,170 @@
+"""Right servers that behave otherwise than the reference server: nothing fails, nothing warns.
+
+Each test meets a sample of the suite; with --whole-runs all of it (`tox -e variants`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import requests
+
+from support.runs import chosen, made, outcomes, results, said, target_of
+from v2_conformance.errors import UsageError
+from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
+from v2_conformance.reference.deviations import behaviour_with
+from v2_conformance.reference.faults import FAULTS
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.reference.variants import VARIANTS
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import generated_case, suite_cases
+from v2_conformance.suite.outcomes import Outcome
+
+
+@dataclass(frozen=True)
+class Differs:
+    """What does not pass against a variant, by the starts of ids.
+
+    `unsupported` cases show nothing, because the server declines what it may decline. `warns` are
+    cases of level SHOULD that fail: the variant is legal, but not as servers should be. `meets` are
+    slow cases that pass.
+    """
+
+    unsupported: tuple[str, ...] = ()
+    warns: tuple[str, ...] = ()
+    meets: tuple[str, ...] = ()
+
+
+IN_CHUNKS = (
+    "B10/cut-inside-a-prefix[chunks", "C1/", "C2/", "C3/", "C5/rejected-in-chunks",
+    "C5/kept-connection-after-success[chunks]", "H5/beyond-body-in-chunks",
+    "H5/beyond-body-with-blobs-in-chunks", "S3/too-short-in-chunks",
+    "S4/bytes-after-the-last-blob-in-chunks", "W3/variable-dimension-in-pieces[chunks]",
+    "Z1/compressed-in-chunks",
+)  # fmt: skip
+LARGE = (
+    "B12/long-element", "B12/many-elements", "P6/content-length-is-exact[100000]",
+    "S1/size-decides-bytes-tensor[long_element]",
+)  # fmt: skip
+FLOAT_CORNERS = tuple(
+    f"D11/json-and-binary-agree[{datatype},binary-to-json,finite_extremes]"
+    for datatype in ("FP32", "FP64")
+)
+DIFFERS = {
+    "content-length-required": Differs(unsupported=IN_CHUNKS),
+    "content-length-required-by-gateway": Differs(unsupported=IN_CHUNKS),
+    "bodies-limited-by-gateway": Differs(unsupported=LARGE, warns=("L1/",)),
+    "decoded-bodies-limited": Differs(unsupported=LARGE, warns=("L1/",)),
+    "no-model-name": Differs(warns=("O20/model-name-sent",)),
+    "no-empty-tensors": Differs(warns=("E1/",)),
+    "data-before-blobs": Differs(warns=("S5/contradiction",)),
+    "size-beyond-body-cut-by-shape": Differs(warns=("S2/size-against-shape-and-body[20]",)),
+    "six-digit-floats": Differs(warns=FLOAT_CORNERS),
+    "base64-for-other-bytes": Differs(warns=("B14/not-utf8-as-json",)),
+    "one-connection-at-a-time": Differs(meets=("C6/",)),
+    "never-compresses": Differs(unsupported=("Z2/",)),
+    "space-around-json-refused": Differs(
+        warns=tuple(f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both"))
+    ),
+}
+# Many pieces or bytes; only variants that treat these differently meet them in a sample.
+SLOW = ("B12/", "C2/", "C3/", "C4/", "C6/", "L1/", "M7/", "Z5/")
+# What urllib3 and http.client cannot read, which is why the suite has a transport of its own.
+BEYOND_AN_ORDINARY_CLIENT = {"many-fields", "interim-responses", "space-around-values"}
+
+
+def cases_for(differs: Differs, *, whole: bool) -> Sequence[Case]:
+    """All cases, or the first of each entry and those that do not pass."""
+    quick = [case for case in suite_cases() if not case.id.startswith(SLOW)]
+    first = {case.id for case in {case.template: case for case in reversed(quick)}.values()}
+    other = (*differs.unsupported, *differs.warns, *differs.meets) or ("no case",)
+    return [
+        case for case in suite_cases() if whole or case.id in first or case.id.startswith(other)
+    ]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config) -> None:
+    differs = DIFFERS.get(variant, Differs())
+    cases = cases_for(differs, whole=pytestconfig.getoption("--whole-runs"))
+    with ReferenceServer(variants=[variant]) as server:
+        found = results(target_of(server.url, *OPT_IN_PROFILES, timeout=10), cases)
+    expected = {
+        case.id: Outcome.UNSUPPORTED
+        if case.id.startswith(differs.unsupported or ("no case",))
+        else Outcome.FAIL
+        if case.id.startswith(differs.warns or ("no case",))
+        else Outcome.PASS
+        for case in cases
+    }
+    seen = {id: outcome for id, outcome in outcomes(found).items() if outcome != Outcome.DISPUTED}
+    wrong = {
+        id: found[id].message or outcome for id, outcome in seen.items() if outcome != expected[id]
+    }
+    assert wrong == {}
+    assert all(found[id].case.level == "SHOULD" for id in seen if seen[id] is Outcome.FAIL)
+
+
+def test_under_forty_variants_and_more_everything_passes() -> None:
+    assert DIFFERS.keys() <= VARIANTS.keys()
+    other = {name for name, differs in DIFFERS.items() if differs.unsupported or differs.warns}
+    assert len(VARIANTS.keys() - other) >= 40
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_variant_hides_a_fault(variant: str) -> None:
+    fault = FAULTS["request-blobs-off-by-one"]
+    cases = [case for case in chosen(f"{fault.requirement}/") if not case.negative]
+    with ReferenceServer([fault.name], variants=[variant]) as server:
+        found = results(target_of(server.url, timeout=10), cases)
+    assert Outcome.FAIL in outcomes(found).values()
+
+
+@pytest.mark.parametrize("variant", sorted(VARIANTS.keys() - BEYOND_AN_ORDINARY_CLIENT))
+def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
+    tensor = {"name": "INPUT0", "shape": [2], "datatype": "INT32", "data": [1, -2]}
+    with ReferenceServer(variants=[variant]) as server, requests.Session() as session:
+        assert "binary_tensor_data" in session.get(f"{server.url}/v2").json()["extensions"]
+        url = f"{server.url}/v2/models/identity_int32/infer"
+        asked = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
+        answer = session.post(url, json=asked)
+        end = int(answer.headers[HEADER_LENGTH])
+        assert answer.content[end:] == b"\1\0\0\0\xfe\xff\xff\xff"
+        (output,) = session.post(url, json={"inputs": [tensor]}).json()["outputs"]
+        assert output["data"] == [1, -2]
+        refused = session.post(url, json={"inputs": []})
+        assert (refused.status_code // 100, type(refused.json()["error"])) == (4, str)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_every_variant_composes_with_every_other_and_with_faults(backwards: bool) -> None:
+    names = sorted(VARIANTS, reverse=backwards)
+    assert behaviour_with(sorted(FAULTS)[:5], variants=names).handle is not None
+
+
+def test_a_variant_is_described_in_its_own_words() -> None:
+    assert len({variant.text for variant in VARIANTS.values()}) == len(VARIANTS)
+    for variant in VARIANTS.values():
+        assert variant.text.endswith(".")
+        assert variant.allowed_by
+
+
+def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError) as refused:
+        ReferenceServer(variants=["tiny-chunk"])
+    assert str(refused.value).startswith(
+        "unknown variant 'tiny-chunk': did you mean tiny-chunks? ("
+    )
+    with pytest.raises(UsageError, match="`v2-conformance list variants` lists every variant"):
+        ReferenceServer(variants=["xyzzy"])
+
+
+def test_what_a_server_declines_is_judged_again_from_its_bytes(tmp_path: Path) -> None:
+    for variant in ("content-length-required", "bodies-limited-by-gateway"):
+        cases = [*chosen("C1/", "B12/"), generated_case()]
+        with ReferenceServer(variants=[variant]) as server:
+            found, words = said(made(tmp_path, target_of(server.url), cases))
+        assert (found.exit_code, "the verdict holds" in words) == (0, True), words
