@@ -14,7 +14,7 @@ from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import main, program
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import every_case
 from v2_conformance.wire.transcript import Limits
 
 # Other programs rely on these names, and people on these defaults.
@@ -27,6 +27,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--insecure": "",
         "--case": "",
         "--large": "",
+        "--thorough": "",
         "--cases": "",
         "-n, --workers": "1",
         "--restart-command": "",
@@ -159,7 +160,7 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
     def text(name: str) -> str:
         return " ".join(" ".join(help_of(capsys, name)).split())
 
-    profiles = dict.fromkeys(case.profile for case in suite_cases(large=True))
+    profiles = dict.fromkeys(case.profile for case in every_case())
     assert set(profiles) == set(SERVER_PROFILES)
     assert "besides binary: raw, compression, compression-responses or bf16." in text("run")
     assert sorted(KITS) == ["kserve", "mlserver", "triton"]

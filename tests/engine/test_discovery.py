@@ -15,7 +15,7 @@ import trustme
 
 from support.responses import http
 from support.servers import Peer, Script, answering, free_port, serving
-from v2_conformance.engine.discovery import Server, discover, server_alive
+from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.reference.server import ReferenceServer
@@ -360,21 +360,6 @@ def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_mode
 ) -> None:
     server = discovered(v2_server(models={"identity_int32": metadata}))
     assert "identity/INT32" in server.present
-
-
-# Alive.
-
-
-@pytest.mark.parametrize("status", [200, 400, 404, 503])
-def test_any_http_answer_is_a_sign_of_life(status: int) -> None:
-    with serving(answering(http(b"", status))) as server:
-        assert server_alive(Target(server.url, limits=PATIENT))
-
-
-def test_silence_and_refusal_are_none() -> None:
-    assert not server_alive(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
-    with serving(Peer.until_closed) as server:
-        assert not server_alive(Target(server.url, limits=SHORT))
 
 
 # TLS.

@@ -80,6 +80,11 @@ def test_a_role_that_is_absent_is_not_run_and_has_its_reason() -> None:
     assert unknown == Verdict(Outcome.NOT_RUN, RoleAbsent("identity/INT8", "no such model"))
 
 
+def test_a_role_that_is_optional_and_absent_blocks_nothing_and_has_its_reason() -> None:
+    trio = skipped(replace(CASE, model="trio"), claims())
+    assert trio == Verdict(Outcome.UNSUPPORTED, RoleAbsent("trio", "no such model"))
+
+
 def test_a_case_that_needs_the_dead_names_the_killer_and_what_is_dead() -> None:
     killed = needs_the_dead(CASE, "S1/x")
     assert killed == Verdict(Outcome.NOT_RUN, KilledBy("S1/x", INT32))

@@ -221,7 +221,7 @@ def _installed(python: Path | None, module: str, distribution: str) -> _Installe
 
 
 def _shared_memory_bytes(installed: _Installed) -> int:
-    """What each model's process takes of the shared memory, of which containers have little (64 MB).
+    """What each model's process takes of the shared memory; containers have little (64 MB).
 
     Triton 2.36 and older need 4 MiB for a model to load.
     """

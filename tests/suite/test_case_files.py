@@ -16,7 +16,7 @@ from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 
-NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml")
+NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml")
 OWN = [p for p in folder("cases").glob("*.yaml") if p.name not in NOT_CASES]
 ID = re.compile(r"[A-Z][0-9]{1,2}/[a-z0-9]+(-[a-z0-9]+)*(\[[^\[\]]+\])?")
 
@@ -215,6 +215,14 @@ def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
 def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
     found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
+
+
+def test_a_thorough_entry_has_cases_for_an_ordinary_run(tmp_path: Path) -> None:
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    more = "thorough: true\n    exceptions: [{of: {n: 2}, thorough: false}]"
+    path = write(tmp_path, file(one(axes="{n: [1, 2]}", request=request, more=more)))
+    assert [case.id for case in load_cases(path)] == ["D1/slug[2]"]
+    assert [case.id for case in load_cases(path, thorough=True)] == ["D1/slug[1]", "D1/slug[2]"]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ def _requirements() -> Iterator[str]:
 
 
 def _cases() -> Iterator[str]:
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
 
-    for case in suite_cases(large=True):
+    for case in every_case():
         yield f"{case.id}  {case.level} {case.expects}"
 
 
@@ -44,12 +44,20 @@ def _variants() -> Iterator[str]:
         yield f"{variant.name}: {variant.text} ({variant.allowed_by})"
 
 
+def _variations() -> Iterator[str]:
+    from v2_conformance.suite.variations import variations
+
+    for variation in variations().values():
+        yield f"{variation.kind:<9}{variation.name}: {variation.does}"
+
+
 def _models() -> Iterator[str]:
     from v2_conformance.suite.models import contract
 
     for model in contract().values():
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"
+        note += "  (optional)" if model.optional else ""
         yield f"{model.role}: {model.model}{note}"
         yield f"    {inputs}"
         yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
@@ -71,6 +79,7 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "cases": _cases,
     "faults": _faults,
     "variants": _variants,
+    "variations": _variations,
     "models": _models,
     "traceability": _traceability,
 }
@@ -85,11 +94,12 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "what",
     type=one_of("listing", LISTINGS),
     shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
-    help="One of requirements, cases, faults and variants (of the embedded server), models (that a "
-    "server must have) and traceability (the text of docs/traceability.md).",
+    help="One of requirements, cases, faults and variants (of the embedded server), variations (of "
+    "requests), models (that a server must have) and traceability (the text of "
+    "docs/traceability.md).",
 )
 def listing(*, what: str) -> int:
-    """List requirements, cases, faults, variants, models or traceability."""
+    """List requirements, cases, faults, variants, variations, models or traceability."""
     for line in LISTINGS[what]():
         print(line)
     return 0

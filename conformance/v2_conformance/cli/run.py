@@ -69,6 +69,13 @@ _TARGET = cloup.option_group(
         metavar="SECONDS",
         help="Time limit for one exchange.  [default: 30]",
     ),
+    cloup.option(
+        "--wait-ready",
+        type=seconds,
+        metavar="SECONDS",
+        help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
+        "case.  [default: 30, but a server that is not there is not waited for]",
+    ),
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
 )
 _SELECTION = cloup.option_group(
@@ -86,6 +93,12 @@ _SELECTION = cloup.option_group(
         "--large",
         is_flag=True,
         help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
+    ),
+    cloup.option(
+        "--thorough",
+        is_flag=True,
+        help="Also run the cases that cover whole products of axes, such as every JSON member with "
+        "every wrong type.",
     ),
     cloup.option(
         "--cases",
@@ -193,9 +206,11 @@ def run(
     profiles: tuple[str, ...],
     headers: tuple[str, ...],
     timeout: float | None,
+    wait_ready: float | None,
     insecure: bool,
     patterns: tuple[str, ...],
     large: bool,
+    thorough: bool,
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -243,12 +258,23 @@ def run(
         )
         if fuzz is not None:
             return fuzz_server(
-                target, examples=fuzz, seed=seed, directory=report_dir, recovery=recovery
+                target,
+                examples=fuzz,
+                seed=seed,
+                directory=report_dir,
+                recovery=recovery,
+                ready_within_s=wait_ready,
             )
-        plan = make_plan(patterns=patterns, files=case_files, large=large)
+        plan = make_plan(patterns=patterns, files=case_files, large=large, thorough=thorough)
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
-            target, plan, report_dir, recovery=recovery, expectations=known, outdated=file_names()
+            target,
+            plan,
+            report_dir,
+            recovery=recovery,
+            expectations=known,
+            outdated=file_names(),
+            ready_within_s=wait_ready,
         )
         with Reporter(len(plan.chosen), target.public_url) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)

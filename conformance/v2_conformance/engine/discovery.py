@@ -84,16 +84,6 @@ def server_from(document: Mapping[str, Any]) -> Server:
     return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
-def server_alive(target: Target) -> bool:
-    """Whether the server answers GET /v2/health/live at all; any HTTP answer counts."""
-    with closing(_Session(target)) as session:
-        try:
-            session.get("/v2/health/live")
-        except UnreachableError:
-            return False
-    return True
-
-
 def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     where = f"GET {target.public_url}/v2"
     if response.status != 200:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from v2_conformance.report.document import Report
 from v2_conformance.report.visible_text import short, visible
+from v2_conformance.suite.causes import RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
 INCOMPLETE = "incomplete run"
@@ -59,7 +60,14 @@ def server_name(report: Report) -> str:
 
 
 def profiles(report: Report) -> str:
-    """The claimed profiles, and the datatypes that the server declares unsupported."""
+    """The claimed profiles, and what of them was not tested, because the server need not have it:
+    datatypes that it declares unsupported, and optional models that cases would have needed."""
     text = ", ".join(report.target.profiles) or "none"
-    unsupported = report.target.unsupported
-    return text + (f", without {', '.join(unsupported)}" if unsupported else "")
+    without = list(report.target.unsupported)
+    absent = dict.fromkeys(
+        case.cause.role
+        for case in report.of(Outcome.UNSUPPORTED)
+        if isinstance(case.cause, RoleAbsent)
+    )
+    without += [f"the model {role}" for role in absent]
+    return text + (f", without {', '.join(without)}" if without else "")

@@ -18,18 +18,21 @@ from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
 
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
-_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml"}
+_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml"}
 
 
-def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
+def load_cases(
+    directory: Path | None = None, *, large: bool = False, thorough: bool = False
+) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/).
 
-    `directory` can also be one file.
+    `directory` can also be one file. Large and thorough cases are left out unless asked for.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -46,7 +49,7 @@ def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Ca
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    return [case for case in cases.values() if large or not case.large]
+    return [c for c in cases.values() if (large or not c.large) and (thorough or not c.thorough)]
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
@@ -94,11 +97,12 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class _Exception:
-    """Cases whose axes have one of these labels: another level or outcome, or none at all."""
+    """Cases whose axes have one of these labels: they are graded or run otherwise, or left out."""
 
     labels: Mapping[str, Collection[str]]
     level: str | None
     outcome: str | None
+    thorough: bool | None
     left_out: bool
 
     @classmethod
@@ -113,7 +117,7 @@ class _Exception:
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
         left_out = item.get("left_out", False)
-        return cls(labels, item.get("level"), item.get("outcome"), left_out)
+        return cls(labels, item.get("level"), item.get("outcome"), item.get("thorough"), left_out)
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
         """Whether it applies to the case with these labels."""
@@ -124,6 +128,8 @@ class _Exception:
         changed = dict(entry)
         if self.level is not None:
             changed["level"] = self.level
+        if self.thorough is not None:
+            changed["thorough"] = self.thorough
         if self.outcome is not None:
             changed["expect"] = {**entry["expect"], "outcome": self.outcome}
         return changed
@@ -146,17 +152,25 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "expect": entry["expect"],
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
+        "thorough": entry.get("thorough", False),
     }
     if model is None:
         return GetCase(**common, path=entry["get"])
     canary = entry.get("canary")
-    return RequestCase(
+    case = RequestCase(
         **common,
         model=model,
         request=entry.get("request", {}),
         canary="binary" if canary is True else canary,
         together=entry.get("together", 1),
     )
+    names = entry.get("variations", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CaseFileError(f"{entry['id']}: `variations` must be a list of names")
+    try:
+        return vary(case, names)
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
 
 
 def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:

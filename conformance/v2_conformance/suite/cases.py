@@ -14,6 +14,7 @@ from typing import Any, Literal
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Basis, Level, catalogue
+from v2_conformance.suite.variations import variation
 
 Expects = Literal["success", "reject", "either", "disputed"]
 CanaryForm = Literal["binary", "json"]
@@ -36,8 +37,8 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
-    `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
+    when asked for; `dangerous` ones may end the server, so they run last.
     """
 
     id: str
@@ -48,6 +49,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -58,7 +60,8 @@ class _Common:
     @property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
-        told = {k: v for k, v in vars(self).items() if k not in ("id", "why")}
+        told = {k: v for k, v in vars(self).items() if k not in ("id", "why", "variations")}
+        told |= self._spelling
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -97,6 +100,11 @@ class _Common:
         return None
 
     @property
+    def _spelling(self) -> Mapping[str, Any]:
+        """How the request is written, if not in the usual way."""
+        return {}
+
+    @property
     def datatypes(self) -> frozenset[str]:
         """The datatypes that the server needs for it."""
         return frozenset()
@@ -114,17 +122,28 @@ class RequestCase(_Common):
     `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
     filled in. `canary` is the form of the known-good request to send afterwards, None for none
     beyond what a negative case gets. `together` is on how many connections it is sent at once.
+    `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
+    what they change of it already.
     """
 
     model: str
     request: Mapping[str, Any]
     canary: CanaryForm | None = None
     together: int = 1
+    variations: tuple[str, ...] = ()
+
+    @property
+    def _spelling(self) -> Mapping[str, Any]:
+        """See _Common."""
+        definitions = [variation(name).definition for name in self.variations]
+        return {"variations": definitions} if definitions else {}
 
     @property
     def alone(self) -> bool:
         """See _Common."""
-        return super().alone or self.canary is not None or self.together > 1
+        watched = self.canary is not None or self.together > 1
+        # Any answer passes a disputed case, another request's too.
+        return super().alone or watched or self.expects == "disputed"
 
     @property
     def role(self) -> str:
@@ -157,6 +176,11 @@ class GeneratedCase(_Common):
 
     count: int
     seed: int
+
+    @property
+    def alone(self) -> bool:
+        """See _Common. True: what fails is made smaller, for which nothing else may interfere."""
+        return True
 
 
 Case = RequestCase | GetCase | GeneratedCase

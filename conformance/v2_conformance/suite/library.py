@@ -13,15 +13,20 @@ SEED = 0
 GENERATED = "M7/generated"
 
 
-def suite_cases(*, large: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large ones only if asked for."""
-    return [case for case in _every_case() if large or not case.large]
+def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
+    """Every case of a run of the suite; large and thorough ones only if asked for."""
+    return [
+        case
+        for case in every_case()
+        if (large or not case.large) and (thorough or not case.thorough)
+    ]
 
 
 @cache
-def _every_case() -> tuple[Case, ...]:
+def every_case() -> tuple[Case, ...]:
+    """Every case that there is, including those that run only when asked for."""
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True), generated_case())
+    return (*load_cases(large=True, thorough=True), generated_case())
 
 
 def generated_case() -> GeneratedCase:

@@ -31,6 +31,7 @@ class ModelContract:
 
     `does` is "identity" (OUTPUTi = INPUTi) or "first_three" (the first three elements of INPUT0 as
     [3, 1], and their negation). `profile` names the opt-in profile that alone needs the model.
+    Without an `optional` model, a server can still be certified.
     """
 
     role: str
@@ -40,6 +41,7 @@ class ModelContract:
     outputs: tuple[TensorSpec, ...]
     profile: str
     batching: bool
+    optional: bool
 
 
 @cache
@@ -58,6 +60,7 @@ def _model(entry: dict[str, Any]) -> ModelContract:
         outputs=_tensors("OUTPUT", entry.get("outputs", entry["inputs"])),
         profile=entry.get("profile", "binary"),
         batching=entry.get("batching", False),
+        optional=entry.get("optional", False),
     )
 
 

@@ -15,6 +15,7 @@ from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.variations import variation
 from v2_conformance.wire.case_data import (
     array,
     from_hex,
@@ -29,7 +30,11 @@ from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.transport import Head, Request
+
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
@@ -120,7 +125,7 @@ def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: i
 def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), contract()[case.model]
     inputs = encode_inputs(request, model, binding.inputs, skip=variant)
-    document = b"" if request.get("raw") else _document(request, inputs, binding)
+    document = b"" if request.get("raw") else _document(case, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     fields = _fields(
         request, len(document), sum(len(blob) for _, blob in blobs), binary=bool(blobs)
@@ -186,9 +191,8 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
-def _document(
-    request: Mapping[str, Any], inputs: Sequence[EncodedInput], binding: Binding
-) -> bytes:
+def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
+    request = case.request
     given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
@@ -196,8 +200,12 @@ def _document(
     document["inputs"] = [item.entry for item in inputs]
     if "outputs" in request:
         document["outputs"] = _outputs(request["outputs"], binding)
+    spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    body = write_json(document, indent=indent)
+    if spelled:
+        body = write_spelled(document, spelled, unquote(binding.model))
+    else:
+        body = write_json(document, indent=indent)
     if "before" in given:
         body = text(given["before"], "`json.before`").encode() + body
     if "after" in given:

@@ -1,0 +1,248 @@
+"""Variations: other legal ways to say what a request says. The answer must not change.
+
+They are data, read from cases/variations.yaml. A variation changes members of a case's `request`,
+or how the request is written: `wire` knows how each `operation` is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import ceil
+from typing import Any, Literal
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.resources import folder
+from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.requirements import Citation, Level
+from v2_conformance.yaml_files import check_yaml, read_yaml
+
+Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
+
+_FILE = "variations.yaml"
+_FLOATS = ("FP16", "BF16", "FP32", "FP64")
+_JSON_FORMS = ("json", "nested", "both")
+# About as many bytes as a BYTES element of the pattern `counting` takes in JSON and in a blob.
+_BYTES_OF_TEXT = 12
+_WORDS = {
+    "json": "a request with a JSON document",
+    "data": "an input with JSON data",
+    "float-data": "JSON data of a float datatype",
+    "integer-data": "JSON data of an integer datatype",
+    "rank-2-data": "flat JSON data of an input with two dimensions",
+    "blob": "an input in binary form",
+    "outputs": "a list of requested outputs",
+    "filled-vectors": "inputs of one dimension, each filled by a value pattern",
+    "own-path": "a request to the model's own path",
+    "content-type": "a Content-Type",
+    "content-length": "a body that is not sent in chunks",
+    "one-connection": "a request on a connection of its own",
+    "same-answer": "a request that must succeed",
+}
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One way to say the same.
+
+    `does` says what it changes, `why` what goes wrong with it and `cite` where it is allowed.
+    `request` has the members that it gives to a case's request. `operation` names what is done
+    when the request is written, with its `parameters`; "" for nothing. `needs` names what a request
+    must have, and `excludes` operations that do not go with it.
+
+    `level` is the level of a case that is sent in this way, if its own is not lower. With `either`,
+    a server may also reject it. `declined_by` are statuses with which a server may refuse this way
+    of saying it, whatever is said.
+    """
+
+    name: str
+    kind: Kind
+    does: str
+    why: str
+    cite: Citation
+    request: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    operation: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    level: Level = "MUST"
+    either: bool = False
+    declined_by: tuple[int, ...] = ()
+
+    @property
+    def definition(self) -> Mapping[str, Any]:
+        """What decides the bytes that it makes, and how the answer is judged."""
+        told = ("request", "operation", "parameters", "level", "either", "declined_by")
+        return {name: getattr(self, name) for name in told}
+
+
+@cache
+def variations() -> dict[str, Variation]:
+    """Every variation by name, in the order of the file. Raises CaseFileError for a wrong file."""
+    file = read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
+    check_yaml(file, "variations", CaseFileError, unnamed=2)
+    found: dict[str, Variation] = {}
+    for index, entry in enumerate(file.document["variations"]):
+        if entry["name"] in found:
+            line = file.line(("variations", index))
+            raise CaseFileError(f"{file.name}:{line}: {entry['name']} is there twice")
+        found[entry["name"]] = _variation(entry)
+    return found
+
+
+def variation(name: str) -> Variation:
+    """The variation `name`. Raises CaseFileError for one that there is not."""
+    known = variations()
+    if name in known:
+        return known[name]
+    hint = did_you_mean(name, known, "`v2-conformance list variations` lists every variation")
+    raise CaseFileError(f"unknown variation {name!r}: {hint}")
+
+
+def _variation(entry: Mapping[str, Any]) -> Variation:
+    members = dict(entry)
+    operation, parameters = next(iter(members.pop("operation", {"": {}}).items()))
+    return Variation(
+        name=members["name"],
+        kind=members["kind"],
+        does=" ".join(members["does"].split()),
+        why=" ".join(members["why"].split()),
+        cite=Citation(**members["cite"]),
+        request=members.get("request", {}),
+        operation=operation,
+        parameters=parameters,
+        needs=tuple(members.get("needs", ())),
+        excludes=tuple(members.get("excludes", ())),
+        level=members.get("level", "MUST"),
+        either=members.get("either", False),
+        declined_by=tuple(members.get("declined_by", ())),
+    )
+
+
+def apply(
+    given: Variation,
+    request: Mapping[str, Any],
+    model: ModelContract,
+    before: Sequence[Variation],
+    traits: Collection[str],
+) -> Mapping[str, Any]:
+    """The `request` of a case after this variation and those `before` it.
+
+    `traits` are "same-answer" and "one-connection", if the case has them. Raises CaseFileError if
+    the variation does not fit.
+    """
+    problem = _misfit(given, {*_traits(request, model), *traits}, before)
+    if problem is None:
+        problem = next(_taken(given, request), None)
+    if problem is not None:
+        raise CaseFileError(f"the variation {given.name} does not fit: {problem}")
+    kept = ("delivery",) if given.operation == "chunks" and _chunked(request) else ()
+    changed = {**request, **{k: v for k, v in given.request.items() if k not in kept}}
+    if given.operation == "nested_data":
+        return changed | {"inputs": _nested(changed["inputs"])}
+    if given.operation == "size":
+        return changed | {"inputs": _sized(changed["inputs"], model, given.parameters)}
+    return changed
+
+
+def _misfit(given: Variation, present: Collection[str], before: Sequence[Variation]) -> str | None:
+    """Why the variation cannot be used, None if it can."""
+    missing = next((need for need in given.needs if need not in present), None)
+    if missing is not None:
+        return f"it needs {_WORDS[missing]}"
+    for other in before:
+        same = given.operation != "" and given.operation == other.operation
+        if same or given.operation in other.excludes or other.operation in given.excludes:
+            return f"it cannot be combined with {other.name}"
+    return None
+
+
+def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
+    """Members of the request that the variation would replace."""
+    for name in given.request:
+        free = name not in request or (name == "delivery" and request[name] == "whole")
+        kept = name == "delivery" and given.operation == "chunks" and _chunked(request)
+        if not free and not kept:
+            yield f"the request has `{name}` already"
+
+
+def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
+    """What the request has, of what a variation can need."""
+    inputs = _entries(request.get("inputs"))
+    json = not request.get("raw") and "text" not in request.get("json", {})
+    in_json = [entry for entry in inputs if entry.get("form", "binary") in _JSON_FORMS]
+    kinds = {_datatype(entry, model) for entry in in_json} if json else set()
+    checks = {
+        "json": json,
+        "data": bool(kinds),
+        "float-data": not kinds.isdisjoint(_FLOATS),
+        "integer-data": any("INT" in kind for kind in kinds),
+        "rank-2-data": any(
+            entry.get("form") == "json" and len(_shape(entry)) > 1 for entry in in_json
+        ),
+        "blob": any(entry.get("form", "binary") in ("binary", "both") for entry in inputs),
+        "outputs": bool(request.get("outputs")),
+        "filled-vectors": bool(inputs) and all(map(_is_filled_vector, inputs)),
+        "own-path": "path" not in request,
+        "content-type": request.get("content_type", "") is not None,
+        "content-length": not _chunked(request),
+    }
+    return (name for name, there in checks.items() if there)
+
+
+def _entries(inputs: Any) -> list[dict[str, Any]]:
+    """The entries of `inputs`, with the tensor that each is for."""
+    if isinstance(inputs, dict):
+        listed = [
+            {"tensor": tensor, **inputs["each"], **inputs.get("except", {}).get(str(tensor), {})}
+            for tensor in inputs["tensors"]
+        ]
+    else:
+        listed = [entry for entry in inputs or () if isinstance(entry, dict)]
+    return [{"tensor": position, **entry} for position, entry in enumerate(listed)]
+
+
+def _datatype(entry: Mapping[str, Any], model: ModelContract) -> str:
+    index = entry["tensor"]
+    return model.inputs[index].datatype if index in range(len(model.inputs)) else ""
+
+
+def _chunked(request: Mapping[str, Any]) -> bool:
+    delivery = request.get("delivery")
+    return isinstance(delivery, dict) and "chunks" in delivery
+
+
+def _is_filled_vector(entry: Mapping[str, Any]) -> bool:
+    tampered = {"elements", "size", "blob", "hex"} & entry.keys()
+    pattern = isinstance(entry.get("values", ""), str)
+    shape = _shape(entry)
+    return not tampered and pattern and len(shape) == 1 and type(shape[0]) is int
+
+
+def _shape(entry: Mapping[str, Any]) -> Sequence[Any]:
+    shape = entry.get("shape")
+    return shape if isinstance(shape, list) else ()
+
+
+def _nested(inputs: Any) -> list[dict[str, Any]]:
+    return [
+        {**entry, "form": "nested"} if entry.get("form") == "json" else entry
+        for entry in _entries(inputs)
+    ]
+
+
+def _sized(
+    inputs: Any, model: ModelContract, parameters: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The inputs with as many elements, or as many bytes of them, as the parameters say."""
+    return [{**entry, "shape": [_count(entry, model, parameters)]} for entry in _entries(inputs)]
+
+
+def _count(entry: Mapping[str, Any], model: ModelContract, parameters: Mapping[str, Any]) -> int:
+    if "elements" in parameters:
+        return int(parameters["elements"])
+    size = DATATYPES[_datatype(entry, model)].size or _BYTES_OF_TEXT
+    return ceil(int(parameters["bytes"]) / size)

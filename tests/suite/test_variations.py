@@ -1,0 +1,113 @@
+"""Variations: read from their file, applied to cases that they fit, refused by others in a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.cases import make_case
+from v2_conformance.errors import CaseFileError, NothingRanError
+from v2_conformance.resources import schema
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.requirements import documents
+from v2_conformance.suite.variations import variations
+from v2_conformance.suite.varied_cases import crossed, crossed_case, vary
+
+JSON: dict[str, Any] = {"shape": [3], "values": [1, 2, 3], "form": "json"}
+
+
+def of(model: str = "identity/INT32", **request: Any) -> RequestCase:
+    return make_case(model=model, **request)
+
+
+def refusal(case: RequestCase, *names: str) -> str:
+    with pytest.raises(CaseFileError) as error:
+        vary(case, names)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_schema_is_a_schema() -> None:
+    validator = schema("variations")
+    validator.check_schema(validator.schema)
+
+
+def test_every_variation_cites_a_known_document() -> None:
+    assert {variation.cite.document for variation in variations().values()} <= set(documents())
+
+
+def test_the_request_keeps_its_id_and_names_its_variations() -> None:
+    varied = vary(of(inputs=[JSON]), ["members-reversed", "escaped-names"])
+    assert varied.variations == ("members-reversed", "escaped-names")
+    assert varied.id == of().id
+
+
+def test_another_spelling_is_another_content() -> None:
+    plain = of(inputs=[JSON])
+    contents = {vary(plain, [name]).content for name in ("spaced", "indented")}
+    assert len({plain.content, *contents}) == 3
+
+
+def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
+    assert "did you mean members-reversed or" in refusal(of(), "member-reversed")
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "lacks"),
+    [
+        (of(raw=True), "members-reversed", "a request with a JSON document"),
+        (of(json={"text": "{}"}), "escaped-names", "a request with a JSON document"),
+        (of(), "data-first", "an input with JSON data"),
+        (of(inputs=[JSON]), "floats-with-exponent", "JSON data of a float datatype"),
+        (of(), "integers-with-fraction", "JSON data of an integer datatype"),
+        (of(inputs=[JSON]), "nested-data", "flat JSON data of an input with two dimensions"),
+    ],
+)
+def test_a_variation_that_does_not_fit_says_what_it_needs(
+    case: RequestCase, name: str, lacks: str
+) -> None:
+    assert refusal(case, name) == f"the variation {name} does not fit: it needs {lacks}"
+
+
+def test_two_orders_of_members_do_not_combine() -> None:
+    message = refusal(of(), "members-reversed", "parameters-first")
+    assert message.endswith("it cannot be combined with members-reversed")
+
+
+def test_two_kinds_of_white_space_do_not_combine() -> None:
+    assert "combined with spaced" in refusal(of(), "spaced", "indented")
+    assert "combined with indented" in refusal(of(), "indented", "spaced")
+
+
+def test_a_lower_level_of_a_variation_is_that_of_the_case() -> None:
+    floats = of("identity/FP32", inputs=[JSON])
+    assert vary(floats, ["negative-zero-as-integer"]).level == "SHOULD"
+    assert vary(floats, ["floats-as-integers"]).level == "MUST"
+
+
+def test_what_a_server_may_refuse_becomes_either() -> None:
+    assert vary(of(), ["unknown-members"]).expects == "either"
+    assert vary(of(), ["model-name"]).expects == "success"
+
+
+def test_every_variation_fits_some_case_and_gets_an_id_of_its_own() -> None:
+    plain = of(
+        "mixed", inputs=[{**JSON, "shape": [1, 3]}, {**JSON, "shape": [1, 3]}, {"shape": [3]}]
+    )
+    names = ["members-reversed", "nested-data"]
+    cases = crossed([plain], names)
+    assert [case.id for case in cases] == [f"{plain.id}+{name}" for name in names]
+    known = {plain.id: plain}
+    assert [crossed_case(case.id, dict(known)) for case in cases] == cases
+
+
+def test_only_what_must_succeed_is_crossed() -> None:
+    with pytest.raises(NothingRanError, match="fits none of the cases"):
+        crossed([make_case(expect={"outcome": "reject"})], ["members-reversed"])
+
+
+@pytest.mark.parametrize("id", ["X1/none+spaced", "D1/slug+nothing", "D1/slug", "+", "D1/slug+"])
+def test_an_id_that_no_crossing_makes_is_no_case(id: str) -> None:
+    case = of()
+    assert crossed_case(id, {case.id: case}) is None
