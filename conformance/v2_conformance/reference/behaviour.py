@@ -166,12 +166,24 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     # --- the connection and the server -------------------------------------------------------
 
+    def http_error(self, rejection: Rejected) -> Response:
+        """The answer to what is not HTTP, or is too large: that of every other refused request."""
+        return self.rejection_response(rejection)
+
+    def before_expected_body(self, request: Request) -> bytes:
+        """What a client is sent that waits for 100 Continue before it sends the body."""
+        return b"HTTP/1.1 100 Continue\r\n\r\n"
+
+    def farewell(self) -> bytes:
+        """What a client is sent before its idle connection is closed: nothing."""
+        return b""
+
     def serves_one_at_a_time(self) -> bool:
         """Whether a connection waits until the one before it is closed."""
         return False
 
     def idle_seconds(self) -> float:
-        """How long a connection may be open without a request."""
+        """How long a connection is kept without another request."""
         return IDLE_SECONDS
 
     def listening(self) -> bool:

@@ -17,7 +17,8 @@ class Request:
 
     `head` is the request line and the header section as received. The cuts are offsets into `body`
     at which one piece ended: `chunk_cuts` for chunks of the chunked coding, `segment_cuts` for
-    reads from the socket (only if the body is not chunked).
+    reads from the socket (only if the body is not chunked). `followed` says whether bytes of another
+    request had arrived with this one.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Request:
     body: memoryview
     chunk_cuts: tuple[int, ...] = ()
     segment_cuts: tuple[int, ...] = ()
+    followed: bool = False
 
     def values(self, name: str) -> list[str]:
         """The values of all header lines called `name` (in any case), in their order."""

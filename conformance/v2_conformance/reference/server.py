@@ -22,7 +22,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import IDLE_SECONDS, Behaviour
 from v2_conformance.reference.deviations import behaviour_with
-from v2_conformance.reference.http_messages import Rejected, Request
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 
 MAX_BODY = 2**31
 
@@ -31,7 +31,6 @@ _RECEIVE = 2**16
 _LINGER_BYTES = 2**20
 _LINGER_SECONDS = 1.0
 _STOP_SECONDS = 2.0
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class ReferenceServer:
@@ -182,6 +181,7 @@ class ServedConnection:
         self._behaviour = behaviour
         self._stop_listening = stop_listening
         self._pending = b""  # received after the request that is being served
+        self._served = False
 
     def serve(self) -> None:
         """Serve until the connection ends. Raises OSError if the client is gone or idle."""
@@ -189,9 +189,10 @@ class ServedConnection:
             try:
                 request = self._receive()
             except h11.RemoteProtocolError as error:
-                return self._refuse(Rejected(f"not HTTP/1.1: {error}", error.error_status_hint))
+                rejection = Rejected(f"not HTTP/1.1: {error}", error.error_status_hint)
+                return self._refuse(self._behaviour.http_error(rejection))
             except Rejected as rejection:
-                return self._refuse(rejection)
+                return self._refuse(self._behaviour.rejection_response(rejection))
             if request is None or not self._respond(request):
                 return None
 
@@ -206,11 +207,11 @@ class ServedConnection:
         interim = behaviour.interim_responses(request)
         pieces = behaviour.serialize(response, keep_open=keep_open, with_body=with_body)
         self._send([interim, *pieces] if interim else pieces)
+        self._served = True
         self._pending = behaviour.left_on_connection(request, response) + self._pending
         return keep_open and listening
 
-    def _refuse(self, rejection: Rejected) -> None:
-        response = self._behaviour.rejection_response(rejection)
+    def _refuse(self, response: Response) -> None:
         self._send(self._behaviour.serialize(response, keep_open=False))
         # Closing with unread bytes resets the connection, and the client may lose the response.
         self._sock.shutdown(socket.SHUT_WR)
@@ -237,9 +238,14 @@ class ServedConnection:
         if received:
             parser.receive_data(bytes(received))
         self._pending = b""
-        self._sock.settimeout(self._behaviour.idle_seconds())
+        if self._served:
+            self._sock.settimeout(self._behaviour.idle_seconds())
         while (event := parser.next_event()) is h11.NEED_DATA:
-            data = self._sock.recv(_RECEIVE)
+            try:
+                data = self._sock.recv(_RECEIVE)
+            except TimeoutError:
+                self._sock.sendall(b"" if received else self._behaviour.farewell())
+                raise
             self._sock.settimeout(IDLE_SECONDS)
             received += data
             parser.receive_data(data)
@@ -263,7 +269,7 @@ class ServedConnection:
         if length > MAX_BODY and not chunked:
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
         if parser.they_are_waiting_for_100_continue and not rest:
-            self._sock.sendall(_CONTINUE)
+            self._sock.sendall(self._behaviour.before_expected_body(request))
         chunk_cuts: list[int] = []
         segment_cuts: list[int] = []
         if chunked:
@@ -271,7 +277,11 @@ class ServedConnection:
         else:
             body = self._plain_body(rest, length, segment_cuts)
         return replace(
-            request, body=body, chunk_cuts=tuple(chunk_cuts), segment_cuts=tuple(segment_cuts)
+            request,
+            body=body,
+            chunk_cuts=tuple(chunk_cuts),
+            segment_cuts=tuple(segment_cuts),
+            followed=bool(self._pending),
         )
 
     def _plain_body(self, rest: bytes, length: int, cuts: list[int]) -> memoryview:

@@ -17,6 +17,7 @@ for _group in (
     "framing",
     "fields",
     "connections",
+    "availability",
     "json_text",
     "json_members",
     "json_numbers",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.variants.registry import variant
 
 
@@ -46,11 +46,25 @@ class _ClosesNowAndThen(Behaviour):
 @variant(
     "short-idle-timeout",
     allowed_by="RFC 9112, section 9.5",
-    text="A connection without a request for 20 ms is closed.",
+    text="A connection is kept for 20 ms after a response.",
 )
 class _ShortIdleTimeout(Behaviour):
     def idle_seconds(self) -> float:
         return 0.02
+
+
+@variant(
+    "idle-timeout-with-408",
+    allowed_by="RFC 9110, section 15.5.9",
+    text="A connection that is idle for a second gets a 408, which nobody asked for, and is closed.",
+)
+class _IdleTimeoutWith408(Behaviour):
+    def idle_seconds(self) -> float:
+        return 1.0
+
+    def farewell(self) -> bytes:
+        response = self.error(408, "no request came")
+        return b"".join(self.serialize(response, keep_open=False))
 
 
 @variant(
@@ -76,3 +90,47 @@ class _RefusesBeforeTheBody(Behaviour):
         for coding in self.request_codings(request):
             if self.zlib_format(coding) is None:
                 self.unknown_coding(coding, b"")
+
+
+@variant(
+    "no-pipelining",
+    allowed_by="RFC 9112, section 9.3.2: the client sends again what was not answered",
+    text="If another request has come with one, the connection is closed after the first response.",
+)
+class _NoPipelining(Behaviour):
+    def keeps_open(self, request: Request, response: Response) -> bool:
+        return not request.followed and super().keeps_open(request, response)
+
+
+@variant(
+    "never-sends-continue",
+    allowed_by="RFC 9110, section 10.1.1: a client must not wait indefinitely",
+    text="A client that expects 100 Continue gets none.",
+)
+class _NeverSendsContinue(Behaviour):
+    def before_expected_body(self, request: Request) -> bytes:
+        return b""
+
+
+@variant(
+    "expectations-refused",
+    allowed_by="RFC 9110, section 15.5.18",
+    text="A request with Expect is answered with 417.",
+)
+class _ExpectationsRefused(Behaviour):
+    def check_head(self, request: Request) -> None:
+        if request.values("expect"):
+            raise Rejected("no expectations", 417)
+        super().check_head(request)
+
+
+@variant(
+    "http-1.0-refused",
+    allowed_by="RFC 9110, section 15.6.6",
+    text="An HTTP/1.0 request is answered with 505.",
+)
+class _Http10Refused(Behaviour):
+    def check_head(self, request: Request) -> None:
+        if request.version == "1.0":
+            raise Rejected("HTTP/1.1 only", 505)
+        super().check_head(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Response
 from v2_conformance.reference.variants.registry import variant
 
 
@@ -56,3 +57,14 @@ class _ErrorsInOtherWords(Behaviour):
 class _EmptyErrorMessages(Behaviour):
     def error_body(self, message: str) -> bytes:
         return super().error_body("")
+
+
+@variant(
+    "plain-text-for-broken-http",
+    allowed_by="RFC 9112, section 2.2: what is not HTTP never reaches the protocol",
+    text="What is not HTTP/1.1 is answered with 400 in plain text, as by Go and uvicorn.",
+)
+class _PlainTextForBrokenHttp(Behaviour):
+    def http_error(self, rejection: Rejected) -> Response:
+        words = b"400 Bad Request"
+        return Response(400, (("Content-Type", "text/plain; charset=utf-8"),), (words,))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from v2_conformance.protocol.datatypes import ElementError, decode_bytes
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, decode_bytes, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject
@@ -45,11 +47,11 @@ class _NumbersWithFraction(Respelled):
 @variant(
     "numbers-with-exponent",
     allowed_by="RFC 8259, section 6",
-    text="Numbers in JSON data have an exponent.",
+    text="Numbers in JSON data have an exponent, as in 1.5E+2 for 150.",
 )
 class _NumbersWithExponent(Respelled):
     def number(self, found: re.Match[str]) -> str:
-        return f"{found[0]}E+00"
+        return f"{Decimal(found[0]):E}"
 
 
 @variant(
@@ -91,3 +93,43 @@ class _Base64ForOtherBytes(Behaviour):
             if tensor.datatype != "BYTES":
                 raise
             return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
+
+
+class WritesNonFinite(Behaviour):
+    """Has words for floats that JSON has no number for."""
+
+    nan: object = None
+    infinity: object = None
+
+    def output_data(self, tensor: Tensor) -> Any:
+        if DATATYPES[tensor.datatype].kind != "float":
+            return super().output_data(tensor)
+        return [
+            value
+            if isfinite(value)
+            else self.nan
+            if value != value
+            else self.infinity
+            if value > 0 or self.infinity is None
+            else f"-{self.infinity}"
+            for value in map(float, to_values(tensor.datatype, tensor.blob))
+        ]
+
+
+@variant(
+    "nan-as-null",
+    allowed_by="docs/disputes.md, P9: values that JSON cannot write",
+    text="NaN and infinities are null in JSON.",
+)
+class _NanAsNull(WritesNonFinite):
+    pass
+
+
+@variant(
+    "nan-as-string",
+    allowed_by="docs/disputes.md, P9: values that JSON cannot write",
+    text="NaN and infinities are strings in JSON, as protobuf writes them.",
+)
+class _NanAsString(WritesNonFinite):
+    nan = "NaN"
+    infinity = "Infinity"
