@@ -56,7 +56,7 @@ class _ShortIdleTimeout(Behaviour):
 @variant(
     "idle-timeout-with-408",
     allowed_by="RFC 9110, section 15.5.9",
-    text="A connection that is idle for a second gets a 408, which nobody asked for, and is closed.",
+    text="A connection that is idle for a second gets an unasked 408 and is closed.",
 )
 class _IdleTimeoutWith408(Behaviour):
     def idle_seconds(self) -> float:
