@@ -9,8 +9,13 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
-from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
 from v2_conformance.reference.variants.registry import variant
 from v2_conformance.suite.models import ModelContract, TensorSpec
 
@@ -86,10 +91,16 @@ class _NoEmptyTensors(Behaviour):
     text="A header length on a request without blobs is rejected.",
 )
 class _RedundantHeaderLengthRefused(Behaviour):
-    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        if length is not None and BINARY_DATA_SIZE.encode() not in bytes(request.body):
-            raise Rejected(f"{HEADER_LENGTH} without blobs")
-        return super().split_body(request, length)
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        found = super().read_request(model, request, length)
+        if length is not None:
+            text, _ = self.split_body(request, length)
+            entries = self.request_inputs(model, self.parse_document(text))
+            if not any(BINARY_DATA_SIZE in entry.parameters for entry in entries):
+                raise Rejected(f"{HEADER_LENGTH} without blobs")
+        return found
 
 
 @variant(

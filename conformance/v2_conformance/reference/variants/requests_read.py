@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from v2_conformance.protocol.datatypes import Buffer, Shape, blob_size, check_blob
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.reference.variants.registry import variant
 
 
@@ -38,14 +38,12 @@ class _RawBytesOfAnyShape(Behaviour):
 @variant(
     "header-length-ignored-without-blobs",
     allowed_by="docs/disputes.md, H5, H6, H11 and P12",
-    text="The header length of a JSON-only request is not looked at, as in KServe.",
+    text="The header length of a request typed application/json is not looked at, as in KServe.",
 )
 class _HeaderLengthIgnoredWithoutBlobs(Behaviour):
     def header_length(self, request: Request) -> int | None:
-        raw = request.values(HEADER_LENGTH) == ["0"]
-        if raw or BINARY_DATA_SIZE.encode() in bytes(request.body):
-            return super().header_length(request)
-        return None
+        types = [value.partition(";")[0].strip() for value in request.values("content-type")]
+        return None if [*map(str.lower, types)] == [JSON_TYPE] else super().header_length(request)
 
 
 @variant(
