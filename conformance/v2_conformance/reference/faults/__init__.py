@@ -1,6 +1,7 @@
 """Named deviations of the reference server, each breaking one requirement.
 
-Every family of requirements has modules here; `shared` holds what several of them need.
+Every family of requirements has modules here, and `reported` has what was reported of public
+servers; `shared` holds what several of them need.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ for _family in (
     "malformed_json",
     "malformed_inputs",
     "malformed_requests",
+    "reported",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()
