@@ -6,7 +6,7 @@ Each test meets a sample of the suite; with --whole-runs all of it (`tox -e vari
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,7 @@ from v2_conformance.wire.encode import Prepared, prepare
 class Differs:
     """What does not pass against a variant.
 
-    `declines` says which cases may be unsupported, since the server declines what they send. `warns`
+    `declines` says which cases may be unsupported, as the server declines what they send. `warns`
     are the starts of ids of cases of level SHOULD that fail: the variant is legal, but not as
     servers should be. `meets` are those of slow cases that pass.
     """
@@ -46,7 +46,7 @@ def sent(case: Case) -> Iterator[Prepared]:
     if isinstance(case, RequestCase):
         target = Target("http://host:1")
         for one in (case, *case.others):
-            yield prepare(one, target.address, target.binding(one.model))
+            yield prepare(one, target.address, replace(target.binding(one.model), version="1"))
 
 
 def in_chunks(case: Case) -> bool:
@@ -63,6 +63,10 @@ def large(case: Case) -> bool:
 
 def named(*starts: str) -> Callable[[Case], bool]:
     return lambda case: case.id.startswith(starts)
+
+
+def varied(name: str) -> Callable[[Case], bool]:
+    return lambda case: isinstance(case, RequestCase) and name in case.variations
 
 
 FLOAT_CORNERS = tuple(
