@@ -75,8 +75,9 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         # A contract that grows must not take the certificate from a server that has the older one.
         outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
-    if role is not None and case.names_version and claims.present[role].version is None:
-        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
+    named = case.role if case.names_version else None
+    if named is not None and claims.present[named].version is None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(named))
     return None
 
 

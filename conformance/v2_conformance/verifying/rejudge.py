@@ -416,7 +416,7 @@ def _canaries(
             raise _Broken("a canary is recorded on the same connection, which was closed")
         problem = _problem(case, canaries[0], known, json=case.canary == "json")
         same = on_same_connection(canaries[0].transcript, problem)
-    elif own.transcript.open and case.together == 1:
+    elif own.transcript.open and case.together == 1 and "client" not in case.request:
         believed.append(Belief.KEPT)
     return same, _problem(case, canaries[-1], known, json=False), believed
 
