@@ -53,6 +53,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -63,6 +64,8 @@ _ANY_BODY = 64 * 1024
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
     """The verdict on one exchange, from nothing but its bytes."""
     response = transcript.response
+    if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
+        return Verdict(Outcome.PASS, None, describe_request(case, prepared))
     if response is None:
         return _without_response(case, prepared, transcript)
     if asks_to_wait(response):
@@ -257,9 +260,18 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
         text += f", Content-Encoding {case.request['encoding']}"
     if case.variations:
         text += f", in the variation {' + '.join(case.variations)}"
+    change = case.request.get("json", {}).get("change")
+    if change:
+        text += f", {printable(change_words(change), 300)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
+    if "client" in case.request:
+        text += f", from a client that breaks off: {_shown_client(case.request['client'])}"
     return text
+
+
+def _shown_client(client: Mapping[str, Any]) -> str:
+    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
 
 
 def _shown_input(entry: Mapping[str, Any]) -> str:

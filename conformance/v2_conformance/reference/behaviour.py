@@ -12,7 +12,7 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, element_coun
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.reference.content_coding import ContentCoding
-from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
 from v2_conformance.reference.response_writer import ResponseWriter
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
@@ -65,7 +65,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
             return self.repository_index(_allow(request, "POST"))
         match = _MODEL.fullmatch(path)
         if not match:
-            raise Rejected(f"nothing is served at {path}", 404)
+            raise Rejected(f"nothing is served at {path[:200]!a}", 404)
         model = self.find_model(match[1], match[2])
         if match[3] == "infer":
             return self.infer(model, _allow(request, "POST"))
@@ -80,7 +80,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
         """The model called `name`. Every model has one version, "1"."""
         model = self.models.get(name)
         if model is None or version not in (None, "1"):
-            raise Rejected(f"unknown model {name!a}, version {version or 1}", 404)
+            raise Rejected(f"unknown model {name[:60]!a}, version {(version or '1')[:60]!a}", 404)
         return model
 
     # --- discovery ---------------------------------------------------------------------------
@@ -163,9 +163,16 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     # --- the connection and the server -------------------------------------------------------
 
+    def most_chunks(self) -> int:
+        """How many chunks a body may have (J7)."""
+        return 2**16
+
     def listening(self) -> bool:
         """Whether the server keeps accepting connections. Asked after every response (R3)."""
         return True
+
+    def broken_off(self, breach: Breach) -> None:
+        """Told that a client broke off, which is no concern of other clients (C8)."""
 
     def read_ahead(self, data: bytes) -> bytes:
         """What of the bytes that came behind a request is read as the next one: all (V2)."""

@@ -76,6 +76,8 @@ def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     """Whether what `reader` has read ends as the transcript says."""
     ending = transcript.ending
     unfinished = not reader.done and not reader.error
+    if ending is Ending.LEFT:
+        return not transcript.received
     if ending in (Ending.TIMEOUT, Ending.REFUSED):
         return unfinished
     limit = Limits().response_to(len(transcript.request))

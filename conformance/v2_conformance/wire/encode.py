@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
 from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_values
 from v2_conformance.protocol.message import Part, Tensor, compose
-from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
+from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.variations import Variation, variation
@@ -23,23 +22,23 @@ from v2_conformance.wire.case_data import (
     mapping,
     one_of,
     text,
-    unexpected,
     write_json,
 )
 from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
+from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.json_spelling import write_spelled
+from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
 
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
-_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
-_TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -93,7 +92,8 @@ class Prepared:
     response may have. `model` is the name of the model that the request is for. `following` is the
     request that is pipelined behind it, if any. `to_old_client` says that the client speaks
     HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
-    request, with its name.
+    request, with its name. `foreign_ids` are those of other requests, which no response to this one
+    may have.
     """
 
     request: Request
@@ -105,6 +105,7 @@ class Prepared:
     following: Prepared | None = None
     to_old_client: bool = False
     declined_by: Mapping[int, str] = field(default_factory=dict, hash=False)
+    foreign_ids: tuple[str, ...] = ()
 
     @property
     def chunked(self) -> bool:
@@ -178,7 +179,10 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         plain = replace(case, variations=())
         following = _prepare(plain, address, binding, variant + 1)
     return Prepared(
-        request=spelling.deliver(made, len(written), following.request if following else None),
+        request=part(
+            spelling.deliver(made, len(written), following.request if following else None),
+            request.get("client"),
+        ),
         model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
@@ -187,6 +191,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         following=following,
         to_old_client=spelling.is_http_1_0,
         declined_by={status: item.name for item in given for status in item.declined_by},
+        foreign_ids=case.foreign_ids,
     )
 
 
@@ -225,9 +230,12 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
+_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
+
+
 def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
     request = case.request
-    given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
+    given = mapping(request.get("json", {}), "`json`", _JSON_MEMBERS)
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
     document = {name: request[name] for name in ("id", "parameters") if name in request}
@@ -236,7 +244,11 @@ def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Bindin
         document["outputs"] = _outputs(request["outputs"], binding)
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if spelled:
+    if "change" in given and spelled:
+        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    elif spelled:
         body = write_spelled(document, spelled, unquote(binding.model))
     else:
         body = write_json(document, indent=indent)
@@ -286,35 +298,13 @@ def _fields(
     if content_type is not None:
         fields.append(("Content-Type", text(content_type, "`content_type`")))
     header_length = request.get("header_length", {} if binary else "absent")
-    fields += _header_lengths(header_length, length, blobs)
+    fields += header_lengths(header_length, length, blobs)
     for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
         if member in request:
             fields.append((name, text(request[member], f"`{member}`")))
     for name, value in mapping(request.get("headers", {}), "`headers`").items():
         fields.append((text(name, "`headers`"), text(value, "`headers`")))
     return fields
-
-
-def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
-    if given == "absent":
-        return []
-    given = mapping(given, "`header_length`", ("name", "value", "values"))
-    name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
-    one = [given.get("value", _TRUE_LENGTH)]
-    values = array(given.get("values", one), "`header_length.values`")
-    return [(name, _computed(value, length, blobs)) for value in values]
-
-
-def _computed(value: object, length: int, blobs: int) -> str:
-    """A value of the header length, with the true lengths put in."""
-    if value == _TRUE_LENGTH:  # as in almost every case
-        return str(length)
-    known = {"length": length, "blobs": blobs, "body": length + blobs}
-    what = "`header_length`"
-    computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))
-    if "${" in computed:
-        raise unexpected(what, "${length}, ${blobs} or ${body}, with +n or -n in it at most", value)
-    return computed
 
 
 def get_request(address: Address, path: str) -> Request:

@@ -6,9 +6,11 @@ raw bytes that the transcript keeps. What a server sends is bounded in time and 
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +19,12 @@ from functools import cached_property
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
-from v2_conformance.wire.transport import Request
+from v2_conformance.wire.transport import Parting, Request
 
 _RECEIVE = 256 * 1024
+_MOMENT_S = 1.0
+_READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
+_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ class Http1Connection:
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
         started = time.perf_counter()
-        deadline = started + self._limits.exchange_s
+        limit = self._limits.exchange_s
+        deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         pieces = request.http1
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if fresh or not self.open:
@@ -82,9 +88,11 @@ class Http1Connection:
             return Transcript(data, 0, b"", ending, _reason(error))
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
-        ending, detail = current.run(pieces, request.pause_s)
+        ending, detail = current.run(pieces, request.pause_s, request.parting)
         reader = current.reader
         keep = ending is Ending.COMPLETE and reader.reusable and current.sent == len(data)
+        if request.parting is Parting.RESETS:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
         return Transcript(
@@ -152,7 +160,9 @@ class _Exchange:
         """What came. It is made once the request is on its way, while the server works."""
         return ResponseReader(self._limits, self._answers)
 
-    def run(self, pieces: Sequence[Buffer], pause_s: float) -> tuple[Ending, str]:
+    def run(
+        self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
+    ) -> tuple[Ending, str]:
         """Write `pieces` and read the response: how it ended, and more about that in words."""
         detail = ""
         try:
@@ -167,6 +177,11 @@ class _Exchange:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
             detail = _reason(error)  # a server may answer, close, and leave the rest unread
+        if parting in _READS_NOTHING:
+            return Ending.LEFT, detail
+        if parting is Parting.HALF_CLOSES:
+            with contextlib.suppress(OSError):
+                self._sock.shutdown(socket.SHUT_WR)
         try:
             while not self._ended():
                 if self._receive() or self._wait(write=False)[0] or self._ended():

@@ -22,6 +22,7 @@ class Ending(str, Enum):
     TIMEOUT = "timeout"
     TOO_LARGE = "too-large"  # more bytes than any answer to the request needs
     MALFORMED = "malformed"  # not HTTP
+    LEFT = "left"  # the client did not wait for an answer
 
     __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
 

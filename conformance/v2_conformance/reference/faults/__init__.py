@@ -1,6 +1,7 @@
 """Named deviations of the reference server, each breaking one requirement.
 
-Every family of requirements has a module here; `shared` holds what several of them need.
+Every family of requirements has modules here, and `reported` has what was reported of public
+servers; `shared` holds what several of them need.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = ["FAULTS", "Fault", "behaviour_with", "fault"]
 for _family in (
     "framing",
     "header_length",
+    "header_notations",
     "declared_sizes",
     "size_checks",
     "elements",
@@ -30,6 +32,7 @@ for _family in (
     "zero_elements",
     "raw_requests",
     "transport",
+    "state",
     "compression",
     "large_tensors",
     "spelling_json",
@@ -37,6 +40,11 @@ for _family in (
     "spelling_delivery",
     "spelling_ids",
     "errors",
+    "malformed_data",
+    "malformed_json",
+    "malformed_inputs",
+    "malformed_requests",
+    "reported",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()
