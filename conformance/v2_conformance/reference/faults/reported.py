@@ -69,6 +69,18 @@ class _NegativeSizeMovesBack(Behaviour):
 
 
 @fault(
+    "no-strings-kill-model",
+    breaks="J1",
+    text="Strings that are all missing are rejected, but the model stops working.",
+)
+class _NoStringsKillModel(CrashingModels):
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        if entry.spec.datatype == "BYTES" and entry.data == [] and element_count(entry.shape):
+            raise FatalRequest(f"input {entry.spec.name}: it crashed at the first string", 500)
+        return super().json_blob(entry)
+
+
+@fault(
     "megabyte-elements-refused",
     breaks="B12",
     text=f"A binary BYTES input with an element of more than {_LONG_ELEMENT} bytes is rejected.",
