@@ -11,6 +11,7 @@ import pytest
 
 from support.reports import case_of
 from support.runs import changed, chosen, engine_for, of_faulty, said
+from support.servers import Start
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
