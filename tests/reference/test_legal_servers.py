@@ -29,6 +29,7 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.shared.blobs import has_blobs
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
 from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Request, Response
 from v2_conformance.reference.request_reader import (
@@ -160,9 +161,7 @@ class IgnoresHeaderLengthWithoutBlobs(Behaviour):
     """As KServe: the header length of a JSON-only request is not looked at."""
 
     def header_length(self, request: Request) -> int | None:
-        if BINARY_DATA_SIZE.encode() in bytes(request.body) or request.values(HEADER_LENGTH) == [
-            "0"
-        ]:
+        if has_blobs(request) or request.values(HEADER_LENGTH) == ["0"]:
             return super().header_length(request)
         return None
 
@@ -171,7 +170,7 @@ class RejectsWhatItNeedNotTake(Behaviour):
     """Redundant header lengths, unknown parameters, and a request's parameter on an input."""
 
     def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
-        if length is not None and BINARY_DATA_SIZE.encode() not in bytes(request.body):
+        if length is not None and not has_blobs(request):
             raise Rejected("a header length without blobs")
         return super().split_body(request, length)
 
@@ -339,17 +338,22 @@ FLOAT_CORNERS = tuple(
     f"D11/json-and-binary-agree[{datatype},binary-to-json,finite_extremes]"
     for datatype in ("FP32", "FP64")
 )
+SIZES = ("elements-1001", "bytes-65537", "mebibyte")
+VARIED = ("json", "text", "raw", "codings-and-chunks")
 IN_CHUNKS = (
     "B10/cut-inside-a-prefix[chunks", "C1/", "C2/", "C3/", "C5/rejected-in-chunks",
     "C5/kept-connection-after-success[chunks]", "H5/beyond-body-in-chunks",
     "H5/beyond-body-with-blobs-in-chunks", "S3/too-short-in-chunks",
     "S4/bytes-after-the-last-blob-in-chunks", "W3/variable-dimension-in-pieces[chunks]",
-    "Z1/compressed-in-chunks",
+    "Z1/compressed-in-chunks", "V2/request-in-any-spelling[chunk",
+    "V2/json-request-in-any-spelling[chunk", "V3/any-delivery[one-chunk", "V3/any-delivery[chunk",
+    *(f"V3/codings-and-chunks-of-any-size[{size},chunks" for size in SIZES),
 )  # fmt: skip
 LARGE = (
     "B12/element-of-a-megabyte", "B12/long-element", "B12/many-elements",
     "P6/content-length-is-exact[100000]", "P14/no-content-type-with-a-long-body",
     "S1/size-decides-bytes-tensor[long_element]",
+    *(f"V3/{kind}-of-any-size[{size}" for kind in VARIED for size in SIZES[1:]),
 )  # fmt: skip
 # To an unknown model, of which a server that looks at the body later says 404.
 LARGE_FOR_NOBODY = ("C5/rejected-before-the-end-of-the-body",)

@@ -67,6 +67,18 @@ def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itsel
     assert generated_case().alone
 
 
+def test_a_case_needs_what_all_of_its_requests_need() -> None:
+    first = make_case(model="identity/BYTES", encoding="gzip")
+    case = replace(REQUEST, first=first)
+    assert case.roles == ("identity/INT32", "identity/BYTES")
+    assert (set(case.datatypes), set(case.codings)) == ({"INT32", "BYTES"}, {"gzip"})
+    beside = replace(REQUEST, together=4, members=(make_case(model="mixed"),))
+    assert beside.roles == ("identity/INT32", "mixed")
+    assert [beside.member(number).model for number in range(4)] == [
+        "identity/INT32", "mixed", "identity/INT32", "mixed",
+    ]  # fmt: skip
+
+
 def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
     assert replace(REQUEST, canary="json").alone
     assert replace(REQUEST, together=2).alone
@@ -111,6 +123,9 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, canary="binary")),
     (REQUEST, lambda case: replace(case, canary="json")),
     (REQUEST, lambda case: replace(case, together=2)),
+    (REQUEST, lambda case: replace(case, first=make_case(model="identity/INT8"))),
+    (REQUEST, lambda case: replace(case, first=make_case(id="the-first"))),
+    (REQUEST, lambda case: replace(case, together=2, members=(make_case(id="beside"),))),
     (REQUEST, lambda case: replace(case, variations=("spaced",))),
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, count=9)),
@@ -130,7 +145,7 @@ def test_another_content_has_another_digest_and_every_member_counts() -> None:
         if value != getattr(case, name)
     }
     members = {name for case in KINDS for name in vars(case)}
-    assert changed == members - {"id", "why"}
+    assert changed == members - {"id", "why", "foreign_ids"}  # those of `first` and `members`
 
 
 @kinds

@@ -23,6 +23,7 @@ from v2_conformance.suite.causes import (
     GeneratedFailure,
     NotDone,
     Rejected,
+    SecondAnswerWrong,
     SeveralWrong,
     died,
     difference_in,
@@ -40,7 +41,14 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.wording import describe
 
 TYPES: Sequence[type[CauseBase]] = get_args(Cause)
-NESTING = (NotDone, SeveralWrong, DidNotSurvive, FailedBesideOthers, GeneratedFailure)
+NESTING = (
+    NotDone,
+    SecondAnswerWrong,
+    SeveralWrong,
+    DidNotSurvive,
+    FailedBesideOthers,
+    GeneratedFailure,
+)
 MOST_WORDS = 2001  # 2000 characters and "…"
 
 FEW = settings(max_examples=15)

@@ -49,6 +49,14 @@ SENTENCES: list[tuple[Cause, str]] = [
         "chunks: no",
     ),
     (
+        findings.VariationDeclined("http-1.0", 505, "no"),
+        "answered with 505: a server may refuse a request in the variation http-1.0: no",
+    ),
+    (
+        findings.ChunksToOldClient(),
+        "the response is in chunks, but a client of HTTP/1.0 cannot read them",
+    ),
+    (
         findings.BodyTooLarge(70166, 65536, ""),
         "answered with 413: a server may limit the size of bodies, and the case sends 70166 bytes, "
         "more than 65536: (empty body)",
@@ -223,6 +231,15 @@ SENTENCES: list[tuple[Cause, str]] = [
     (
         causes.SeveralWrong(2, 20, LOST),
         f"2 of 20 answers were wrong, the first: the response has no {LENGTH} header",
+    ),
+    (
+        causes.SecondAnswerWrong(LOST),
+        "the answer to the request that was pipelined behind the case's own is wrong: the response "
+        f"has no {LENGTH} header",
+    ),
+    (
+        causes.ModelVersionUnknown("mixed"),
+        "the server lists no single version of the model for mixed",
     ),
     (causes.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
     (causes.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),

@@ -30,6 +30,17 @@ def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[Compl
     ]
 
 
+def variations(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The variations of requests, each with what it changes."""
+    from v2_conformance.suite.variations import variations
+
+    return [
+        CompletionItem(variation.name, help=variation.does)
+        for variation in variations().values()
+        if variation.name.startswith(begun)
+    ]
+
+
 def kits(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The servers for which there is a kit."""
     from v2_conformance.kits import KITS

@@ -197,8 +197,12 @@ class Engine:
     def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
         """A case whose client breaks off, on one connection after the other, and what survived."""
         connection = self._fresh_connection()
-        for _ in range(times(case.request)):
-            transcript = connection.exchange(prepared.request, fresh=True)
+        transcript = connection.exchange(prepared.request, fresh=True)
+        for _ in range(1, times(case.request)):
+            again = connection.exchange(prepared.request, fresh=True)
+            if not again.sent:
+                break  # the one before may be what ended the server
+            transcript = again
         connection.close()
         verdict = judge(case, prepared, transcript)
         exchanges = [_exchange(transcript, Purpose.CASE)]

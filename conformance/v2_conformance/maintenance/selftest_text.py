@@ -17,6 +17,8 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
     for entry in result.unproven:
         requirement = entry.partition("/")[0]
         yield f"no fault of {requirement} makes {entry} fail: nothing shows that its cases can fail"
+    for name in result.unproven_variations:
+        yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
     caught = sum(trial.caught for trial in result.trials)
     yield f"{len(result.trials)} faults, {caught} caught by a case of their own requirement"
 

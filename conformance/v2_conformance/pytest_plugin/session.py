@@ -33,7 +33,7 @@ from v2_conformance.pytest_plugin.xdist import (
     locked,
     shared_folder,
 )
-from v2_conformance.report.certifying import today
+from v2_conformance.report.certifying import make_plan, today
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import (
     Expectation,
@@ -45,7 +45,6 @@ from v2_conformance.report.expectations import (
 from v2_conformance.report.files import as_json
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.library import suite_cases
 
 
 class Session:
@@ -58,6 +57,7 @@ class Session:
         self.report: Report | None = None  # once the run has ended
         self._shared = shared_folder(config)
         self._cases: list[Case] = []
+        self._chosen: list[Case] = []  # those of them that are items
         self._expectations: Expectations | None = None
         self._finished: list[CaseResult] = []
         self._interrupted = False
@@ -112,7 +112,9 @@ class Session:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
             large, thorough = map(self._config.getoption, ("--v2-large", "--v2-thorough"))
-            self._cases = suite_cases(large=large, thorough=thorough)
+            varied = self._config.getoption("--v2-variation")
+            plan = make_plan(large=large, thorough=thorough, variations=varied)
+            self._cases, self._chosen = list(plan.planned), list(plan.chosen)
             expect = self._config.getoption("--v2-expect")
             self._expectations = load_expectations(Path(expect)) if expect else None
             if is_worker(self._config):
@@ -149,7 +151,7 @@ class Session:
             CaseItem.from_parent(
                 collector, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=self
             )
-            for case in in_order(self._cases)
+            for case in in_order(self._chosen)
         ]
 
     @pytest.hookimpl(wrapper=True)

@@ -12,7 +12,7 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, element_coun
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.reference.content_coding import ContentCoding
-from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
 from v2_conformance.reference.response_writer import ResponseWriter
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
@@ -170,6 +170,9 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     def listening(self) -> bool:
         """Whether the server keeps accepting connections. Asked after every response (R3)."""
         return True
+
+    def broken_off(self, breach: Breach) -> None:
+        """Told that a client broke off, which is no concern of other clients (C8)."""
 
     def read_ahead(self, data: bytes) -> bytes:
         """What of the bytes that came behind a request is read as the next one: all (V2)."""

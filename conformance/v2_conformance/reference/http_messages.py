@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -64,6 +65,17 @@ class Blobs:
     view: memoryview
     chunk_cuts: Sequence[int] = ()
     segment_cuts: Sequence[int] = ()
+
+
+class Breach(Enum):
+    """How a client broke off."""
+
+    LEFT_IN_HEAD = "it left in the middle of a head"
+    LEFT_IN_BODY = "it left in the middle of a body"
+    LEFT_IN_CHUNKS = "it left in the middle of a body in chunks"
+    RESET = "it reset the connection, or did not read its response"
+    FRAMING = "its request is not HTTP/1.1"
+    TOO_LONG = "its Content-Length is longer than any body"
 
 
 class Rejected(Exception):

@@ -21,7 +21,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import behaviour_with
-from v2_conformance.reference.http_messages import Rejected, Request
+from v2_conformance.reference.http_messages import Breach, Rejected, Request
 
 MAX_BODY = 2**31
 IDLE_SECONDS = 60.0
@@ -172,14 +172,30 @@ class ServedConnection:
         self._sock = sock
         self._behaviour = behaviour
         self._stop_listening = stop_listening
+        self._left: Breach | None = None  # where the client said that nothing more comes
         self._pending = b""  # received after the request that is being served
 
     def serve(self) -> None:
         """Serve until the connection ends. Raises OSError if the client is gone or idle."""
+        try:
+            self._serve()
+        except TimeoutError:
+            raise
+        except OSError:
+            self._broken_off(Breach.RESET)
+            raise
+
+    def _broken_off(self, breach: Breach) -> None:
+        self._behaviour.broken_off(breach)
+        if not self._behaviour.listening():
+            self._stop_listening()
+
+    def _serve(self) -> None:
         while True:
             try:
                 request = self._receive()
             except h11.RemoteProtocolError as error:
+                self._broken_off(self._left or Breach.FRAMING)
                 return self._refuse(Rejected(f"not HTTP/1.1: {error}", error.error_status_hint))
             except Rejected as rejection:
                 return self._refuse(rejection)
@@ -235,6 +251,7 @@ class ServedConnection:
         event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED] = h11.NEED_DATA
         while event is h11.NEED_DATA:
             data = data or self._sock.recv(_RECEIVE)
+            self._left = None if data else Breach.LEFT_IN_HEAD
             reads.append(len(data))
             begun = received.strip(b"\r\n")
             received += data
@@ -252,6 +269,7 @@ class ServedConnection:
         chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
         length = int(dict(event.headers).get(b"content-length", b"0"))
         if length > MAX_BODY and not chunked:
+            self._broken_off(Breach.TOO_LONG)
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
         if parser.they_are_waiting_for_100_continue and not rest:
             self._sock.sendall(_CONTINUE)
@@ -259,6 +277,7 @@ class ServedConnection:
         if not rest and (chunked or length):
             rest = self._sock.recv(_RECEIVE)
             if not rest:
+                self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body does not come")
             parser.receive_data(rest)
         waited = time.monotonic() - asked
@@ -296,6 +315,7 @@ class ServedConnection:
                 cuts.append(filled)
             read = self._sock.recv_into(body[filled:])
             if not read:
+                self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body ends before its Content-Length")
             filled += read
         return body
@@ -311,6 +331,7 @@ class ServedConnection:
             event = parser.next_event()
             if event is h11.NEED_DATA:
                 data = self._sock.recv(_RECEIVE)
+                self._left = None if data else Breach.LEFT_IN_CHUNKS
                 framing += data
                 parser.receive_data(data)
             elif isinstance(event, h11.Data):

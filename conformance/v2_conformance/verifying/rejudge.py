@@ -39,6 +39,7 @@ from v2_conformance.suite.causes import (
     difference_in,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.recorded import (
     ReadExchange,
@@ -148,7 +149,7 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     """The case that was recorded, or why this installation cannot say what it is."""
-    case = known.cases.get(recorded.id)
+    case = known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:
         return None, "this installation has no such case"
     facts = vars(case.facts(known.claims.profiles))
@@ -327,7 +328,7 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     if not isinstance(cause, KilledBy) or killer is None:
         raise _Broken("its cause names no case of the report that killed what it needs")
     last = killer.exchanges[-1] if killer.exchanges else None
-    named = known.cases.get(killer.id)
+    named = known.cases.get(killer.id) or crossed_case(killer.id, known.cases)
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
     if last is None or not blamed or not isinstance(named, RequestCase):
@@ -415,7 +416,7 @@ def _canaries(
             raise _Broken("a canary is recorded on the same connection, which was closed")
         problem = _problem(case, canaries[0], known, json=case.canary == "json")
         same = on_same_connection(canaries[0].transcript, problem)
-    elif own.transcript.open and case.together == 1:
+    elif own.transcript.open and case.together == 1 and "client" not in case.request:
         believed.append(Belief.KEPT)
     return same, _problem(case, canaries[-1], known, json=False), believed
 

@@ -32,6 +32,7 @@ for _family in (
     "zero_elements",
     "raw_requests",
     "transport",
+    "state",
     "compression",
     "large_tensors",
     "spelling_json",
