@@ -250,7 +250,7 @@ class ServedConnection:
         data, self._pending = self._pending, b""
         event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED] = h11.NEED_DATA
         while event is h11.NEED_DATA:
-            data = data or self._sock.recv(_RECEIVE)
+            data = data or self._receive_some()
             self._left = None if data else Breach.LEFT_IN_HEAD
             reads.append(len(data))
             begun = received.strip(b"\r\n")
@@ -275,7 +275,7 @@ class ServedConnection:
             self._sock.sendall(_CONTINUE)
         asked = time.monotonic()
         if not rest and (chunked or length):
-            rest = self._sock.recv(_RECEIVE)
+            rest = self._receive_some()
             if not rest:
                 self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body does not come")
@@ -320,6 +320,9 @@ class ServedConnection:
             filled += read
         return body
 
+    def _receive_some(self) -> bytes:
+        return self._behaviour.received(self._sock.recv(_RECEIVE))
+
     def _chunked_body(
         self, parser: h11.Connection, rest: bytes, cuts: list[int]
     ) -> tuple[memoryview, bytes]:
@@ -330,7 +333,7 @@ class ServedConnection:
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                data = self._sock.recv(_RECEIVE)
+                data = self._receive_some()
                 self._left = None if data else Breach.LEFT_IN_CHUNKS
                 framing += data
                 parser.receive_data(data)
