@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from v2_conformance.suite.models import ModelContract, TensorSpec
 
 _LONG_BODY = 2**16
 _LONG_ELEMENT = 2**19
+# Where a chunk should end: before the size of the next one, or at the end of what came.
+_NO_END = re.compile(rb"XX(?=[0-9a-fA-F]+\r\n|\Z)")
 
 
 @fault(
@@ -146,6 +149,16 @@ class _LongBodyOfUnknownModelLeftOnConnection(_LeavesUnreadBody):
 class _ExpectedBodyLeftOnConnection(_LeavesUnreadBody):
     def unread(self, request: Request) -> bool:
         return bool(request.values("expect"))
+
+
+@fault(
+    "chunk-ends-not-looked-at",
+    breaks="C8",
+    text="Two letters X after the data of a chunk count as the end of its line.",
+)
+class _ChunkEndsNotLookedAt(Behaviour):
+    def received(self, data: bytes) -> bytes:
+        return _NO_END.sub(b"\r\n", super().received(data))
 
 
 @fault(
