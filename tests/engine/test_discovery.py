@@ -259,13 +259,12 @@ def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:
 @pytest.mark.parametrize("status", [429, 502, 503])
 def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None:
     asked = itertools.count()
+    busy = http(b"", status, ("Retry-After", "0"))
 
     def script(peer: Peer) -> None:
         while True:
             peer.request()
-            peer.send(
-                http(b"", status, ("Retry-After", "0")) if not next(asked) % 9 else http(BODY)
-            )
+            peer.send(http(BODY) if next(asked) % 9 else busy)
 
     server = discovered(script)
     assert (server.name, server.absent) == ("srv", {})
