@@ -168,8 +168,8 @@ class _ChunkEndsNotLookedAt(Behaviour):
 )
 class _ModelNameFollowedAsAPath(Behaviour):
     def route(self, request: Request) -> Response:
-        if unquote(request.target).startswith("/v2/models/../"):
-            return Response(200, (("Content-Type", "text/plain"),), (b"root:x:0:0::/root",))
+        if unquote(request.target).startswith("/v2/models/..\\"):
+            return Response(200, (("Content-Type", "text/plain"),), (b"[extensions]",))
         return super().route(request)
 
 
