@@ -173,18 +173,6 @@ for _name, _text, _pattern in (
     fault(_name, breaks="J8", text=f"{_text}.")(_unescaped(_matches(_pattern)))
 
 
-@fault(
-    "path-in-model-name-opened",
-    breaks="J8",
-    text="A path in the place of a model's name is opened.",
-)
-class _PathInModelNameOpened(Behaviour):
-    def route(self, request: Request) -> Response:
-        if "..%2F" in request.target:
-            return Response(200, (("Content-Type", "text/plain"),), (b"root:x:0:0:",))
-        return super().route(request)
-
-
 def _silent_on_long(member: str) -> type[Behaviour]:
     class SilentOnLong(Behaviour):
         def parse_document(self, text: memoryview) -> JsonObject:
