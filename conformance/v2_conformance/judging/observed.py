@@ -127,6 +127,14 @@ class _Look:
         response = self.response
         return response if response is not None and response.status >= 400 else None
 
+    @property
+    def unlabeled_error(self) -> Response | None:
+        """The response as it came, if it is an error in a coding that no Content-Encoding names."""
+        response = self.transcript.response
+        if response is None or self.response is not None or response.status < 400:
+            return None
+        return None if response.values("Content-Encoding") else response
+
     @cached_property
     def json_end(self) -> int | None:
         """Where the JSON of a successful response ends, None if it cannot be found."""
@@ -202,7 +210,7 @@ def _error_status(look: _Look) -> bool:
 
 
 def _error_bodies(look: _Look) -> bool:
-    response = look.error
+    response = look.error or look.unlabeled_error
     if response is None or response.status in OF_THE_PATH:
         return False
     if response.status == 400 and not has_error_body(response) and not look.request.plain:
