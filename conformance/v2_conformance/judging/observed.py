@@ -34,7 +34,13 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
-from v2_conformance.suite.observations import AllKept, NothingObserved, Observed, UnannouncedClose
+from v2_conformance.suite.observations import (
+    AllKept,
+    NotContinued,
+    NothingObserved,
+    Observed,
+    UnannouncedClose,
+)
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
@@ -42,6 +48,8 @@ _SHOWN = 10
 _SIZE = "binary_data_size"
 _AT_ONCE_S = 0.5
 """A connection that a server closes within this time was not closed because it was idle."""
+_PATIENCE_S = 0.5
+"""A client that waits less before it sends its body leaves a server no time to ask for it."""
 
 OF_THE_PATH = frozenset(
     {401, 403, 407, 408, 411, 413, 414, 417, 421, 425, 426, 428, 429, 431}
@@ -318,6 +326,18 @@ def _announced_closes(look: _Look) -> bool:
     return transcript.open
 
 
+def _continues(look: _Look) -> bool:
+    """Only of a client that waited before it sent its body, in HTTP/1.1."""
+    transcript, request = look.transcript, look.request
+    waited_s, first_s = transcript.pause_s, transcript.first_byte_s
+    expects = "100-continue" in map(str.lower, request.values("expect"))
+    if not expects or request.version == "1.0" or waited_s < _PATIENCE_S or first_s is None:
+        return False
+    if first_s >= waited_s:
+        raise Finding(NotContinued(round(waited_s * 1000)))
+    return True
+
+
 _CHECKS: Mapping[Observed, Check] = {
     "error_status": _error_status,
     "error_bodies": _error_bodies,
@@ -332,4 +352,5 @@ _CHECKS: Mapping[Observed, Check] = {
     "http_syntax": _http_syntax,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
+    "continues": _continues,
 }

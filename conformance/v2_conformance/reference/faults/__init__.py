@@ -48,6 +48,7 @@ for _family in (
     "malformed_json",
     "malformed_inputs",
     "later_inputs",
+    "malformed_types",
     "malformed_requests",
     "reported",
 ):

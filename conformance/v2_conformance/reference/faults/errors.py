@@ -224,3 +224,13 @@ class _CompressedErrorsUnlabeled(Behaviour):
         if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding")):
             return finished
         return replace(finished, body=(gzip.compress(b"".join(finished.body)),))
+
+
+@fault(
+    "any-version-served",
+    breaks="R1",
+    text="Every version of a model is the only one that there is.",
+)
+class _AnyVersionServed(Behaviour):
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        return super().find_model(name, None)

@@ -82,6 +82,16 @@ fault(
 )
 
 
+@fault(
+    "long-lists-cut",
+    breaks="D11",
+    text="An output in JSON ends after 65,536 elements.",
+)
+class _LongListsCut(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        return super().output_data(tensor)[:65536]
+
+
 def _axes_of_three(tensor: Tensor, order: tuple[int, int, int]) -> Tensor:
     """A tensor of three dimensions with its elements in the order of other axes."""
     size = DATATYPES[tensor.datatype].size
