@@ -54,6 +54,7 @@ def certify(
     *,
     cases: Sequence[str] = (),
     large: bool = False,
+    thorough: bool = False,
     workers: int = 1,
     report_dir: Path | str | None = None,
     on_case: Callable[[CaseFinished], object] | None = None,
@@ -62,9 +63,9 @@ def certify(
 
     `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
     `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says
-    that the run is incomplete. `large` adds tensors of 64 MiB. `workers` is the number of
-    connections. `report_dir` gets the files that the command `run` writes; by default no file is
-    left. `on_case` is called after each case.
+    that the run is incomplete. `large` adds tensors of 64 MiB, `thorough` a crossing of three
+    factors of a request each. `workers` is the number of connections. `report_dir` gets the files
+    that the command `run` writes; by default no file is left. `on_case` is called after each case.
 
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
@@ -75,6 +76,7 @@ def certify(
         target,
         cases=cases,
         large=large,
+        thorough=thorough,
         workers=workers,
         directory=None if report_dir is None else Path(report_dir),
         on_case=on_case,
@@ -98,10 +100,10 @@ def verify(path: Path | str) -> Verification:
     installation cannot confirm it. Raises ReportFileError, a ConformanceError, for a file that is
     no report.
     """
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.verification import verify as judge_again
 
-    return judge_again(Path(path), suite_cases(large=True))
+    return judge_again(Path(path), every_case())
 
 
 def __getattr__(name: str) -> Any:

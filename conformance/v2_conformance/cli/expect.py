@@ -56,14 +56,14 @@ def expect(*, report: Path, file: Path, write: bool, strict: bool) -> int:
     """
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import load_report
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
 
     document = load_report(report)
     if write:
         _write(document, file)
         return 0
     known = load_expectations(file)
-    return print_comparison(document, known, suite_cases(large=True), strict=strict)
+    return print_comparison(document, known, every_case(), strict=strict)
 
 
 def print_comparison(
@@ -88,12 +88,12 @@ def _write(report: Report, file: Path) -> None:
     from v2_conformance.report.expectation_updates import file_text, updated
     from v2_conformance.report.expectations import Expectations, load_expectations
     from v2_conformance.report.files import write_atomically
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
     from v2_conformance.terminal_safe_text import plain
 
     printed = file == _STANDARD_OUTPUT
     old = load_expectations(file) if not printed and file.exists() else Expectations(str(file))
-    known = {case.id: case.requirement for case in suite_cases(large=True)}
+    known = {case.id: case.requirement for case in every_case()}
     update = updated(old, report.cases, known)
     server = report.target.server
     before = file.read_text(encoding="utf-8") if old.entries else ""

@@ -13,9 +13,9 @@ from v2_conformance.errors import ConformanceError
 
 def profiles(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The profiles that a server can claim besides binary."""
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
 
-    names = dict.fromkeys(case.profile for case in suite_cases(large=True))
+    names = dict.fromkeys(case.profile for case in every_case())
     return _beginning(begun, (name for name in names if name != "binary"))
 
 
@@ -39,10 +39,10 @@ def kits(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
 
 def cases(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
     from v2_conformance.suite.requirements import catalogue
 
-    planned = suite_cases(large=True)
+    planned = every_case()
     if "/" in begun:
         return _beginning(begun, (case.id for case in planned))
     tested = {case.requirement for case in planned}

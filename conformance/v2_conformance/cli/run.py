@@ -87,6 +87,11 @@ _SELECTION = cloup.option_group(
         help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
     ),
     cloup.option(
+        "--thorough",
+        is_flag=True,
+        help="Also cross three factors of a request each, in several hundred more cases.",
+    ),
+    cloup.option(
         "--cases",
         "case_files",
         type=FILE,
@@ -195,6 +200,7 @@ def run(
     insecure: bool,
     patterns: tuple[str, ...],
     large: bool,
+    thorough: bool,
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -244,7 +250,7 @@ def run(
             return fuzz_server(
                 target, examples=fuzz, seed=seed, directory=report_dir, recovery=recovery
             )
-        plan = make_plan(patterns=patterns, files=case_files, large=large)
+        plan = make_plan(patterns=patterns, files=case_files, large=large, thorough=thorough)
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
             target, plan, report_dir, recovery=recovery, expectations=known, outdated=file_names()

@@ -30,12 +30,12 @@ def verify(*, report: Path) -> int:
     bytes cannot show it.
     """
     from v2_conformance.formats.verification_text import verification_lines
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.suite.library import every_case
     from v2_conformance.verifying import verification
 
     if report.is_dir():
         raise UsageError(f"{report} is a folder: name the report.json in it")
-    found = verification.verify(report, suite_cases(large=True))
+    found = verification.verify(report, every_case())
     for line in verification_lines(found):
         print(line)
     return found.exit_code

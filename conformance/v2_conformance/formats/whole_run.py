@@ -19,13 +19,14 @@ def certify_into(
     *,
     cases: Sequence[str],
     large: bool,
+    thorough: bool,
     workers: int,
     directory: Path | None,
     on_case: Callable[[CaseFinished], object] | None,
 ) -> Report:
     """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
     tested = make_target(target) if isinstance(target, str) else checked_target(target)
-    plan = make_plan(patterns=cases, large=large)
+    plan = make_plan(patterns=cases, large=large, thorough=thorough)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         started = start(tested, plan, folder, outdated=file_names())

@@ -18,7 +18,7 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Requirement, catalogue
 from v2_conformance.yaml_files import read_yaml
 
@@ -80,7 +80,7 @@ def suite_trace() -> Trace:
         sections(),
         errata(),
         catalogue(),
-        suite_cases(large=True),
+        every_case(),
         {fault.name: fault.requirement for fault in FAULTS.values()},
         _case_files(),
     )

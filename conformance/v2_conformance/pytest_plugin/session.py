@@ -102,7 +102,10 @@ class Session:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
-            self._cases = suite_cases(large=self._config.getoption("--v2-large"))
+            self._cases = suite_cases(
+                large=self._config.getoption("--v2-large"),
+                thorough=self._config.getoption("--v2-thorough"),
+            )
             expect = self._config.getoption("--v2-expect")
             self._expectations = load_expectations(Path(expect)) if expect else None
             if is_worker(self._config):

@@ -43,15 +43,20 @@ class Plan:
 
 
 def make_plan(
-    *, patterns: Sequence[str] = (), files: Path | None = None, large: bool = False
+    *,
+    patterns: Sequence[str] = (),
+    files: Path | None = None,
+    large: bool = False,
+    thorough: bool = False,
 ) -> Plan:
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
     Of these it chooses what `patterns` match (see `select`); without patterns, everything. `large`
-    adds the suite's tensors of 64 MiB. Raises CaseFileError and NothingRanError.
+    adds the suite's tensors of 64 MiB, `thorough` its crossing of three factors of a request each.
+    Raises CaseFileError and NothingRanError.
     """
     own = files is None
-    planned = suite_cases(large=large) if files is None else load_cases(files, large=True)
+    planned = suite_cases(large=large, thorough=thorough) if own else load_cases(files)
     return Plan(planned, select(planned, patterns), own)
 
 

@@ -24,11 +24,14 @@ from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
+_THOROUGH = "_thorough"
 _NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml"}
 
 
-def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/), large ones only if asked for.
+def load_cases(directory: Path | None = None, *, thorough: bool = True) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/), whichever run sends it.
+
+    Without `thorough`, files that have only cases of thorough runs (*_thorough.yaml) are not read.
 
     `directory` can also be one file.
 
@@ -39,6 +42,7 @@ def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Ca
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
     files = [directory] if directory.is_file() else files
+    files = [path for path in files if thorough or not path.stem.endswith(_THOROUGH)]
     if not files:
         raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
     cases: dict[str, Case] = {}
@@ -47,7 +51,7 @@ def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Ca
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    return [case for case in cases.values() if large or not case.large]
+    return list(cases.values())
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
@@ -147,6 +151,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "expect": entry["expect"],
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
+        "thorough": entry.get("thorough", False),
     }
     if model is None:
         return GetCase(**common, path=entry["get"])

@@ -16,6 +16,9 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
 
+# They do not decide what is sent and expected; of variations, `_spelling` says what they mean.
+_NO_CONTENT = ("id", "why", "thorough", "variations")
+
 Expects = Literal["success", "reject", "either", "disputed"]
 CanaryForm = Literal["binary", "json"]
 
@@ -37,8 +40,8 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
-    `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
+    when asked for; `dangerous` ones may end the server, so they run last.
     """
 
     id: str
@@ -49,6 +52,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -59,7 +63,7 @@ class _Common:
     @property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
-        told = {k: v for k, v in vars(self).items() if k not in ("id", "why", "variations")}
+        told = {k: v for k, v in vars(self).items() if k not in _NO_CONTENT}
         told |= self._spelling
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -13,15 +13,20 @@ SEED = 0
 GENERATED = "M7/generated"
 
 
-def suite_cases(*, large: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large ones only if asked for."""
-    return [case for case in _every_case() if large or not case.large]
+def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
+    """Every case of a run of the suite; those of large and thorough runs only if asked for."""
+    return [case for case in _cases(thorough=thorough) if large or not case.large]
+
+
+def every_case() -> list[Case]:
+    """Every case that some run of the suite sends."""
+    return suite_cases(large=True, thorough=True)
 
 
 @cache
-def _every_case() -> tuple[Case, ...]:
+def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True), generated_case())
+    return (*load_cases(thorough=thorough), generated_case())
 
 
 def generated_case() -> GeneratedCase:

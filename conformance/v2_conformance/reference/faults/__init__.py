@@ -33,6 +33,7 @@ for _family in (
     "compression",
     "large_tensors",
     "errors",
+    "crossing",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()
