@@ -63,9 +63,10 @@ def certify(
 
     `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
     `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says
-    that the run is incomplete. `large` adds tensors of 64 MiB, `thorough` a crossing of three
-    factors of a request each. `workers` is the number of connections. `report_dir` gets the files
-    that the command `run` writes; by default no file is left. `on_case` is called after each case.
+    that the run is incomplete. `large` adds tensors of 64 MiB, `thorough` the cases that cover
+    whole products of axes. `workers` is the number of
+    connections. `report_dir` gets the files that the command `run` writes; by default no file is
+    left. `on_case` is called after each case.
 
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.

@@ -15,8 +15,9 @@ from v2_conformance.cli.completion import SHELLS, VARIABLE
 from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import main, program
 from v2_conformance.kits import KITS
+from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.reference.faults import FAULTS
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import catalogue
 
 MODULE = [sys.executable, "-m", "v2_conformance"]
@@ -58,14 +59,14 @@ def test_a_fault_says_what_it_does_where_the_shell_shows_it() -> None:
 
 
 def test_profiles_kits_listings_and_shells() -> None:
-    assert sorted(values("run", "--profile", "")) == ["bf16", "compression", "raw"]
+    assert sorted(values("run", "--profile", "")) == sorted(OPT_IN_PROFILES)
     assert values("kit", "") == list(KITS)
     assert values("list", "") == list(LISTINGS)
     assert values("completion", "") == list(SHELLS)
 
 
 def test_cases_come_after_requirements() -> None:
-    planned = suite_cases(large=True)
+    planned = every_case()
     tested = {case.requirement for case in planned}
     assert values("run", "--case", "H") == [i for i in catalogue() if i[0] == "H" and i in tested]
     assert values("run", "--case", "H6/not-a-n") == [

@@ -69,7 +69,7 @@ from v2_conformance.cli.main import main
         (
             "run --profile rwa",
             "unknown profile 'rwa': did you mean raw? (the profiles are binary, raw, compression, "
-            "bf16, client)",
+            "compression-responses, bf16, client)",
         ),
         (
             "run --fault respnse-header-length-shrt",

@@ -9,8 +9,9 @@ import pytest
 from support.cases import binding
 from support.responses import answer, entry, http, sized, transcript, v2
 from v2_conformance.engine import canary as canary_module
-from v2_conformance.engine.canary import Canary
+from v2_conformance.engine.canary import Canary, Seen
 from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes import ChangedAnswer, NoResponse
@@ -22,9 +23,12 @@ ROLE = "identity/INT32"
 EXACT = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
 EXACT_JSON = transcript(v2(answer(entry(data=[1, 1, 1]))))
 WRONG = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
-REFUSES = transcript(http(b"no", 503))
+REFUSES = transcript(http(b"no", 500))
 SILENT = transcript(b"", Ending.TIMEOUT, "no complete response in time")
 CLOSES = transcript(b"", Ending.CLOSED, "the server closed the connection")
+BAD_GATEWAY = transcript(http(b"", 502))
+ALIVE = transcript(http(b"", 200))
+BUSY = transcript(http(b"later", 503, ("Retry-After", "1")))
 AWAY = transcript(b"", Ending.REFUSED, "Connection refused")
 
 
@@ -55,14 +59,24 @@ class Replies:
         return len(self._replies)
 
 
-def canary_for(replies: Replies) -> Canary:
-    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), replies)
+def patience() -> Patience:
+    """Patience that takes no time: a pause only moves its clock on."""
+    now = [0.0]
+
+    def pause(seconds: float) -> None:
+        now[0] += seconds
+
+    return Patience(3.0, pause=pause, clock=lambda: now[0])
+
+
+def new_canary() -> Canary:
+    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), patience())
 
 
 def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
     replies = Replies(REFUSES, WRONG, EXACT_JSON, EXACT_JSON)
-    canary = canary_for(replies)
-    assert canary.calibrate(ROLE) == ""
+    canary = new_canary()
+    assert canary.calibrate(ROLE, replies) == ""
     assert not replies.open
     assert canary.expected(ROLE) is None
     assert canary.send(ROLE, replies) == (EXACT_JSON, None)
@@ -75,29 +89,29 @@ def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
 
 def test_a_model_is_calibrated_once() -> None:
     replies = Replies(EXACT)
-    canary = canary_for(replies)
-    assert [canary.calibrate(ROLE) for _ in range(3)] == [""] * 3
+    canary = new_canary()
+    assert [canary.calibrate(ROLE, replies) for _ in range(3)] == [""] * 3
     assert len(replies.requests) == 1
 
 
 def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
-    replies = Replies(EXACT, REFUSES, EXACT_JSON, EXACT)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
-    canary.calibrate(ROLE, json=True)
-    assert (canary.expected(ROLE), canary.expected(ROLE, json=True)) == (None, "status 503")
+    replies = Replies(EXACT, REFUSES, WRONG, EXACT)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
+    canary.calibrate(ROLE, replies, json=True)
+    assert (canary.expected(ROLE), canary.expected(ROLE, json=True)) == (None, "status 500")
     _, problem = canary.send(ROLE, replies, json=True)
-    assert problem == ChangedAnswer("status 503", "status 200")
+    assert problem == ChangedAnswer("status 500", "status 200")
     assert canary.send(ROLE, replies)[1] is None
     assert replies.left == 0
 
 
 def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
     replies = Replies(EXACT, EXACT, REFUSES, WRONG, CLOSES)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
-    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 503, "no")
+    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 500, "no")
     wrong = canary.send(ROLE, replies)[1]
     assert isinstance(wrong, WrongValue)
     assert (wrong.difference.element, wrong.difference.got) == (2, "02000000")
@@ -109,8 +123,8 @@ def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
 @pytest.mark.parametrize(
     ("first", "expected", "later", "changed"),
     [
-        (REFUSES, "status 503", EXACT, "status 200"),
-        (WRONG, "status 200", REFUSES, "status 503"),
+        (REFUSES, "status 500", WRONG, "status 200"),
+        (WRONG, "status 200", REFUSES, "status 500"),
         (CLOSES, "closed", SILENT, "timeout"),
     ],
 )
@@ -118,34 +132,34 @@ def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
     first: Transcript, expected: str, later: Transcript, changed: str
 ) -> None:
     replies = Replies(first, first, first, first, later)
-    canary = canary_for(replies)
-    assert canary.calibrate(ROLE) == ""
+    canary = new_canary()
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == expected
     assert canary.send(ROLE, replies)[1] is None
     assert canary.send(ROLE, replies)[1] == ChangedAnswer(expected, changed)
 
 
 def test_a_whole_answer_is_a_better_canary_than_none_and_silence_the_worst() -> None:
-    canary = canary_for(Replies(SILENT, CLOSES, REFUSES))
-    assert canary.calibrate(ROLE) == ""
-    assert canary.expected(ROLE) == "status 503"
-    canary = canary_for(Replies(SILENT, CLOSES, SILENT))
-    assert canary.calibrate(ROLE) == ""
+    canary, replies = new_canary(), Replies(SILENT, CLOSES, REFUSES)
+    assert canary.calibrate(ROLE, replies) == ""
+    assert canary.expected(ROLE) == "status 500"
+    canary, replies = new_canary(), Replies(SILENT, CLOSES, SILENT)
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == "closed"
 
 
 def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
     replies = Replies(SILENT, SILENT, SILENT)
-    canary = canary_for(replies)
+    canary = new_canary()
     for _ in range(2):
-        assert canary.calibrate(ROLE) == "no complete response in time"
+        assert canary.calibrate(ROLE, replies) == "no complete response in time"
     assert replies.left == 0
 
 
 def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_model() -> None:
-    canary = canary_for(Replies(AWAY, AWAY, AWAY, EXACT))
-    assert canary.calibrate(ROLE) == "Connection refused"
-    assert canary.calibrate(ROLE) == ""
+    canary, replies = new_canary(), Replies(AWAY, AWAY, AWAY, EXACT)
+    assert canary.calibrate(ROLE, replies) == "Connection refused"
+    assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) is None
 
 
@@ -153,8 +167,8 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     replies = Replies(EXACT, EXACT, EXACT, WRONG)
-    canary = canary_for(replies)
-    canary.calibrate(ROLE)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
 
     def never(*_: object) -> None:
@@ -164,3 +178,43 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
     assert canary.send(ROLE, replies)[1] is None
     with pytest.raises(AssertionError, match="judged again"):
         canary.send(ROLE, replies)
+
+
+def test_a_server_that_becomes_exact_has_survived_and_must_stay_so() -> None:
+    replies = Replies(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
+    assert canary.send(ROLE, replies)[1] is None
+    assert canary.expected(ROLE) is None
+    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 500, "no")
+
+
+def test_a_server_that_is_unavailable_at_first_is_waited_for() -> None:
+    replies = Replies(BAD_GATEWAY, BAD_GATEWAY, EXACT)
+    canary = new_canary()
+    assert canary.calibrate(ROLE, replies) == ""
+    assert canary.expected(ROLE) is None
+
+
+def test_a_server_that_only_asks_to_wait_is_asked_again_by_the_next_case() -> None:
+    replies = Replies(*[BUSY] * 4, EXACT)
+    canary = new_canary()
+    assert "asks to wait (Retry-After: 1)" in canary.calibrate(ROLE, replies)
+    assert canary.calibrate(ROLE, replies) == ""
+    assert replies.left == 0
+
+
+def test_a_fresh_canary_is_sent_again_while_a_gateway_cannot_reach_the_server() -> None:
+    replies = Replies(EXACT, BAD_GATEWAY, BAD_GATEWAY, EXACT)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
+    assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None)
+
+
+def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None:
+    replies = Replies(EXACT, *[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY, EXACT)
+    canary = new_canary()
+    canary.calibrate(ROLE, replies)
+    assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None, ALIVE)
+    path = replies.requests[-3].head.target
+    assert path == "/v2/health/live"

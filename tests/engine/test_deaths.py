@@ -16,16 +16,19 @@ from support.runs import chosen, outcomes, results, target_of
 from support.servers import Start, free_port
 from v2_conformance.engine import engine as engine_module
 from v2_conformance.engine.deaths import DeathsHere, Recovery
-from v2_conformance.engine.discovery import discover, server_alive
+from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.patience import liveness
 from v2_conformance.engine.result import Result
-from v2_conformance.engine.target import Target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.causes import DidNotSurvive, KilledBy, NoResponse, Rejected, died
 from v2_conformance.suite.findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.encode import Address
+from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transport import Connection
 
 
 def death(result: Result) -> DidNotSurvive:
@@ -228,18 +231,18 @@ class TestRecovery:
     def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def noticed(target: Target) -> bool:
-            alive = server_alive(target)
+        def noticed(connection: Connection, address: Address) -> Transcript:
+            answer = liveness(connection, address)
             restarts.append(threading.Timer(0.3, restart))
             restarts[-1].start()
-            return alive
+            return answer
 
         def restart() -> None:
             server.stop()
             server.start()
 
         restarts: list[threading.Timer] = []
-        monkeypatch.setattr(engine_module, "server_alive", noticed)
+        monkeypatch.setattr(engine_module, "liveness", noticed)
         with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
             for timer in restarts:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import ssl
 import time
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,9 +15,10 @@ import trustme
 
 from support.responses import http
 from support.servers import Peer, Script, answering, free_port, serving
-from v2_conformance.engine.discovery import Server, discover, server_alive
+from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
+from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.transcript import Limits
 
@@ -121,8 +124,16 @@ def test_a_host_without_an_address_is_unreachable(host: str) -> None:
         (http(b"", 404), "status 404"),
         (http(b"", 500), "status 500"),
         (http(b'{"error": "no"}', 401), "status 401"),
-        (http(b"", 302, ("Location", "http://elsewhere/")), "status 302"),
-        (http(b"", 302, ("Location", "http://[")), "status 302"),
+        (
+            http(b"", 302, ("Location", "http://elsewhere/")),
+            "302, a redirect to http://elsewhere/,",
+        ),
+        (http(b"", 302, ("Location", "http://[")), "302, a redirect to http://[,"),
+        (http(b"", 308, ("Location", "/" + "x" * 5000)), "/" + "x" * 199 + "…,"),
+        (http(b"", 307, ("Location", "/\x1b[31m\xff")), r"a redirect to /\x1b[31m\xff,"),
+        (http(b"", 304), "status 304,"),
+        (http(b"not gzip", 200, ("Content-Encoding", "gzip")), "cannot be read"),
+        (http(b"{}", 200, ("Content-Encoding", "br")), "cannot be read"),
     ],
 )
 def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words: str) -> None:
@@ -188,7 +199,85 @@ def test_an_endless_body_is_cut_off(status: bytes) -> None:
         peer.send(b"HTTP/1.1 " + status + b"\r\n\r\n")
         peer.forever(b"x" * 65536)
 
-    assert "more than 1048576 bytes" in unreachable(script)
+    assert "past 1048576 bytes" in unreachable(script)
+
+
+def piecemeal(answer: bytes) -> Script:
+    """One write for each byte."""
+
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            for byte in answer:
+                peer.send(bytes([byte]))
+
+    return script
+
+
+BODY = dumped(METADATA)
+COUNTED = b"Content-Length: %d\r\n" % len(BODY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + http(BODY),
+        b"HTTP/1.1 200 OK\r\nContent-Length: \t %d \t\r\n\r\n" % len(BODY) + BODY,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Field: 1\r\n" * 120 + COUNTED + b"\r\n" + BODY,
+        b"HTTP/1.1 200\r\n" + COUNTED + b"\r\n" + BODY,
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n%X;a=b\r\n" % len(BODY)
+        + BODY
+        + b"\r\n0\r\nTrailer: x\r\n\r\n",
+        http(gzip.compress(BODY), 200, ("Content-Encoding", "GZIP")),
+        http(zlib.compress(BODY), 200, ("Content-Encoding", "deflate")),
+    ],
+    ids=["1xx", "spaces", "fields", "no-reason", "chunked", "gzip", "deflate"],
+)
+def test_an_unusual_answer_is_read_like_any_other(answer: bytes) -> None:
+    assert discovered(piecemeal(answer)).name == "srv"
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.0 200 OK", b"HTTP/1.1 200 OK\r\nConnection: close"])
+def test_a_body_may_end_with_the_connection(head: bytes) -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(head + b"\r\n\r\n" + BODY)
+
+    assert discovered(script).name == "srv"
+
+
+def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(BODY))
+        peer.head()  # reads the next request, and goes without an answer
+
+    assert discovered(script).name == "srv"
+
+
+def test_metadata_may_not_unfold_without_bound() -> None:
+    answer = http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip"))
+    assert "1048576 bytes" in unreachable(answering(answer))
+
+
+def test_one_connection_serves_all_requests() -> None:
+    with serving(v2_server()) as server:
+        discover(Target(server.url, limits=PATIENT))
+        assert len(server.peers) == 1
+
+
+def test_a_secret_that_a_server_sends_back_is_masked() -> None:
+    target_headers = (("Authorization", "Bearer of-much-secrecy"),)
+    reply = http(b"", 302, ("Location", "/login?token=of-much-secrecy"))
+    with serving(answering(reply)) as server, pytest.raises(UnreachableError) as error:
+        discover(Target(server.url, headers=target_headers, limits=PATIENT))
+    assert "of-much-secrecy" not in str(error.value)
+    assert "/login?token=***" in str(error.value)
+
+
+def test_a_server_at_an_ipv6_address_is_found() -> None:
+    with ReferenceServer(host="::1") as server:
+        assert discover(Target(server.url, limits=PATIENT)).present
 
 
 # Models.
@@ -201,12 +290,26 @@ def test_a_model_that_is_not_there_is_absent_with_its_name_and_status() -> None:
     assert "404" in server.absent["identity/FP32"]
 
 
+def test_a_model_elsewhere_is_absent_with_the_place() -> None:
+    def script(peer: Peer) -> None:
+        while True:
+            if peer.request().startswith(b"GET /v2/models/identity_int8 "):
+                peer.send(http(b"", 307, ("Location", "/v2/models/identity_int8/")))
+            else:
+                peer.send(http(BODY))
+
+    server = discovered(script)
+    assert server.absent["identity/INT8"].endswith(
+        "status 307, a redirect to /v2/models/identity_int8/"
+    )
+
+
 def test_a_server_without_a_single_model_runs_nothing() -> None:
     with pytest.raises(NothingRanError, match="none of the contract's models"):
         discovered(v2_server(models={}))
 
 
-def tensors(name: object, datatype: object) -> dict[str, object]:
+def tensors(name: object, datatype: object) -> dict[str, list[dict[str, object]]]:
     return {"inputs": [{"name": name, "datatype": datatype, "shape": [-1]}], "outputs": []}
 
 
@@ -222,6 +325,10 @@ def tensors(name: object, datatype: object) -> dict[str, object]:
         (tensors("INPUT0", "\x1b[31m" * 100), "\\x1b"),
         (tensors("other", "INT32"), "no tensor INPUT0 among its inputs"),
         ({"outputs": [{"name": "x"}]}, "no tensor OUTPUT0 among its outputs"),
+        (
+            {"inputs": [*tensors("INPUT0", "INT32")["inputs"], {"name": "mask\n", "shape": [1]}]},
+            r"identity_int32 has inputs that the role identity/INT32 has no values for: mask\n",
+        ),
         (b"<html>", "is not JSON"),
         (b"[]", "is not JSON"),
     ],
@@ -245,6 +352,7 @@ def test_metadata_that_contradicts_the_role_makes_the_model_absent(
         {"inputs": ["text", None, 1]},
         {"inputs": [{"name": [1]}, {"name": {}}]},
         {"inputs": [{"name": "INPUT0", "datatype": "INT32"}]},
+        {"outputs": [{"name": "OUTPUT0", "datatype": "INT32"}, {"name": "more"}]},
     ],
 )
 def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_model(
@@ -252,21 +360,6 @@ def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_mode
 ) -> None:
     server = discovered(v2_server(models={"identity_int32": metadata}))
     assert "identity/INT32" in server.present
-
-
-# Alive.
-
-
-@pytest.mark.parametrize("status", [200, 400, 404, 503])
-def test_any_http_answer_is_a_sign_of_life(status: int) -> None:
-    with serving(answering(http(b"", status))) as server:
-        assert server_alive(Target(server.url, limits=PATIENT))
-
-
-def test_silence_and_refusal_are_none() -> None:
-    assert not server_alive(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
-    with serving(Peer.until_closed) as server:
-        assert not server_alive(Target(server.url, limits=SHORT))
 
 
 # TLS.

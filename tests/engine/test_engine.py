@@ -153,7 +153,7 @@ class TestConnections:
             while True:
                 peer.send(served(peer.request()))
 
-        # The calibration has a connection of its own, the first case the next.
+        # The calibration closes its connection; the first case has the next.
         with serving(answers, more_than_asked, answers) as server:
             present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
             with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
@@ -288,7 +288,7 @@ class TestTheSuiteItself:
             result = engine.run(make_case(body={"drop": 10_000}))
         assert result.outcome is Outcome.ERROR
         assert isinstance(result.cause, InvalidCase)
-        assert "`encoded.drop`: expected at most " in result.cause.problem
+        assert "`body.drop`: expected at most " in result.cause.problem
 
     def test_a_result_says_what_its_verdict_says(self) -> None:
         verdict = Verdict(Outcome.FAIL, ConnectionClosed(0, "reset"), "sent GET /v2")

@@ -12,7 +12,7 @@ from v2_conformance.judging.known_good import known_good, problem_with
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes import ChangedAnswer, NoResponse
+from v2_conformance.suite.causes import ChangedAnswer, NoResponse, Unavailable
 from v2_conformance.suite.findings import BytesAfterResponse, WrongStatus, WrongValue
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.transcript import Ending
@@ -60,9 +60,19 @@ def test_a_server_that_answered_none_exactly_must_answer_as_at_first() -> None:
     assert problem_with(PREPARED, "timeout", silence) is None
     assert problem_with(PREPARED, "status 503", silence) == ChangedAnswer("status 503", "timeout")
     assert problem_with(PREPARED, "timeout", refusal) == ChangedAnswer("timeout", "status 503")
-    assert problem_with(PREPARED, "status 503", transcript(GOOD)) == ChangedAnswer(
-        "status 503", "status 200"
-    )
+    wrong = transcript(http(b"{}"))
+    assert problem_with(PREPARED, "status 503", wrong) == ChangedAnswer("status 503", "status 200")
+
+
+def test_a_server_that_became_exact_is_right() -> None:
+    assert problem_with(PREPARED, "status 503", transcript(GOOD)) is None
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_to_wait_has_not_answered(status: int) -> None:
+    busy = transcript(http(b"later", status, ("Retry-After", "7")))
+    for expected in (None, "status 200", f"status {status}"):
+        assert problem_with(PREPARED, expected, busy) == Unavailable(status, "7", "later")
 
 
 def test_a_server_that_answered_exactly_must_do_so_again() -> None:

@@ -97,7 +97,7 @@ class TestSelection:
         ("option", "pattern"),
         [
             (["-m", "H6"], r"H6/"),
-            (["-m", "MUST and family_B"], r"B(1|2|3|4|5|6|7|8|9|10|11|12|13)/"),
+            (["-m", "MUST and family_E"], r"E(2|4|5)/"),
             (["-m", "profile_raw"], r"W\d+/"),
             (["-k", "blob-follows-json and INT32 and not UINT32"], r"P2/blob-follows-json\[INT32"),
             (["-m", "P4 or v2_nothing"], r"P4/"),
@@ -111,10 +111,10 @@ class TestSelection:
         ids = collected(start(pytester, "--v2-url", good, "--collect-only", "-q", *option))
         assert ids
         assert all(re.match("v2-conformance::" + pattern, name) for name in ids), ids
-        if option[-1] == "MUST and family_B":
-            wanted = [c.id for c in suite_cases() if c.id[0] == "B" and c.level == "MUST"]
+        if option[-1] == "MUST and family_E":
+            wanted = [c.id for c in suite_cases() if c.id[0] == "E" and c.level == "MUST"]
             assert len(ids) == len(wanted)
-            assert catalogue()["B14"].level == "SHOULD"  # or this shows nothing
+            assert catalogue()["E1"].level == "SHOULD"  # or this shows nothing
 
     def test_the_vendors_own_tests_run_beside(self, pytester: pytest.Pytester, good: str) -> None:
         pytester.makepyfile(OWN_TEST)
@@ -154,8 +154,8 @@ class TestReports:
             assert [case.id for case in report.cases] == ids
         outcomes = [{c.id: c.outcome for c in report.cases} for report in reports]
         assert outcomes[0] == outcomes[1]
-        counts = Counter(outcomes[0].values())
-        assert counts[Outcome.FAIL] == Counter(serial.values())["failure"]
+        failed = [c for c in reports[0].cases if c.outcome is Outcome.FAIL and c.level != "MAY"]
+        assert len(failed) == Counter(serial.values())["failure"]
         assert not list(folder.glob("v2-conformance-*")), "left behind"
 
     def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:
@@ -165,7 +165,8 @@ class TestReports:
             *("--v2-report-dir", "out", "--html=page.html", "--self-contained-html"),
         )
         assert result.ret == 0
-        compression = sum(case.profile == "compression" for case in suite_cases())
+        claimed = {"binary", "raw", "bf16"}
+        compression = sum(case.profile not in claimed for case in suite_cases())
         result.assert_outcomes(passed=len(suite_cases()) - compression, skipped=compression)
         cases = load_report(pytester.path / "out" / "report.json").cases
         assert [case.id for case in cases] == [case.id for case in suite_cases()]
@@ -214,7 +215,7 @@ class TestFailures:
         total = sum(case.requirement in ("R3", "P12") for case in suite_cases())
         assert counts["failed"] == 1
         # Workers take cases as they come, so with several a good one may come after the bad.
-        assert counts["skipped"] == 2 or (workers and counts["skipped"] > 2)
+        assert counts["skipped"] == 3 or (workers and counts["skipped"] > 3)
         assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
         result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
 

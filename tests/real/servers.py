@@ -36,10 +36,11 @@ _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
 _LOOK_UP = """
-import importlib.util, json, sys, sysconfig
+import importlib.metadata, importlib.util, json, sys, sysconfig
 spec = importlib.util.find_spec(sys.argv[1])
 print(json.dumps({
     "folder": spec and spec.origin and spec.origin.rpartition("/")[0],
+    "release": importlib.metadata.version(sys.argv[2]) if spec else None,
     "version": "%d.%d" % sys.version_info[:2],
     "libraries": sysconfig.get_config_var("LIBDIR"),
 }))
@@ -56,10 +57,14 @@ class EndedEarlyError(ServerFailedError):
 
 @dataclass(frozen=True)
 class _Installed:
-    """A package in the environment of `python`: its folder, and what that Python says of itself."""
+    """A package in the environment of `python`: its folder, and what that Python says of itself.
+
+    `release` is the package's version, `version` that of Python.
+    """
 
     python: Path
     folder: Path
+    release: str
     version: str
     libraries: str | None
 
@@ -132,8 +137,7 @@ def triton_server(
         "--strict-readiness=false",
         # With a model's process dead, which cases can cause, it would wait 30 s for that model.
         "--exit-timeout-secs=5",
-        # Each model's process takes shared memory, of which containers have little (64 MB).
-        "--backend-config=python,shm-default-byte-size=1048576",
+        f"--backend-config=python,shm-default-byte-size={_shared_memory_bytes(installed)}",
         f"--backend-config=python,shm-region-prefix-name={shared_memory}",
     ]
     environment = dict(os.environ)
@@ -207,12 +211,22 @@ running one; v2-conformance need not be installed there.
 def _installed(python: Path | None, module: str, distribution: str) -> _Installed:
     # Looked up, not imported: importing any of them starts a lot that is of no use here.
     python = python or Path(sys.executable)
-    command = [str(python), "-c", _LOOK_UP, module]
+    command = [str(python), "-c", _LOOK_UP, module, distribution]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = json.loads(answer)
     if not found["folder"]:
         raise ServerFailedError(f"{distribution} is not installed for {python}")
-    return _Installed(python, Path(found["folder"]), found["version"], found["libraries"])
+    folder = Path(found["folder"])
+    return _Installed(python, folder, found["release"], found["version"], found["libraries"])
+
+
+def _shared_memory_bytes(installed: _Installed) -> int:
+    """What each model's process takes of the shared memory; containers have little (64 MB).
+
+    Triton 2.36 and older need 4 MiB for a model to load.
+    """
+    old = installed.release.startswith(("0.1.", "0.2.", "0.3."))
+    return (4 if old else 1) << 20
 
 
 def _copy_python_backend(triton: Path, backend: Path, installed: _Installed) -> None:

@@ -217,6 +217,14 @@ def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> N
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
 
 
+def test_a_thorough_entry_has_cases_for_an_ordinary_run(tmp_path: Path) -> None:
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    more = "thorough: true\n    exceptions: [{of: {n: 2}, thorough: false}]"
+    path = write(tmp_path, file(one(axes="{n: [1, 2]}", request=request, more=more)))
+    assert [case.id for case in load_cases(path)] == ["D1/slug[2]"]
+    assert [case.id for case in load_cases(path, thorough=True)] == ["D1/slug[1]", "D1/slug[2]"]
+
+
 @pytest.mark.parametrize(
     ("exceptions", "words"),
     [

@@ -10,7 +10,14 @@ import pytest
 
 from support.cases import REJECT, make_case, make_get
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
-from v2_conformance.suite.library import EXAMPLES, GENERATED, SEED, generated_case, suite_cases
+from v2_conformance.suite.library import (
+    EXAMPLES,
+    GENERATED,
+    SEED,
+    every_case,
+    generated_case,
+    suite_cases,
+)
 from v2_conformance.suite.requirements import catalogue
 
 REQUEST = make_case()
@@ -41,13 +48,23 @@ def test_only_what_may_be_answered_with_an_error_is_negative(case: Case) -> None
     ):  # fmt: skip
         other = replace(case, expect={"outcome": outcome})
         assert other.expects == outcome
-        assert (other.negative, other.alone) == (negative, negative)
+        assert other.negative == negative
+        assert other.alone or not negative
 
 
 @kinds
 def test_a_dangerous_case_has_the_server_for_itself(case: Case) -> None:
-    assert not case.alone
     assert replace(case, dangerous=True).alone
+
+
+def test_what_can_spoil_nothing_shares_the_server() -> None:
+    assert not REQUEST.alone
+    assert not GET.alone
+
+
+def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itself() -> None:
+    assert replace(REQUEST, expect={"outcome": "disputed"}).alone
+    assert generated_case().alone
 
 
 def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
@@ -88,6 +105,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, expect=REJECT)),
     (REQUEST, lambda case: replace(case, dangerous=True)),
     (REQUEST, lambda case: replace(case, large=True)),
+    (REQUEST, lambda case: replace(case, thorough=True)),
     (REQUEST, lambda case: replace(case, model="identity/INT8")),
     (REQUEST, lambda case: replace(case, request={"inputs": []})),
     (REQUEST, lambda case: replace(case, canary="binary")),
@@ -112,7 +130,7 @@ def test_another_content_has_another_digest_and_every_member_counts() -> None:
         if value != getattr(case, name)
     }
     members = {name for case in KINDS for name in vars(case)}
-    assert changed == members - {"id", "why", "thorough"}
+    assert changed == members - {"id", "why"}
 
 
 @kinds
@@ -146,7 +164,9 @@ def test_a_run_has_cases_of_all_three_kinds_and_generated_requests_once() -> Non
     assert len({case.content for case in cases}) > len(cases) / 2
 
 
-def test_large_cases_are_part_of_a_run_only_if_asked_for() -> None:
-    usual, everything = suite_cases(), suite_cases(large=True)
-    assert [case for case in everything if not case.large] == usual
+def test_large_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True, thorough=True)
+    assert everything == list(every_case())
+    assert [case for case in everything if not (case.large or case.thorough)] == usual
+    assert [case for case in everything if not case.thorough] == suite_cases(large=True)
     assert {case.requirement for case in everything if case.large} == {"L1"}

@@ -19,6 +19,7 @@ from v2_conformance.suite.causes import (
     Accepted,
     Cause,
     DidNotSurvive,
+    FailedBesideOthers,
     GeneratedFailure,
     NotDone,
     Rejected,
@@ -39,7 +40,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.wording import describe
 
 TYPES: Sequence[type[CauseBase]] = get_args(Cause)
-NESTING = (NotDone, SeveralWrong, DidNotSurvive, GeneratedFailure)
+NESTING = (NotDone, SeveralWrong, DidNotSurvive, FailedBesideOthers, GeneratedFailure)
 MOST_WORDS = 2001  # 2000 characters and "…"
 
 FEW = settings(max_examples=15)

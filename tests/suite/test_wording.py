@@ -227,6 +227,30 @@ SENTENCES: list[tuple[Cause, str]] = [
     (causes.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
     (causes.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),
     (causes.RoleAbsent("mixed", "no such model"), "the role mixed is absent: no such model"),
+    (
+        causes.Unavailable(429, None, "slow down"),
+        "answered with 429: the server asks to wait, and did so for as long as the run waits: "
+        "slow down",
+    ),
+    (
+        causes.Unavailable(503, "120", ""),
+        "answered with 503: the server asks to wait (Retry-After: 120), and did so for as long as "
+        "the run waits: (empty body)",
+    ),
+    (
+        causes.WasDown("status 502"),
+        "answered at last, but before that the server was down: GET /v2/health/live got status 502",
+    ),
+    (
+        causes.FailedBesideOthers(LOST, None),
+        "passed alone, but failed while other cases ran (see C6): the response has no "
+        f"{LENGTH} header",
+    ),
+    (
+        causes.FailedBesideOthers(LOST, causes.Accepted()),
+        "accepted; passed alone, but failed while other cases ran (see C6): the response has no "
+        f"{LENGTH} header",
+    ),
     (causes.ProfileNotClaimed("raw"), "the profile raw is not claimed"),
     (
         causes.DatatypesUnsupported(("BOOL", "FP16")),

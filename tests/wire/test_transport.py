@@ -132,5 +132,5 @@ def test_the_engine_needs_nothing_but_a_transport() -> None:
     assert len(result.exchanges) == 3  # its own, and a canary on this and on a fresh connection
     assert engine.run(replace(case, id="D1/together", together=4)).outcome == Outcome.PASS
     engine.close()
-    assert echo.made == 1 + 1 + 4  # the engine's, the calibration's, one for each request at once
+    assert echo.made == 1 + 4  # the engine's, and one for each request at once
     assert {request.head.method for request in echo.requests} == {"POST"}

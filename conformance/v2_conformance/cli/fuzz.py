@@ -11,6 +11,7 @@ from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.fuzzing import explore, usable_roles
+from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import NothingRanError
 from v2_conformance.suite.case_files import load_cases
@@ -21,13 +22,20 @@ _SHRINK_S = 60.0
 
 
 def fuzz_server(
-    target: Target, *, examples: int, seed: int | None, directory: Path, recovery: Recovery
+    target: Target,
+    *,
+    examples: int,
+    seed: int | None,
+    directory: Path,
+    recovery: Recovery,
+    ready_within_s: float | None = None,
 ) -> int:
     """Send up to `examples` requests, print what comes of them, and return the exit code.
 
     A failure is written into `directory`. Without a seed a random one is taken and printed.
     """
     seed = secrets.randbelow(2**32) if seed is None else seed
+    wait_until_ready(target, ready_within_s)
     server = discover(target)
     with closing(Engine(target, server, recovery=recovery)) as engine:
         roles = usable_roles(target, server)

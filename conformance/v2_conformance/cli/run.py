@@ -52,7 +52,8 @@ _TARGET = cloup.option_group(
         multiple=True,
         metavar="NAME",
         shell_complete=known_values.profiles,
-        help="Claim a profile besides binary: raw, bf16 or compression. Repeatable.",
+        help="Claim a profile besides binary: raw, compression, compression-responses or bf16. "
+        "Repeatable.",
     ),
     cloup.option(
         "--header",
@@ -67,6 +68,13 @@ _TARGET = cloup.option_group(
         type=seconds,
         metavar="SECONDS",
         help="Time limit for one exchange.  [default: 30]",
+    ),
+    cloup.option(
+        "--wait-ready",
+        type=seconds,
+        metavar="SECONDS",
+        help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
+        "case.  [default: 30, but a server that is not there is not waited for]",
     ),
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
 )
@@ -89,7 +97,8 @@ _SELECTION = cloup.option_group(
     cloup.option(
         "--thorough",
         is_flag=True,
-        help="Also cross three factors of a request each, in several hundred more cases.",
+        help="Also run the cases that cover whole products of axes, such as every JSON member with "
+        "every wrong type.",
     ),
     cloup.option(
         "--cases",
@@ -197,6 +206,7 @@ def run(
     profiles: tuple[str, ...],
     headers: tuple[str, ...],
     timeout: float | None,
+    wait_ready: float | None,
     insecure: bool,
     patterns: tuple[str, ...],
     large: bool,
@@ -248,12 +258,23 @@ def run(
         )
         if fuzz is not None:
             return fuzz_server(
-                target, examples=fuzz, seed=seed, directory=report_dir, recovery=recovery
+                target,
+                examples=fuzz,
+                seed=seed,
+                directory=report_dir,
+                recovery=recovery,
+                ready_within_s=wait_ready,
             )
         plan = make_plan(patterns=patterns, files=case_files, large=large, thorough=thorough)
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
-            target, plan, report_dir, recovery=recovery, expectations=known, outdated=file_names()
+            target,
+            plan,
+            report_dir,
+            recovery=recovery,
+            expectations=known,
+            outdated=file_names(),
+            ready_within_s=wait_ready,
         )
         with Reporter(len(plan.chosen), target.public_url) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)

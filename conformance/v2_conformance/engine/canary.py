@@ -4,44 +4,64 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.known_good import answer, known_good, problem_with
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes import Cause, Unavailable
+from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Transport
+from v2_conformance.wire.transport import Connection
 
 
 @dataclass(frozen=True)
 class _Known:
     """A canary and the answer `expected` to it: None for the exact one, or else the one at first.
 
-    `silence` says why there was none, which is no answer that a case could be judged by.
+    `silence` says why there was none, which is no answer that a case could be judged by. `lasting`
+    says whether it is about the model, and not about a server that was away or asked to wait.
     """
 
     prepared: Prepared
     expected: str | None
     ending: Ending
     silence: str
+    lasting: bool = True
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An answer to a canary, and what is wrong with it, None if it is as calibrated.
+
+    `liveness` is the answer to a GET of /v2/health/live while a gateway could not reach the server,
+    None if it could.
+    """
+
+    transcript: Transcript
+    problem: Cause | None
+    liveness: Transcript | None = None
 
 
 class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news."""
 
-    def __init__(self, target: Target, server: Server, transport: Transport) -> None:
-        self._transport = transport
+    def __init__(self, target: Target, server: Server, patience: Patience) -> None:
+        self._patience = patience
         self._target = target
         self._server = server
         self._known: dict[tuple[str, bool], _Known] = {}
         self._right: dict[tuple[str, bool], bytes] = {}
         self._lock = threading.Lock()
 
-    def calibrate(self, role: str, *, json: bool = False) -> str:
+    def calibrate(self, role: str, connection: Connection, *, json: bool = False) -> str:
         """Find the canary for `role`, once; with `json` one without blobs.
+
+        `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
+        would wait forever for a server that serves one at a time.
 
         Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
         perhaps not well.
@@ -50,8 +70,9 @@ class Canary:
             known = self._known.get((role, json))
             if known is None:
                 binding = self._server.present[role]
-                known = self._find(known_good(role, self._target.address, binding, json=json))
-                if known.ending is not Ending.REFUSED:  # that says nothing about the model
+                forms = known_good(role, self._target.address, binding, json=json)
+                known = self._find(forms, connection)
+                if known.lasting:
                     self._known[role, json] = known
         return known.silence
 
@@ -61,31 +82,57 @@ class Canary:
         """Send the canary. What is wrong with its answer, None if it is as calibrated."""
         known = self._known[role, json]
         transcript = connection.exchange(known.prepared.request)
+        return transcript, self._problem(role, known, transcript, json=json)
+
+    def send_patiently(self, role: str, connection: Connection) -> Seen:
+        """Send the canary on a fresh connection, again while the server is unavailable."""
+        alive: list[Transcript] = []
+        known = self._known[role, False]
+        transcript, _ = self._patience.exchange(
+            connection,
+            known.prepared.request,
+            fresh=True,
+            unasked=True,
+            at_loss=lambda: alive.append(liveness(connection, self._target.address)),
+        )
+        problem = self._problem(role, known, transcript, json=False)
+        return Seen(transcript, problem, alive[0] if alive else None)
+
+    def _problem(
+        self, role: str, known: _Known, transcript: Transcript, *, json: bool
+    ) -> Cause | None:
         if known.expected is None:
             right = self._right.get((role, json))
             if transcript.ending is Ending.COMPLETE and transcript.received == right:
-                return transcript, None  # byte for byte an answer that was found right before
+                return None  # byte for byte an answer that was found right before
         problem = problem_with(known.prepared, known.expected, transcript)
-        if problem is None and known.expected is None:
+        if problem is None and problem_with(known.prepared, None, transcript) is None:
             self._right[role, json] = bytes(transcript.received)
-        return transcript, problem
+            self._known[role, json] = replace(known, expected=None)  # from now on it must be exact
+        return problem
 
     def expected(self, role: str, *, json: bool = False) -> str | None:
         """The answer that the canary must get again, None for the exact one."""
         return self._known[role, json].expected
 
-    def _find(self, forms: Sequence[Prepared]) -> _Known:
-        connection = self._transport.connection()
+    def _find(self, forms: Sequence[Prepared], connection: Connection) -> _Known:
         found: list[_Known] = []
         try:
             for prepared in forms:
-                transcript = connection.exchange(prepared.request)
-                exact = problem_with(prepared, None, transcript) is None
+                # Fresh: a server may have closed after the form before, which it refused.
+                transcript, _ = self._patience.exchange(
+                    connection, prepared.request, fresh=True, unasked=True
+                )
+                problem = problem_with(prepared, None, transcript)
+                exact = problem is None
                 ending = transcript.ending
                 silence = transcript.detail if ending in (Ending.TIMEOUT, Ending.REFUSED) else ""
+                if isinstance(problem, Unavailable):
+                    silence = describe(problem)
+                lasting = ending is not Ending.REFUSED and not isinstance(problem, Unavailable)
                 expected = None if exact else answer(transcript)
-                found.append(_Known(prepared, expected, ending, silence))
-                if exact:
+                found.append(_Known(prepared, expected, ending, silence, lasting))
+                if exact or isinstance(problem, Unavailable):
                     return found[-1]
         finally:
             connection.close()

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-import requests
-from urllib3.exceptions import InsecureRequestWarning
 
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
-from v2_conformance.judging.response import validate
+from v2_conformance.judging.response import decode_body, validate
+from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import ModelContract, contract
-from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.encode import Binding, get_request
+from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _MAX_METADATA = 1 << 20
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,12 @@ def discover(target: Target) -> Server:
 
 
 def _discover(target: Target) -> Server:
-    session = _Session(target)
-    status, body = session.get("/v2")
-    metadata = _server_metadata(target, status, body)
+    with closing(_Session(target)) as session:
+        return _found(target, session)
+
+
+def _found(target: Target, session: _Session) -> Server:
+    metadata = _server_metadata(target, session.get("/v2"))
     present: dict[str, Binding] = {}
     absent: dict[str, str] = {}
     for role, model in contract().items():
@@ -82,22 +84,17 @@ def server_from(document: Mapping[str, Any]) -> Server:
     return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
-def server_alive(target: Target) -> bool:
-    """Whether the server answers GET /v2/health/live at all; any HTTP answer counts."""
-    try:
-        _Session(target).get("/v2/health/live")
-    except UnreachableError:
-        return False
-    return True
-
-
-def _server_metadata(target: Target, status: int, body: bytes) -> Mapping[str, Any]:
+def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     where = f"GET {target.public_url}/v2"
-    if status != 200:
+    if response.status != 200:
         raise UnreachableError(
-            f"{where} answered with status {status}, not with V2 server metadata; is this the base "
-            "URL of a V2 server?"
+            f"{where} answered with {_status(response)}, not with V2 server metadata; is this the "
+            "base URL of a V2 server?"
         )
+    try:
+        body = _decoded(response)
+    except Finding as error:
+        raise UnreachableError(f"the answer to {where} cannot be read: {error}") from error
     try:
         document = parse_json(body)
         validate("server_metadata", document)
@@ -111,18 +108,23 @@ def _server_metadata(target: Target, status: int, body: bytes) -> Mapping[str, A
 
 def _model_problem(session: _Session, binding: Binding, model: ModelContract) -> str:
     """Why `binding` cannot play the role, "" if it can."""
-    status, body = session.get(f"/v2/models/{binding.model}")
-    if status != 200:
-        return f"no model {binding.model}: GET /v2/models/{binding.model} has status {status}"
+    response = session.get(f"/v2/models/{binding.model}")
+    if response.status != 200:
+        return (
+            f"no model {binding.model}: GET /v2/models/{binding.model} answered with "
+            f"{_status(response)}"
+        )
     try:
-        document = parse_json(body)
+        document = parse_json(_decoded(response))
     except MessageError as error:
         return f"the metadata of {binding.model} is not JSON: {error}"
+    except Finding as error:
+        return f"the metadata of {binding.model} cannot be read: {error}"
     for key, names, specs in (
         ("inputs", binding.inputs, model.inputs),
         ("outputs", binding.outputs, model.outputs),
     ):
-        found = {e.get("name"): e for e in _entries(document.get(key))}
+        found = {e["name"]: e for e in _entries(document.get(key))}
         # Metadata without tensors says nothing against the model.
         for name, spec in zip(names, specs, strict=True) if found else ():
             if name not in found:
@@ -130,6 +132,13 @@ def _model_problem(session: _Session, binding: Binding, model: ModelContract) ->
             if found[name].get("datatype") != spec.datatype:
                 got = ascii(found[name].get("datatype"))[:40]
                 return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
+        # An output more does no harm, but a request without an input cannot be answered.
+        others = [name for name in found if name not in names] if key == "inputs" else []
+        if others:
+            return (
+                f"{binding.model} has inputs that the role {binding.role} has no values for: "
+                f"{printable(', '.join(others), _SHOWN)}"
+            )
     return ""
 
 
@@ -138,87 +147,55 @@ def _entries(value: object) -> list[dict[str, Any]]:
     return [e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)]
 
 
-class _NoRedirects(requests.Session):
-    """Never looks at where a redirection leads: requests would read all of its body for that."""
+def _decoded(response: Response) -> bytes:
+    """The body without a content coding, which a server may apply unasked (RFC 9110 12.5.3)."""
+    return bytes(decode_body(response, limit=_MAX_METADATA).body)
 
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """None: no response is a redirection."""
+
+def _status(response: Response) -> str:
+    """The status in words, with the place that a redirection names."""
+    location = response.value("location")
+    if location is None or not 300 <= response.status < 400:
+        return f"status {response.status}"
+    return f"status {response.status}, a redirect to {printable(location, _SHOWN)}"
 
 
 class _Session:
-    """Bounded GETs of small JSON documents."""
+    """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
+
+    Redirections are not followed: a run sends its requests to the target's URL and nowhere else.
+    """
 
     def __init__(self, target: Target) -> None:
-        self._target = target
-        self._session = _NoRedirects()
-        self._used = False
-        # A vendor's proxy settings and ~/.netrc are not part of the target.
-        self._session.trust_env = False
-        self._session.verify = target.verify
-        if target.verify is False:  # the user said so; once in the report is enough
-            warnings.simplefilter("ignore", InsecureRequestWarning)
-        address = target.address
-        self._session.headers.update({"Host": address.host, **dict(address.headers)})
+        limits = replace(target.limits, response=_MAX_METADATA)
+        self._target = replace(target, limits=limits)
+        self._connection = self._target.transport().connection()
 
-    def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body. Raises UnreachableError; bounded in time however slowly bytes drip."""
-        url = self._target.public_url.rstrip("/") + path
-        answers: queue.Queue[tuple[int, bytes] | Exception] = queue.Queue()
+    def get(self, path: str) -> Response:
+        """A whole response. Raises UnreachableError, within the target's limits, if there is none.
 
-        def work() -> None:
-            try:
-                try:
-                    answers.put(self._fetch(url))
-                except requests.ConnectionError:
-                    if not self._used:
-                        raise
-                    # A server may close a kept connection at any time: once more on a fresh one.
-                    self._session.close()
-                    answers.put(self._fetch(url))
-                self._used = True
-            except Exception as error:  # handed to the waiting thread, which sorts it out
-                answers.put(error)
+        A server may close a kept connection at any time; then the request goes out once more.
+        """
+        request = get_request(self._target.address, path)
+        transcript = self._connection.exchange(request)
+        if stale(transcript):
+            transcript = self._connection.exchange(request, fresh=True)
+        if transcript.response is None:
+            url = self._target.public_url.rstrip("/") + path
+            raise UnreachableError(_no_answer(url, transcript, self._target.limits.exchange_s))
+        return transcript.response
 
-        # requests bounds each read but not their sum, so the whole is bounded from outside.
-        threading.Thread(target=work, daemon=True).start()
-        limit = self._target.limits.exchange_s
-        late = UnreachableError(
-            f"{url} gave no complete answer within {limit:g} s; is the server busy or the URL "
+    def close(self) -> None:
+        """Close the connection, so that a server which serves one at a time serves the next."""
+        self._connection.close()
+
+
+def _no_answer(url: str, transcript: Transcript, limit_s: float) -> str:
+    if transcript.ending is Ending.TIMEOUT and transcript.sent:
+        return (
+            f"{url} gave no complete answer within {limit_s:g} s; is the server busy or the URL "
             "wrong? (--timeout changes the limit)"
         )
-        try:
-            answer = answers.get(timeout=limit)
-        except queue.Empty:
-            raise late from None
-        if "Read timed out" in str(answer):  # the same limit, noticed on the inside
-            raise late
-        if isinstance(answer, (OSError, ValueError)):  # requests lets some of urllib3's through
-            raise UnreachableError(f"{url} cannot be reached: {_cause(answer)}") from answer
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def _fetch(self, url: str) -> tuple[int, bytes]:
-        limits = self._target.limits
-        with self._session.get(
-            url, timeout=(limits.connect_s, limits.exchange_s), stream=True, allow_redirects=False
-        ) as response:
-            body = bytearray()
-            for piece in response.iter_content(16 * 1024):
-                body += piece
-                if len(body) > _MAX_METADATA:
-                    raise UnreachableError(f"{url} answered with more than {_MAX_METADATA} bytes")
-            return response.status_code, bytes(body)
-
-
-def _cause(error: BaseException) -> str:
-    """The innermost reason, which is the one that helps."""
-    text = str(error)
-    for known in ("Connection refused", "Name or service not known", "No route to host"):
-        if known in text:
-            return known.lower()
-    if isinstance(error, requests.exceptions.SSLError):
-        return "TLS failed; " + ascii(text)[-120:]
-    if isinstance(error, requests.Timeout):
-        return "no connection in time"
-    return ascii(text)[:160]
+    if not transcript.sent:
+        return f"{url} cannot be reached: {printable(transcript.detail, _SHOWN)}"
+    return f"{url} gave no answer that can be read: {printable(transcript.detail, _SHOWN)}"

@@ -17,11 +17,13 @@ from pathlib import Path
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
-from v2_conformance.engine.discovery import Server, server_alive
+from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.fuzzing import explore, usable_roles
+from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.availability import down
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.survival import (
     FLOODED,
@@ -32,6 +34,8 @@ from v2_conformance.judging.survival import (
     needs_the_dead,
     not_sent,
     of_several,
+    on_same_connection,
+    passed_alone,
     skipped,
     stale,
     surplus,
@@ -45,6 +49,8 @@ from v2_conformance.suite.causes import (
     GeneratedRequests,
     InvalidCase,
     SuiteError,
+    Unavailable,
+    died,
 )
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
@@ -66,11 +72,13 @@ class Engine:
         transport: Transport | None = None,
         recovery: Recovery | None = None,
         deaths: Deaths | None = None,
+        patience: Patience | None = None,
         directory: Path | None = None,
     ) -> None:
         """`transport` is how to reach the target, its own unless given.
 
-        `directory`, if given, gets a generated request that fails as a case file.
+        `patience` is how long it waits for a server that is unavailable, by default as long as for
+        an answer. `directory`, if given, gets a generated request that fails as a case file.
         """
         self.target = target
         self.server = server
@@ -80,14 +88,19 @@ class Engine:
         self._transport = transport or target.transport()
         self._address = target.address
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
-        self._canary = Canary(target, server, self._transport)
+        self._patience = patience or Patience(target.limits.exchange_s)
+        self._canary = Canary(target, server, self._patience)
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
 
-    def run(self, case: Case) -> Result:
-        """One case with all that belongs to it. Never raises for what the server does."""
+    def run(self, case: Case, *, beside: bool = False) -> Result:
+        """One case with all that belongs to it. Never raises for what the server does.
+
+        With `beside`, other cases run at the same time. What happens then may be their doing, so no
+        known-good request follows, and nothing is declared dead: `run_again` finds out.
+        """
         started = time.perf_counter()
         if isinstance(case, GeneratedCase):
             result = self._run_generated(case)
@@ -98,7 +111,7 @@ class Engine:
         if skipped is not None:
             return Result(case, skipped)
         try:
-            result = self._run(case)
+            result = self._run(case, beside=beside)
         except CaseFileError as error:
             result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
         except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
@@ -112,6 +125,20 @@ class Engine:
             self._fatal[case.id] = result
         return result
 
+    def run_again(self, first: Result) -> Result:
+        """The result, alone, of a case that came to `first` beside others.
+
+        If a known-good request fails even before the case is sent again, `first` is what counts.
+        """
+        case = first.case
+        sent = bool(first.exchanges) and first.exchanges[0].transcript.sent
+        if isinstance(case, RequestCase) and sent and self._skip(case) is None:
+            verdict, canaries = self._survived(case, first.verdict, self._fresh_connection())
+            if died(verdict.cause):
+                return replace(first, verdict=verdict, exchanges=(*first.exchanges, *canaries))
+        again = self.run(case)
+        return replace(again, verdict=passed_alone(again.verdict, first.verdict))
+
     def close(self) -> None:
         """Close the connections of all threads, none of which may be in use."""
         for connection in self._connections:
@@ -124,25 +151,27 @@ class Engine:
             return needs_the_dead(case, killer)
         return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
 
-    def _run(self, case: RequestCase | GetCase) -> Result:
+    def _run(self, case: RequestCase | GetCase, *, beside: bool) -> Result:
         prepared = self._prepare(case)
+        connection = self._connection()
         if isinstance(case, RequestCase):
-            silence = self._canary.calibrate(case.model)
+            silence = self._canary.calibrate(case.model, connection)
             if case.canary == "json" and not silence:
-                silence = self._canary.calibrate(case.model, json=True)
+                silence = self._canary.calibrate(case.model, connection, json=True)
             if silence:
                 return Result(case, not_sent(case, silence))
-        connection = self._connection()
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
         if isinstance(case, RequestCase) and case.together > 1:
+            connection.close()  # a server may serve as many as the case needs, and no more
             verdict, exchanges = self._together(case)
         else:
             transcript, exchanges = self._exchange(prepared, connection)
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return Result(case, verdict, exchanges=tuple(exchanges))
-        if isinstance(case, RequestCase) and needs_canary(case, verdict.outcome):
+        watched = isinstance(case, RequestCase) and needs_canary(case, verdict.outcome)
+        if isinstance(case, RequestCase) and watched and not beside:
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
         return Result(case, verdict, exchanges=tuple(exchanges))
@@ -181,12 +210,13 @@ class Engine:
         self, prepared: Prepared, connection: Connection
     ) -> tuple[Transcript, list[Exchange]]:
         """The case's own exchange, on the kept connection or else a fresh one."""
-        transcript = connection.exchange(prepared.request)
+        transcript, retried = self._patience.exchange(connection, prepared.request)
         if stale(transcript):
-            again = connection.exchange(prepared.request, fresh=True)
+            again, retried = self._patience.exchange(connection, prepared.request, fresh=True)
             if again.sent:  # else the first request may be what ended the server
-                return again, [_exchange(again, Purpose.REPEATED)]
-        return transcript, [_exchange(transcript, Purpose.CASE)]
+                purpose = Purpose.RETRIED if retried else Purpose.REPEATED
+                return again, [_exchange(again, purpose)]
+        return transcript, [_exchange(transcript, Purpose.RETRIED if retried else Purpose.CASE)]
 
     def _together(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
         """The case on several connections at once, in rounds; its first failure counts (C6)."""
@@ -198,7 +228,10 @@ class Engine:
             connection = self._transport.connection()
             start.wait()
             try:
-                return [connection.exchange(prepared.request) for _ in range(_ROUNDS)]
+                return [
+                    self._patience.exchange(connection, prepared.request, unasked=True)[0]
+                    for _ in range(_ROUNDS)
+                ]
             finally:
                 connection.close()
 
@@ -229,21 +262,23 @@ class Engine:
             if not stale(transcript):
                 expected = self._canary.expected(case.model, json=json)
                 exchanges.append(_exchange(transcript, Purpose.CANARY_SAME, expected))
-                same = problem
+                same = on_same_connection(transcript, problem)
         connection.close()
-        transcript, fresh = self._canary.send(case.model, connection)
         expected = self._canary.expected(case.model)
-        exchanges.append(_exchange(transcript, Purpose.CANARY_FRESH, expected))
-        if fresh is not None:
+        seen = self._canary.send_patiently(case.model, connection)
+        if seen.liveness is not None:
+            exchanges.append(_exchange(seen.liveness, Purpose.LIVENESS))
+        exchanges.append(_exchange(seen.transcript, Purpose.CANARY_FRESH, expected))
+        if seen.problem is not None and not isinstance(seen.problem, Unavailable):
             self._record_death(case, connection)
-        return survived(verdict, same, fresh), exchanges
+        return survived(verdict, same, seen.problem, seen.liveness), exchanges
 
     def _record_death(self, case: RequestCase, connection: Connection) -> None:
         """Find out what is dead, note who killed it, and get it back if the user said how."""
         connection.close()
         if self._canary.send(case.model, connection)[1] is None:
             return  # one request was lost, the model lives
-        dead = case.model if server_alive(self.target) else None
+        dead = None if down(liveness(connection, self._address)) else case.model
         self._deaths.add(dead, case.id)
         recovery = self._recovery
         if recovery.command:
@@ -261,6 +296,11 @@ class Engine:
             if time.monotonic() >= deadline:
                 return False
             pause.wait(0.2)
+
+    def _fresh_connection(self) -> Connection:
+        connection = self._connection()
+        connection.close()
+        return connection
 
     def _connection(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)

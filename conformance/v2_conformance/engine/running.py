@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
 
 from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.result import CaseFinished
+from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
+
+Room = Callable[[bool], AbstractContextManager[object]]
+"""Gives the caller the server, for itself if the argument is true."""
 
 
 def in_order(cases: Sequence[Case]) -> list[Case]:
@@ -20,32 +24,84 @@ def in_order(cases: Sequence[Case]) -> list[Case]:
 def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
     """Run `cases`, yielding each result as it comes.
 
-    Only cases that cannot damage the server share time with others; whatever of them does not pass
-    is run again alone, so that the verdict never depends on what ran at the same time.
+    Only cases that cannot damage the server share time with others, see `run_beside`.
     """
     with closing(engine):
         yield from _events(engine, in_order(cases), workers)
 
 
+def run_beside(engine: Engine, case: Case, room: Room) -> Result:
+    """The result of a case while others may run, which all use the same `room`.
+
+    Whatever does not pass is run again alone, so that the verdict never depends on what ran at the
+    same time.
+    """
+    with room(False):
+        result = engine.run(case, beside=True)
+    if result.outcome not in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+        return result
+    with room(True):
+        return engine.run_again(result)
+
+
 def _events(engine: Engine, ordered: list[Case], workers: int) -> Iterator[CaseFinished]:
     total = len(ordered)
     count = 0
-    alone: list[Case] = []
-    shared = [case for case in ordered if not case.alone]
-    if workers > 1:
+    shared = [case for case in ordered if not case.alone] if workers > 1 else []
+    if shared:
+        room = SharedRoom()
         pool = ThreadPoolExecutor(workers)
         try:
-            for future in as_completed([pool.submit(engine.run, case) for case in shared]):
-                result = future.result()
-                if result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-                    alone.append(result.case)
-                    continue
+            for future in as_completed([pool.submit(run_beside, engine, c, room) for c in shared]):
                 count += 1
-                yield CaseFinished(result, count, total)
+                yield CaseFinished(future.result(), count, total)
         finally:  # a run that is stopped does not do the rest first
             pool.shutdown(cancel_futures=True)
-        again = {case.id for case in alone}
-        ordered = [c for c in ordered if c.id in again or c not in shared]
+        ordered = [case for case in ordered if case.alone]
     for case in ordered:
         count += 1
         yield CaseFinished(engine.run(case), count, total)
+
+
+class SharedRoom:
+    """A server that many threads share, or one has for itself: whoever wants that waits until the
+    others have finished, and goes before those who come later. See Room."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._sharing = 0
+        self._wanting_it_alone = 0
+        self._taken = False
+
+    @contextmanager
+    def __call__(self, alone: bool) -> Iterator[None]:
+        """See Room."""
+        self._enter(alone)
+        try:
+            yield
+        finally:
+            self._leave(alone)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits to have the server for itself."""
+        return self._wanting_it_alone > 0
+
+    def _enter(self, alone: bool) -> None:
+        with self._changed:
+            if not alone:
+                self._changed.wait_for(lambda: not self._taken and not self.wanted)
+                self._sharing += 1
+                return
+            self._wanting_it_alone += 1
+            self._changed.wait_for(lambda: not self._taken and not self._sharing)
+            self._wanting_it_alone -= 1
+            self._taken = True
+
+    def _leave(self, alone: bool) -> None:
+        with self._changed:
+            if alone:
+                self._taken = False
+            else:
+                self._sharing -= 1
+            self._changed.notify_all()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.response import (
@@ -61,6 +62,8 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     response = transcript.response
     if response is None:
         return _without_response(case, prepared, transcript)
+    if asks_to_wait(response):
+        return Verdict(Outcome.INCONCLUSIVE, plea(response), describe_request(case, prepared))
     try:
         if response.excess:
             raise Finding(BytesAfterResponse(response.excess))

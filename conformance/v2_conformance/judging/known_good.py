@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes import Cause, ChangedAnswer
@@ -53,10 +54,14 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
     """What is wrong with the answer to a known-good request, None for nothing.
 
     `expected` is None for a server that answers it exactly. For any other, the same answer as at
-    first (see `answer`) is survival.
+    first (see `answer`) is survival, and so is an exact one. A server that asks to wait is
+    Unavailable, which is not news of any death.
     """
-    if expected is None:
-        return canary_problem(prepared.expected, transcript)
+    if transcript.response is not None and asks_to_wait(transcript.response):
+        return plea(transcript.response)
+    problem = canary_problem(prepared.expected, transcript)
+    if expected is None or problem is None:
+        return problem
     now = answer(transcript)
     return None if now == expected else ChangedAnswer(expected, now)
 

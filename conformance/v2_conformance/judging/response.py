@@ -68,10 +68,16 @@ def codings_of(response: Response) -> list[str]:
     return [name.strip() for name in names if name.strip() not in ("", "identity")]
 
 
-def decode_body(response: Response, allowed: Collection[str] = content_codings.CODINGS) -> Response:
+def decode_body(
+    response: Response,
+    allowed: Collection[str] = content_codings.CODINGS,
+    *,
+    limit: int = Limits.response,
+) -> Response:
     """The response with its body as it was before the content coding, which `allowed` names.
 
-    Raises Finding for a coding that was not asked for, is not named or is not the one done (Z4).
+    The body may decode to `limit` bytes. Raises Finding for a coding that was not asked for, is not
+    named or is not the one done (Z4).
     """
     names = codings_of(response)
     if not names:
@@ -83,7 +89,7 @@ def decode_body(response: Response, allowed: Collection[str] = content_codings.C
     if coding is None or coding not in allowed:
         raise Finding(UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
     try:
-        body = content_codings.decode(coding, response.body, Limits.response)
+        body = content_codings.decode(coding, response.body, limit)
     except content_codings.CodingError as error:
         raise Finding(BrokenCoding(coding, printable(str(error)))) from error
     return replace(response, body=body)

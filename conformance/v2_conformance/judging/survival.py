@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from v2_conformance.judging.availability import down, unavailable
+from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import (
@@ -17,6 +19,7 @@ from v2_conformance.suite.causes import (
     CodingsUnsupported,
     DatatypesUnsupported,
     DidNotSurvive,
+    FailedBesideOthers,
     Flooded,
     KilledBy,
     NoKnownGoodAnswer,
@@ -24,6 +27,8 @@ from v2_conformance.suite.causes import (
     ProfileNotClaimed,
     RoleAbsent,
     SeveralWrong,
+    Unavailable,
+    WasDown,
 )
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import contract
@@ -103,12 +108,24 @@ def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
 
 
 def without_count(cause: Cause | None) -> Cause | None:
-    """A cause without what `of_several` put around that of the answer that counts."""
+    """A cause without what `of_several` or `passed_alone` put around that of the answer that
+    counts."""
     if isinstance(cause, SeveralWrong):
         return cause.first
+    if isinstance(cause, FailedBesideOthers):
+        return cause.alone
     if isinstance(cause, DidNotSurvive) and cause.case is not None:
         return msgspec.structs.replace(cause, case=without_count(cause.case))
     return cause
+
+
+def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
+    """The verdict on a case alone, with what it failed for `beside` others if it passed."""
+    if beside.outcome is not Outcome.FAIL or beside.cause is None:
+        return verdict
+    if verdict.outcome is not Outcome.PASS:
+        return verdict
+    return replace(verdict, cause=FailedBesideOthers(beside.cause, verdict.cause))
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:
@@ -119,13 +136,30 @@ def needs_canary(case: Case, outcome: Outcome) -> bool:
     return False
 
 
-def survived(verdict: Verdict, same: Cause | None, fresh: Cause | None) -> Verdict:
+def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause | None:
+    """What a canary's `problem` on the case's own connection says of the server.
+
+    Nothing, if a gateway says that it reached none: a fresh connection shows whether there is one.
+    """
+    return None if unavailable(transcript) else problem
+
+
+def survived(
+    verdict: Verdict, same: Cause | None, fresh: Cause | None, liveness: Transcript | None = None
+) -> Verdict:
     """`verdict`, or a failure if a canary says that the server did not survive.
 
     `same` and `fresh` are what was wrong with the canary on each connection, None for nothing.
+    `liveness` is what the server answered while a gateway could not reach it, None if it could: a
+    server that was down in between was restarted.
     """
+    if fresh is None and liveness is not None and down(liveness):
+        fresh = WasDown(answer(liveness))
     if same is None and fresh is None:
         return verdict
+    if same is None and isinstance(fresh, Unavailable):
+        unclear = verdict.outcome.harmless
+        return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=fresh) if unclear else verdict
     passed = verdict.outcome is Outcome.PASS
     return replace(
         verdict,

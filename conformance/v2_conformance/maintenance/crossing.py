@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from v2_conformance.maintenance.crossing_factors import (
+    EMPTY,
     RULES,
     Row,
     combination,
@@ -59,19 +60,23 @@ _WHY = {
 
 def stages(strength: int) -> list[Levels]:
     """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
-    (optional models, codings) must not be needed to cover the rest.
+    (optional models, codings) or reject (tensors without elements) must not be needed to cover the
+    rest.
 
     Triples are only so covered without codings: rows for each stage would be twice as many.
     """
     every = factors()
+    filled = {**every, "size": [size for size in every["size"] if size != EMPTY]}
     plain = {name: every[name][:1] for name in ("coding", "answer")}
     needed = [model for model in every["model"] if not _is_optional(model)]
     if strength > 2:
-        return [{**every, **plain}, every]
+        return [{**filled, **plain}, filled, every]
     return [
-        {**every, **plain, "model": needed},
+        {**filled, **plain, "model": needed},
+        {**filled, **plain},
         {**every, **plain},
-        {**every, "answer": plain["answer"]},
+        {**filled, "answer": plain["answer"]},
+        filled,
         every,
     ]
 
@@ -144,7 +149,7 @@ def _added(present: Sequence[Row], levels: Levels, strength: int) -> list[Row]:
 def committed(slug: str, directory: Path | None = None) -> list[Row]:
     """The rows of the file of "pairs" or "triples"; none if there is no file."""
     path = (directory or folder("cases")) / FILES[slug]
-    cases = load_cases(path) if path.exists() else []
+    cases = load_cases(path, thorough=True) if path.exists() else []
     return [row_of(case.id.partition("[")[2].removesuffix("]")) for case in cases]
 
 

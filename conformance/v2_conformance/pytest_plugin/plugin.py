@@ -19,10 +19,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--v2-profile", action="append", default=[], metavar="NAME")
     group.addoption("--v2-header", action="append", default=[], metavar="'NAME: VALUE'")
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
-    group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
     group.addoption(
-        "--v2-thorough", action="store_true", help="also cross three factors of a request each"
+        "--v2-wait-ready", type=float, metavar="S", help="seconds for the server to become ready"
     )
+    group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
+    group.addoption("--v2-thorough", action="store_true", help="also run whole products of axes")
     group.addoption("--v2-expect", metavar="FILE", help="known failures, which then are xfail")
     group.addoption("--v2-report-dir", metavar="DIR", help="write the report files here")
 

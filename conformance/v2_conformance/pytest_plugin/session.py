@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Generator
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 
 from v2_conformance.engine.discovery import discover, server_from
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import Result
-from v2_conformance.engine.running import in_order
+from v2_conformance.engine.running import in_order, run_beside
 from v2_conformance.engine.target import check_claims, make_target
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
@@ -44,7 +46,6 @@ from v2_conformance.report.files import as_json
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.outcomes import Outcome
 
 
 class Session:
@@ -74,6 +75,8 @@ class Session:
                 timeout=option("--v2-timeout"),
             )
             known = getattr(self._config, "workerinput", {}).get(SERVER)
+            if not known:
+                wait_until_ready(target, option("--v2-wait-ready"))
             server = server_from(json.loads(known)) if known else discover(target)
             self._engine = Engine(
                 target,
@@ -85,12 +88,18 @@ class Session:
 
     def run(self, case: Case) -> Result:
         """Run one case; what may damage the server has it for itself."""
-        with locked(self._shared, exclusive=case.alone):
-            result = self.engine().run(case)
-        if not case.alone and result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE):
-            with locked(self._shared, exclusive=True):
-                result = self.engine().run(case)
-        return result
+
+        def room(alone: bool) -> AbstractContextManager[None]:
+            return locked(self._shared, exclusive=alone)
+
+        if case.alone or not self._has_company():
+            with room(True):
+                return self.engine().run(case)
+        return run_beside(self.engine(), case, room)
+
+    def _has_company(self) -> bool:
+        """Whether other workers of xdist run cases at the same time."""
+        return is_worker(self._config)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -102,10 +111,8 @@ class Session:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
-            self._cases = suite_cases(
-                large=self._config.getoption("--v2-large"),
-                thorough=self._config.getoption("--v2-thorough"),
-            )
+            large, thorough = map(self._config.getoption, ("--v2-large", "--v2-thorough"))
+            self._cases = suite_cases(large=large, thorough=thorough)
             expect = self._config.getoption("--v2-expect")
             self._expectations = load_expectations(Path(expect)) if expect else None
             if is_worker(self._config):

@@ -16,6 +16,7 @@ from pathlib import Path
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, check_claims
@@ -52,11 +53,14 @@ def make_plan(
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
     Of these it chooses what `patterns` match (see `select`); without patterns, everything. `large`
-    adds the suite's tensors of 64 MiB, `thorough` its crossing of three factors of a request each.
-    Raises CaseFileError and NothingRanError.
+    adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. Raises CaseFileError
+    and NothingRanError.
     """
     own = files is None
-    planned = suite_cases(large=large, thorough=thorough) if own else load_cases(files)
+    if files is None:
+        planned = suite_cases(large=large, thorough=thorough)
+    else:
+        planned = load_cases(files, large=True, thorough=True)
     return Plan(planned, select(planned, patterns), own)
 
 
@@ -95,9 +99,11 @@ def start(
     recovery: Recovery | None = None,
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
+    ready_within_s: float | None = None,
 ) -> StartedRun:
     """Find the server and begin the record of a run in `directory`, replacing an older one.
 
+    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`).
     Files of an older run that `outdated` names are removed with its report. Cases that fail as
     `expectations` say are marked as expected in the report; the verdict is the same without them.
     Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
@@ -105,6 +111,7 @@ def start(
     """
     if plan.own:
         check_claims(target, plan.planned)
+    wait_until_ready(target, ready_within_s)
     server = discover(target)
     engine = Engine(target, server, recovery=recovery, directory=directory)
     noted = partial(expectations.noted, today=today())

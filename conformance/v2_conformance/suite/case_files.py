@@ -28,12 +28,13 @@ _THOROUGH = "_thorough"
 _NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml"}
 
 
-def load_cases(directory: Path | None = None, *, thorough: bool = True) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/), whichever run sends it.
+def load_cases(
+    directory: Path | None = None, *, large: bool = False, thorough: bool = False
+) -> list[Case]:
+    """Every case of `directory` (default: the suite's own cases/).
 
-    Without `thorough`, files that have only cases of thorough runs (*_thorough.yaml) are not read.
-
-    `directory` can also be one file.
+    `directory` can also be one file. Large and thorough cases are left out unless asked for; files
+    that have nothing else (*_thorough.yaml) are then not even read.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -41,8 +42,8 @@ def load_cases(directory: Path | None = None, *, thorough: bool = True) -> list[
     if not directory.exists():
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
-    files = [directory] if directory.is_file() else files
     files = [path for path in files if thorough or not path.stem.endswith(_THOROUGH)]
+    files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
     cases: dict[str, Case] = {}
@@ -51,7 +52,7 @@ def load_cases(directory: Path | None = None, *, thorough: bool = True) -> list[
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    return list(cases.values())
+    return [c for c in cases.values() if (large or not c.large) and (thorough or not c.thorough)]
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
@@ -99,11 +100,12 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class _Exception:
-    """Cases whose axes have one of these labels: another level or outcome, or none at all."""
+    """Cases whose axes have one of these labels: they are graded or run otherwise, or left out."""
 
     labels: Mapping[str, Collection[str]]
     level: str | None
     outcome: str | None
+    thorough: bool | None
     left_out: bool
 
     @classmethod
@@ -118,7 +120,7 @@ class _Exception:
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
         left_out = item.get("left_out", False)
-        return cls(labels, item.get("level"), item.get("outcome"), left_out)
+        return cls(labels, item.get("level"), item.get("outcome"), item.get("thorough"), left_out)
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
         """Whether it applies to the case with these labels."""
@@ -129,6 +131,8 @@ class _Exception:
         changed = dict(entry)
         if self.level is not None:
             changed["level"] = self.level
+        if self.thorough is not None:
+            changed["thorough"] = self.thorough
         if self.outcome is not None:
             changed["expect"] = {**entry["expect"], "outcome": self.outcome}
         return changed

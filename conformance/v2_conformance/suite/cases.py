@@ -16,9 +16,6 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
 
-# They do not decide what is sent and expected; of variations, `_spelling` says what they mean.
-_NO_CONTENT = ("id", "why", "thorough", "variations")
-
 Expects = Literal["success", "reject", "either", "disputed"]
 CanaryForm = Literal["binary", "json"]
 
@@ -63,7 +60,7 @@ class _Common:
     @property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
-        told = {k: v for k, v in vars(self).items() if k not in _NO_CONTENT}
+        told = {k: v for k, v in vars(self).items() if k not in ("id", "why", "variations")}
         told |= self._spelling
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -144,7 +141,9 @@ class RequestCase(_Common):
     @property
     def alone(self) -> bool:
         """See _Common."""
-        return super().alone or self.canary is not None or self.together > 1
+        watched = self.canary is not None or self.together > 1
+        # Any answer passes a disputed case, another request's too.
+        return super().alone or watched or self.expects == "disputed"
 
     @property
     def role(self) -> str:
@@ -177,6 +176,11 @@ class GeneratedCase(_Common):
 
     count: int
     seed: int
+
+    @property
+    def alone(self) -> bool:
+        """See _Common. True: what fails is made smaller, for which nothing else may interfere."""
+        return True
 
 
 Case = RequestCase | GetCase | GeneratedCase

@@ -92,6 +92,23 @@ class NoResponse(CauseBase, frozen=True):
     detail: str
 
 
+class Unavailable(CauseBase, frozen=True):
+    """The server asked to wait (429, or 503 with Retry-After) for longer than a run does."""
+
+    status: int
+    retry_after: str | None
+    body: str
+
+
+class WasDown(CauseBase, frozen=True):
+    """The known-good request was answered in the end, but before that no server was there.
+
+    `liveness` is the answer to GET /v2/health/live at that time, in short.
+    """
+
+    liveness: str
+
+
 class DidNotSurvive(_AboutOthers, frozen=True):
     """A known-good request after the case got a wrong answer.
 
@@ -115,6 +132,20 @@ class SeveralWrong(_AboutOthers, frozen=True):
     wrong: int
     total: int
     first: Cause
+
+
+class FailedBesideOthers(_AboutOthers, frozen=True):
+    """The case passed alone, after it had failed while other cases ran: requests that are in
+    progress at the same time affect each other (C6).
+
+    `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
+    words.
+    """
+
+    rank: ClassVar[int] = 3
+
+    beside: Cause
+    alone: Cause | None
 
 
 class KilledBy(CauseBase, frozen=True):
@@ -239,17 +270,17 @@ class SuiteError(CauseBase, frozen=True):
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
     BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, CodingsUnsupported,
-    ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
-    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, Flooded, GeneratedFailure,
+    ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize, DatatypesUnsupported,
+    DidNotSurvive, ExtensionNotListed, FailedBesideOthers, Flooded, GeneratedFailure,
     GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
     HeaderLengthUnexpected, InvalidCase, InvalidErrorBody, InvalidHeaderLength, InvalidTensor,
     KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson, MissingOutput, MixedForms,
     NoContentLength, NoDataNoSize, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone,
     NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, RepeatedMember,
     ResponseTooLarge, RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut,
-    TooManyDimensions, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
-    WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm, WrongId,
-    WrongModelName, WrongShape, WrongStatus, WrongValue,
+    TooManyDimensions, Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
+    WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,
+    WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from v2_conformance.suite.case_files import load_cases
@@ -14,19 +15,19 @@ GENERATED = "M7/generated"
 
 
 def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
-    """Every case of a run of the suite; those of large and thorough runs only if asked for."""
+    """Every case of a run of the suite; large and thorough ones only if asked for."""
     return [case for case in _cases(thorough=thorough) if large or not case.large]
 
 
-def every_case() -> list[Case]:
-    """Every case that some run of the suite sends."""
-    return suite_cases(large=True, thorough=True)
+def every_case() -> Sequence[Case]:
+    """Every case that there is, including those that run only when asked for."""
+    return _cases(thorough=True)
 
 
 @cache
 def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(thorough=thorough), generated_case())
+    return (*load_cases(large=True, thorough=thorough), generated_case())
 
 
 def generated_case() -> GeneratedCase:

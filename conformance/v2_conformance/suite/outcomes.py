@@ -51,12 +51,22 @@ class Purpose(_Word):
     """The case's own request."""
     REPEATED = "repeated"
     """The same, sent again because the kept connection had been closed."""
+    RETRIED = "retried"
+    """The same, sent again because the server, or a gateway, was unavailable."""
     SAMPLE = "sample"
     """One of many requests that were sent at once."""
     CANARY_SAME = "canary_same_connection"
     """A known-good request after the case, on the same connection."""
     CANARY_FRESH = "canary_fresh_connection"
     """A known-good request after the case, on a fresh connection."""
+
+    LIVENESS = "liveness"
+    """A GET of /v2/health/live, while a gateway said that it could not reach the server."""
+
+    @property
+    def after(self) -> bool:
+        """Whether it came after the case, to see whether the server survived."""
+        return self.canary or self is Purpose.LIVENESS
 
     @property
     def canary(self) -> bool:
@@ -72,6 +82,8 @@ class Purpose(_Word):
 
 _NOTES = {
     Purpose.REPEATED: "repeated: the kept connection had been closed",
+    Purpose.RETRIED: "sent again: the server was unavailable",
+    Purpose.LIVENESS: "whether the server is alive",
     Purpose.CANARY_SAME: "canary on the same connection",
     Purpose.CANARY_FRESH: "canary on a fresh connection",
 }

@@ -96,6 +96,12 @@ def _did_not_survive(cause: causes.DidNotSurvive) -> str:
     return f"{words} (the case itself was {own})" if cause.case_passed else f"{own}; {words}"
 
 
+def _failed_beside_others(cause: causes.FailedBesideOthers) -> str:
+    own = describe(cause.alone)
+    words = f"passed alone, but failed while other cases ran (see C6): {describe(cause.beside)}"
+    return f"{own}; {words}" if own else words
+
+
 def _generated_failure(cause: causes.GeneratedFailure) -> str:
     where = f"; {cause.file} has it as a case" if cause.file else ""
     return (
@@ -222,10 +228,20 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
     causes.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
+    causes.Unavailable: lambda c: (
+        f"answered with {c.status}: the server asks to wait"
+        + (f" (Retry-After: {c.retry_after})" if c.retry_after is not None else "")
+        + f", and did so for as long as the run waits: {_body(c.body)}"
+    ),
+    causes.WasDown: lambda c: (
+        "answered at last, but before that the server was down: GET /v2/health/live got "
+        f"{c.liveness}"
+    ),
     causes.DidNotSurvive: _did_not_survive,
     causes.SeveralWrong: lambda c: (
         f"{c.wrong} of {c.total} answers were wrong, the first: {describe(c.first)}"
     ),
+    causes.FailedBesideOthers: _failed_beside_others,
     causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",

@@ -17,6 +17,7 @@ from v2_conformance.judging.survival import (
     NO_USABLE_MODEL,
     needs_canary,
     needs_the_dead,
+    on_same_connection,
     skipped,
     survived,
     without_count,
@@ -47,8 +48,8 @@ from v2_conformance.verifying.recorded import (
     read_exchange,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import Prepared, prepare, prepare_get
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.encode import LIVE, Prepared, get_request, prepare, prepare_get
+from v2_conformance.wire.transcript import Ending, Transcript
 
 _MASKED = "what the report masks may be what was judged"
 
@@ -80,7 +81,7 @@ _BELIEVED = {
 }
 
 
-_OWN = (Purpose.CASE, Purpose.REPEATED)
+_OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
 _SAMPLES = (Purpose.SAMPLE,)
 
 
@@ -225,13 +226,20 @@ def _of_exchanges(
         if len(exchanges) > 1:
             raise _Broken("canaries are recorded, but the suite sends none after this case")
         return verdict, believed
+    checked = [e.transcript for e in exchanges if e.recorded.purpose is Purpose.LIVENESS]
+    canaries = [e for e in exchanges[1:] if e.recorded.purpose is not Purpose.LIVENESS]
+    if len(checked) > 1:
+        raise _Broken("the server is recorded as asked more than once whether it is alive")
+    for transcript in checked:
+        _check_liveness(transcript, known)
     try:
-        same, fresh, more = _canaries(case, own, exchanges[1:], known)
+        same, fresh, more = _canaries(case, own, canaries, known)
     except _Broken:
         if verdict.outcome is Outcome.FAIL and recorded is not Outcome.FAIL:
             return verdict, believed  # no canary could make it better
         raise
-    return survived(verdict, same, fresh), believed + more
+    liveness = checked[0] if checked else None
+    return survived(verdict, same, fresh, liveness), believed + more
 
 
 def _is_together(case: RequestCase | GetCase) -> bool:
@@ -245,7 +253,7 @@ def _of_generated(
     believed = [Belief.GENERATED]
     groups: list[list[ReadExchange]] = []
     for exchange in exchanges:
-        if not exchange.recorded.purpose.canary or not groups:
+        if not exchange.recorded.purpose.after or not groups:
             groups.append([])
         groups[-1].append(exchange)
     cause = recorded.cause
@@ -375,7 +383,8 @@ def _canaries(
     if purposes[0] is same_connection:
         if not own.transcript.open and case.together == 1:
             raise _Broken("a canary is recorded on the same connection, which was closed")
-        same = _problem(case, canaries[0], known, json=case.canary == "json")
+        problem = _problem(case, canaries[0], known, json=case.canary == "json")
+        same = on_same_connection(canaries[0].transcript, problem)
     elif own.transcript.open and case.together == 1:
         believed.append(Belief.KEPT)
     return same, _problem(case, canaries[-1], known, json=False), believed
@@ -394,6 +403,13 @@ def _problem(
         raise _Broken(f"its canary cannot be made again: {error}") from error
     prepared = _matching(forms, canary, known, "a canary's request")
     return problem_with(prepared, canary.recorded.expected, canary.transcript)
+
+
+def _check_liveness(transcript: Transcript, known: Setting) -> None:
+    """Raise _Broken unless the request asks whether the server is alive."""
+    expected = b"".join(get_request(known.address, LIVE).http1)
+    if first_unmasked_difference(bytes(transcript.request), expected, known.mask) is not None:
+        raise _Broken("what should ask whether the server is alive asks for something else")
 
 
 def _beliefs(exchange: ReadExchange) -> list[Belief]:

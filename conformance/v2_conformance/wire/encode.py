@@ -33,6 +33,9 @@ from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.transport import Head, Request
 
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
+
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
 _TRUE_LENGTH = "${length}"
 _MOST_APPENDED = 1 << 30
@@ -102,7 +105,7 @@ class Prepared:
 def prepare_get(case: GetCase, address: Address) -> Prepared:
     """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
     try:
-        return Prepared(_get(address, text(case.path, "`get`")))
+        return Prepared(get_request(address, text(case.path, "`get`")))
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
@@ -280,7 +283,8 @@ def _computed(value: object, length: int, blobs: int) -> str:
     return computed
 
 
-def _get(address: Address, path: str) -> Request:
+def get_request(address: Address, path: str) -> Request:
+    """A plain GET of a path below the target's prefix."""
     head = Head("GET", address.prefix + path, address.fields)
     return Request(head, (), (write_head(head),))
 

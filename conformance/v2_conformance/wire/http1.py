@@ -235,4 +235,8 @@ def _ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, b
 def _reason(error: OSError | UnicodeError) -> str:
     if isinstance(error, TimeoutError):
         return "no connection in time"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS failed: certificate verify failed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,0 +1,66 @@
+"""Whether a server, or a gateway in front of it, says that it cannot serve just now."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+
+from v2_conformance.suite.causes import Unavailable
+from v2_conformance.suite.findings import excerpt, printable
+from v2_conformance.wire.transcript import Response, Transcript
+
+_GATEWAY = frozenset({502, 503, 504})
+_TOO_MANY = 429
+_RETRY_AFTER = "retry-after"
+_SECONDS = re.compile("[0-9]{1,9}")
+
+
+def unavailable(transcript: Transcript) -> bool:
+    """Whether the answer is 429, 502, 503 or 504, which another try may not get."""
+    response = transcript.response
+    return response is not None and (response.status in _GATEWAY or response.status == _TOO_MANY)
+
+
+def asks_to_wait(response: Response) -> bool:
+    """Whether the server asks for another try later: 429 (RFC 6585, section 4), or 503 with
+    Retry-After (RFC 9110, sections 10.2.3 and 15.6.4). That answers no request."""
+    if response.status == _TOO_MANY:
+        return True
+    return response.status == 503 and response.value(_RETRY_AFTER) is not None
+
+
+def plea(response: Response) -> Unavailable:
+    """The cause of what could not be judged because the server asked to wait."""
+    value = response.value(_RETRY_AFTER)
+    after = None if value is None else printable(value, 60)
+    return Unavailable(response.status, after, excerpt(response.body))
+
+
+def retry_after_s(response: Response, now: datetime) -> float | None:
+    """The seconds to wait that Retry-After asks for, from 0 on; None without a valid one.
+
+    A date counts from the response's Date if it has one, since the clocks may differ, or else from
+    `now`.
+    """
+    value = (response.value(_RETRY_AFTER) or "").strip()
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    at, since = _date(value), _date(response.value("date") or "")
+    return None if at is None else max(0.0, (at - (since or now)).total_seconds())
+
+
+def down(liveness: Transcript) -> bool:
+    """Whether the answer to a GET of /v2/health/live says that no server is there."""
+    response = liveness.response
+    if response is None:
+        return True
+    return response.status in _GATEWAY and not asks_to_wait(response)
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)

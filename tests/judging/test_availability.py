@@ -1,0 +1,95 @@
+"""Whether a server is there, by its answers, and how long to wait for one that is not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from support.responses import http, transcript
+from v2_conformance.judging.availability import (
+    asks_to_wait,
+    down,
+    plea,
+    retry_after_s,
+    unavailable,
+)
+from v2_conformance.suite.causes import Unavailable
+from v2_conformance.wire.transcript import Ending, Response, Transcript
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=timezone.utc)
+
+
+def response(status: int, *fields: tuple[str, object]) -> Response:
+    found = transcript(http(b"later", status, *fields)).response
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(200, False), (400, False), (429, True), (500, False), (502, True), (503, True), (504, True)],
+)
+def test_a_gateways_errors_and_too_many_requests_are_unavailability(
+    status: int, expected: bool
+) -> None:
+    assert unavailable(transcript(http(b"", status))) is expected
+
+
+def test_no_answer_is_not_unavailability() -> None:
+    assert not unavailable(transcript(b"", Ending.REFUSED))
+
+
+def test_a_server_asks_to_wait_with_429_or_with_503_and_retry_after() -> None:
+    assert asks_to_wait(response(429))
+    assert asks_to_wait(response(503, ("Retry-After", "soon")))
+    assert not asks_to_wait(response(503))
+    assert not asks_to_wait(response(502, ("Retry-After", "1")))
+    assert plea(response(429)) == Unavailable(429, None, "later")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0.0),
+        ("120", 120.0),
+        ("999999999", 999999999.0),
+        ("Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
+        ("Saturday, 21-Nov-26 12:00:30 GMT", 30.0),
+        ("Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
+        ("-1", None),
+        ("1.5", None),
+        ("9" * 5000, None),
+        ("Sat, 99 Nov 9999999999 12:00:30 GMT", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date_or_nothing(value: str, seconds: float | None) -> None:
+    assert retry_after_s(response(503, ("Retry-After", value)), NOW) == seconds
+
+
+def test_a_date_counts_from_the_servers_own_clock() -> None:
+    late = "Sat, 21 Nov 2026 15:00:05 GMT"
+    own = "Sat, 21 Nov 2026 15:00:00 GMT"
+    assert retry_after_s(response(503, ("Retry-After", late), ("Date", own)), NOW) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (transcript(http()), False),
+        (transcript(http(b"", 404)), False),
+        (transcript(http(b"", 429)), False),
+        (transcript(http(b"", 503, ("Retry-After", "1"))), False),
+        (transcript(http(b"", 502)), True),
+        (transcript(http(b"", 503)), True),
+        (transcript(http(b"", 504)), True),
+        (transcript(b"", Ending.REFUSED), True),
+        (transcript(b"", Ending.TIMEOUT), True),
+    ],
+)
+def test_a_server_is_down_if_nobody_or_only_a_gateway_answers(
+    answer: Transcript, expected: bool
+) -> None:
+    assert down(answer) is expected
