@@ -13,6 +13,8 @@ _VALUE = rb":[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
 _CUTS = ("…", "'…", '"…')
 # Shorter values stand in too many innocent places, such as a status line.
 _SHORTEST = 6
+# The head of a request behind another one's body.
+_PIPELINED = re.compile(rb"(?s)POST [!-~]+ HTTP/1\.[01]\r\n.{0,65536}?\r\n\r\n")
 _HEADS = re.compile(rb"(?s)(?:HTTP/1\.[01] 1\d\d.*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)")
 
 
@@ -39,8 +41,11 @@ class Mask:
             masked = masked.replace(secret.encode(), b"*" * len(secret.encode()))
         found = _HEADS.match(masked)
         end = found.end() if found else 0
-        head = self._field.sub(lambda m: m[1] + b"*" * len(m[2]), masked[:end])
-        return head + masked[end:]
+        head, body = self._head(masked[:end]), masked[end:]
+        return head + _PIPELINED.sub(lambda m: self._head(m[0]), body)
+
+    def _head(self, head: bytes) -> bytes:
+        return self._field.sub(lambda m: m[1] + b"*" * len(m[2]), head)
 
     def field(self, name: str, value: str) -> tuple[str, str]:
         """A header field that is sent, without the secrets."""

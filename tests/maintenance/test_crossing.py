@@ -187,4 +187,4 @@ def test_a_server_without_codings_and_optional_models_gets_most_pairs() -> None:
     default = [case for case in CASES if case.requirement == "X1" and case.profile == "binary"]
     needed = [case for case in default if not contract()[case.model].optional]
     assert len(needed) > 70
-    assert len(default) < 110
+    assert len(default) <= 110

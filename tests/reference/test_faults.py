@@ -33,7 +33,8 @@ def run_against(
 @cache
 def caught(fault: str) -> dict[str, str]:
     """The cases of the fault's requirement that fail against it, each with its message."""
-    chosen = [case for case in suite_cases() if case.requirement == FAULTS[fault].requirement]
+    requirement = FAULTS[fault].requirement
+    chosen = [case for case in suite_cases(thorough=True) if case.requirement == requirement]
     failures: dict[str, str] = {}
     # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
     # only shows between them. So there is a second try.
@@ -51,6 +52,23 @@ def is_must(case: Case) -> bool:
     requirement = catalogue()[case.requirement]
     own = case.level == requirement.level
     return (requirement.level_for(SERVER_PROFILES) if own else case.level) == "MUST"
+
+
+def mutation(case: str) -> str:
+    """The mutation of a malformed case: its first axis. A second one has types of one place."""
+    return case.partition(",")[0].rstrip("]")
+
+
+MUTATIONS = sorted(
+    {mutation(case.id) for case in suite_cases(thorough=True) if case.requirement[0] == "J"}
+)
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutation_has_a_fault_that_it_alone_notices(name: str) -> None:
+    requirement = name.partition("/")[0]
+    faults = [fault.name for fault in FAULTS.values() if fault.requirement == requirement]
+    assert any({mutation(case) for case in caught(fault)} == {name} for fault in faults)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -29,6 +29,7 @@ SECTIONS = {
     "request": "The request",
     "request.inputs": "Inputs",
     "request.json": "JSON text",
+    "change": "Mutations",
     "request.body": "Body",
     "request.encoded": "Encoded body",
     "input": "Inputs",

@@ -169,4 +169,4 @@ def test_large_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
     assert everything == list(every_case())
     assert [case for case in everything if not (case.large or case.thorough)] == usual
     assert [case for case in everything if not case.thorough] == suite_cases(large=True)
-    assert {case.requirement for case in everything if case.large} == {"L1"}
+    assert {case.requirement for case in everything if case.large} == {"L1", "J7"}

@@ -49,8 +49,8 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"header_length": {"values": "12"}}, "`header_length.values`: expected a list, got '12'"),
     (
         {"header_length": {"value": "${length*2}"}},
-        "`header_length`: expected ${length}, ${blobs} or ${body}, with +n or -n in it at most, "
-        "got '${length*2}'",
+        "`header_length`: expected ${length}, ${blobs} or ${body}, with +n or -n or a notation in "
+        "it at most, got '${length*2}'",
     ),
     ({"content_type": 1}, "`content_type`: expected text, got 1"),
     ({"headers": ["X-A"]}, "`headers`: expected a mapping, got ['X-A']"),
@@ -72,7 +72,7 @@ REQUESTS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"encoding": "gzip", "encoded": {"cut": 1}},
-        "`encoded`: unknown member 'cut'; expected drop, flip, hex or bomb",
+        "`encoded`: unknown member 'cut'; expected drop, flip, hex, bomb or blanks",
     ),
     ({"encoding": "gzip", "encoded": {"flip": 0}}, "`encoded.flip`: expected at least 1, got 0"),
     (

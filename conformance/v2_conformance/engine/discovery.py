@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _MAX_METADATA = 1 << 20
 _SHOWN = 200
+_VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,11 @@ def _found(target: Target, session: _Session) -> Server:
         if model.profile not in target.profiles:
             continue
         binding = target.binding(role)
-        problem = _model_problem(session, binding, model)
-        if problem:
-            absent[role] = problem
+        found = _model(session, binding, model)
+        if isinstance(found, str):
+            absent[role] = found
         else:
-            present[role] = binding
+            present[role] = found
     if not present:
         raise NothingRanError(
             f"{target.public_url} has none of the contract's models "
@@ -77,7 +79,13 @@ def _found(target: Target, session: _Session) -> Server:
 def server_from(document: Mapping[str, Any]) -> Server:
     """The Server of which `document` is `dataclasses.asdict`, after its way through JSON."""
     present = {
-        role: Binding(role, entry["model"], tuple(entry["inputs"]), tuple(entry["outputs"]))
+        role: Binding(
+            role,
+            entry["model"],
+            tuple(entry["inputs"]),
+            tuple(entry["outputs"]),
+            entry["version"],
+        )
         for role, entry in document["present"].items()
     }
     extensions = tuple(document["extensions"])
@@ -106,8 +114,9 @@ def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     return document
 
 
-def _model_problem(session: _Session, binding: Binding, model: ModelContract) -> str:
-    """Why `binding` cannot play the role, "" if it can."""
+def _model(session: _Session, binding: Binding, model: ModelContract) -> Binding | str:
+    """`binding` with its version, if the server lists a single one; or why it cannot play the
+    role."""
     response = session.get(f"/v2/models/{binding.model}")
     if response.status != 200:
         return (
@@ -139,7 +148,14 @@ def _model_problem(session: _Session, binding: Binding, model: ModelContract) ->
                 f"{binding.model} has inputs that the role {binding.role} has no values for: "
                 f"{printable(', '.join(others), _SHOWN)}"
             )
-    return ""
+    return replace(binding, version=_single_version(document.get("versions")))
+
+
+def _single_version(listed: object) -> str | None:
+    """The version in a model's metadata, None if there is not exactly one that a URL can have."""
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
+        return None
+    return listed[0] if _VERSION.fullmatch(listed[0]) else None
 
 
 def _entries(value: object) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,7 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode import Prepared, prepare, prepare_get
+from v2_conformance.wire.parting import times
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Transport
 
@@ -146,7 +148,8 @@ class Engine:
 
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
         verdict = skipped(case, self._claims)
-        killer = None if verdict else self._deaths.killer_of(case.role)
+        killers = [] if verdict else map(self._deaths.killer_of, case.roles or (None,))
+        killer = next((killer for killer in killers if killer is not None), None)
         if killer is not None:
             return needs_the_dead(case, killer)
         return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
@@ -155,7 +158,7 @@ class Engine:
         prepared = self._prepare(case)
         connection = self._connection()
         if isinstance(case, RequestCase):
-            silence = self._canary.calibrate(case.model, connection)
+            silence = next(filter(None, map(self._calibrated(connection), case.roles)), "")
             if case.canary == "json" and not silence:
                 silence = self._canary.calibrate(case.model, connection, json=True)
             if silence:
@@ -165,13 +168,41 @@ class Engine:
         if isinstance(case, RequestCase) and case.together > 1:
             connection.close()  # a server may serve as many as the case needs, and no more
             verdict, exchanges = self._together(case)
+        elif isinstance(case, RequestCase) and "client" in case.request:
+            return self._break_off(case, prepared)
         else:
+            before = self._before(case, connection)
             transcript, exchanges = self._exchange(prepared, connection)
+            exchanges = before + exchanges
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return Result(case, verdict, exchanges=tuple(exchanges))
         watched = isinstance(case, RequestCase) and needs_canary(case, verdict.outcome)
         if isinstance(case, RequestCase) and watched and not beside:
+            verdict, more = self._survived(case, verdict, connection)
+            exchanges += more
+        return Result(case, verdict, exchanges=tuple(exchanges))
+
+    def _calibrated(self, connection: Connection) -> Callable[[str], str]:
+        return lambda role: self._canary.calibrate(role, connection)
+
+    def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
+        """The request that the case sends first on the same connection, if there is one."""
+        first = case.first if isinstance(case, RequestCase) else None
+        if first is None:
+            return []
+        transcript, _ = self._exchange(self._prepare(first), connection)
+        return [_exchange(transcript, Purpose.BEFORE)]
+
+    def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
+        """A case whose client breaks off, on one connection after the other, and what survived."""
+        connection = self._fresh_connection()
+        for _ in range(times(case.request)):
+            transcript = connection.exchange(prepared.request, fresh=True)
+        connection.close()
+        verdict = judge(case, prepared, transcript)
+        exchanges = [_exchange(transcript, Purpose.CASE)]
+        if transcript.sent:  # else the server was away before
             verdict, more = self._survived(case, verdict, connection)
             exchanges += more
         return Result(case, verdict, exchanges=tuple(exchanges))
@@ -220,8 +251,11 @@ class Engine:
 
     def _together(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
         """The case on several connections at once, in rounds; its first failure counts (C6)."""
-        binding = self.server.present[case.model]
-        variants = [prepare(case, self._address, binding, variant=n) for n in range(case.together)]
+        members = [case.member(n) for n in range(case.together)]
+        variants = [
+            prepare(member, self._address, self.server.present[member.model], variant=n)
+            for n, member in enumerate(members)
+        ]
         start = threading.Barrier(case.together)
 
         def talk(prepared: Prepared) -> list[Transcript]:
@@ -238,8 +272,8 @@ class Engine:
         with ThreadPoolExecutor(case.together) as pool:
             transcripts = list(pool.map(talk, variants))
         judged = [
-            (judge(case, prepared, transcript), transcript)
-            for prepared, rounds in zip(variants, transcripts, strict=True)
+            (judge(member, prepared, transcript), transcript)
+            for member, prepared, rounds in zip(members, variants, transcripts, strict=True)
             for transcript in rounds
             if not stale(transcript)
         ]

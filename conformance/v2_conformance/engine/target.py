@@ -67,7 +67,7 @@ class Target:
         host = given.get("host", host)  # a gateway may choose the server by it
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
-        return Address(host, parts.path.rstrip("/"), tuple(headers))
+        return Address(host, parts.path.rstrip("/"), tuple(headers), parts.scheme)
 
     def transport(self) -> Http1Transport:
         """How to connect, with a TLS context for https. Raises UsageError for a bad CA file."""

@@ -73,6 +73,12 @@ def _id_echo(prepared: Prepared, _: Response, message: ReadMessage | None) -> No
         raise Finding(WrongId(ascii(prepared.request_id), ascii(got)[:200]))
 
 
+def _own_id(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
+    got = None if message is None else message.document.get("id")
+    if got in prepared.foreign_ids:
+        raise Finding(WrongId(ascii(prepared.request_id), ascii(got)[:200]))
+
+
 def _model_name(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     got = None if message is None else message.document.get("model_name")
     if got is not None and got != prepared.model:
@@ -168,6 +174,7 @@ CHECKS: dict[str, Check] = {
     "data_or_size": _data_or_size,
     "one_form": _one_form,
     "id_echo": _id_echo,
+    "own_id": _own_id,
     "only_requested": _only_requested,
     "header_length_sent": _header_length_sent,
     "no_blob_announced": _no_blob_announced,

@@ -28,11 +28,13 @@ from v2_conformance.suite.causes import (
     NoResponse,
     NotDone,
     Rejected,
+    SecondAnswerWrong,
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyTooLarge,
     BytesAfterResponse,
+    ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -42,6 +44,7 @@ from v2_conformance.suite.findings import (
     NotHttp,
     ResponseTooLarge,
     TimedOut,
+    VariationDeclined,
     WrongForm,
     WrongStatus,
     excerpt,
@@ -50,6 +53,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -60,6 +64,8 @@ _ANY_BODY = 64 * 1024
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
     """The verdict on one exchange, from nothing but its bytes."""
     response = transcript.response
+    if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
+        return Verdict(Outcome.PASS, None, describe_request(case, prepared))
     if response is None:
         return _without_response(case, prepared, transcript)
     if asks_to_wait(response):
@@ -70,10 +76,15 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         declined = _declined(case, prepared, response)
         if declined is not None:
             return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
+        if prepared.to_old_client and response.framing == "chunked":
+            raise Finding(ChunksToOldClient())
         decoded = decode_body(response, prepared.codings)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
-        return _judge_request(case, prepared, decoded)
+        verdict = _judge_request(case, prepared, decoded)
+        if prepared.following is not None and response.following is not None:
+            _judge_second(prepared.following, response.following)
+        return verdict
     except Finding as finding:
         outcome = Outcome.UNSUPPORTED if isinstance(finding, Untested) else Outcome.FAIL
         return Verdict(outcome, finding.cause, describe_request(case, prepared))
@@ -89,6 +100,14 @@ def judge_success(
     for item in expected:
         _judge_output(item, message, truth=truth)
     return message
+
+
+def _judge_second(prepared: Prepared, response: Response) -> None:
+    """Raise Finding unless the pipelined request, which is an ordinary one, has its answer."""
+    try:
+        judge_success(prepared.expected, decode_body(response, prepared.codings))
+    except Finding as finding:
+        raise Finding(SecondAnswerWrong(finding.cause)) from finding
 
 
 def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Cause | None:
@@ -108,7 +127,7 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
 
 def _declined(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
-) -> LengthRequired | BodyTooLarge | None:
+) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
     """What of the request the server may decline and does, whatever else the case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
@@ -117,6 +136,9 @@ def _declined(
     size = prepared.body_size
     if response.status == 411 and prepared.chunked:
         return LengthRequired(excerpt(response.body))
+    variation = prepared.declined_by.get(response.status)
+    if variation is not None:
+        return VariationDeclined(variation, response.status, excerpt(response.body))
     if response.status == 413 and size > _ANY_BODY and not case.expect.get("about_size"):
         return BodyTooLarge(size, _ANY_BODY, excerpt(response.body))
     return None
@@ -197,6 +219,8 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
     received, detail = len(transcript.received), printable(transcript.detail)
     if ending is Ending.REFUSED:
         return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
+    if prepared.following is not None and partial is not None and partial.whole:
+        return Outcome.FAIL, SecondAnswerWrong(NoResponse(ending, detail))
     if (
         ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
         and partial is not None
@@ -234,9 +258,20 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
     text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
     if "encoding" in case.request:
         text += f", Content-Encoding {case.request['encoding']}"
+    if case.variations:
+        text += f", in the variation {' + '.join(case.variations)}"
+    change = case.request.get("json", {}).get("change")
+    if change:
+        text += f", {printable(change_words(change), 300)}"
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
+    if "client" in case.request:
+        text += f", from a client that breaks off: {_shown_client(case.request['client'])}"
     return text
+
+
+def _shown_client(client: Mapping[str, Any]) -> str:
+    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
 
 
 def _shown_input(entry: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from v2_conformance.suite.causes import (
     FailedBesideOthers,
     Flooded,
     KilledBy,
+    ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoUsableModel,
     ProfileNotClaimed,
@@ -67,12 +68,14 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
         return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))
-    role = case.role
-    if role is not None and role not in claims.present:
+    role = next((role for role in case.roles if role not in claims.present), None)
+    if role is not None:
         reason = claims.absent.get(role, "no such model")
         # A contract that grows must not take the certificate from a server that has the older one.
         outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
+    if role is not None and case.names_version and claims.present[role].version is None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
     return None
 
 

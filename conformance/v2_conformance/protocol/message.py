@@ -16,6 +16,7 @@ from v2_conformance.protocol.datatypes import Buffer, Shape
 MAX_JSON_DEPTH = 64
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _LONG_NUMBER = re.compile(r"[0-9]{16}|[0-9][eE]")
 _EXACT_IN_DOUBLE = 2**53
 _BEYOND_64_BITS = 2**64
@@ -132,22 +133,13 @@ def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return
     depth = 0
-    in_string = escaped = False
-    for char in text:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char in "[{":
+    for match in _STRING_OR_BRACKET.finditer(text):
+        bracket = match.group()
+        if bracket in "[{":
             depth += 1
             if depth > MAX_JSON_DEPTH:
                 raise MessageError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
-        elif char in "]}":
+        elif bracket in "]}":
             depth -= 1
 
 

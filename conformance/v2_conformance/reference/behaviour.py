@@ -20,6 +20,7 @@ from v2_conformance.version import __version__
 
 SERVER_NAME = "v2-conformance-reference"
 
+_ORIGIN = re.compile(r"(?i)https?://[^/]*")
 _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
 
 
@@ -54,7 +55,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     def route(self, request: Request) -> Response:
         """Do what method and path ask for. Raises Rejected, MessageError or ElementError."""
-        path = unquote(request.target.partition("?")[0])
+        path = unquote(self.target_path(request))
         if path.rstrip("/") == "/v2":
             return self.server_metadata(_allow(request, "GET"))
         if path in ("/v2/health/live", "/v2/health/ready"):
@@ -64,18 +65,22 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
             return self.repository_index(_allow(request, "POST"))
         match = _MODEL.fullmatch(path)
         if not match:
-            raise Rejected(f"nothing is served at {path}", 404)
+            raise Rejected(f"nothing is served at {path[:200]!a}", 404)
         model = self.find_model(match[1], match[2])
         if match[3] == "infer":
             return self.infer(model, _allow(request, "POST"))
         _allow(request, "GET")
         return Response(200) if match[3] == "ready" else self.model_metadata(model)
 
+    def target_path(self, request: Request) -> str:
+        """The path of the request's target, which may have the absolute form (RFC 9112, 3.2.2)."""
+        return _ORIGIN.sub("", request.target).partition("?")[0]
+
     def find_model(self, name: str, version: str | None) -> ModelContract:
         """The model called `name`. Every model has one version, "1"."""
         model = self.models.get(name)
         if model is None or version not in (None, "1"):
-            raise Rejected(f"unknown model {name!a}, version {version or 1}", 404)
+            raise Rejected(f"unknown model {name[:60]!a}, version {(version or '1')[:60]!a}", 404)
         return model
 
     # --- discovery ---------------------------------------------------------------------------
@@ -158,9 +163,17 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     # --- the connection and the server -------------------------------------------------------
 
+    def most_chunks(self) -> int:
+        """How many chunks a body may have (J7)."""
+        return 2**16
+
     def listening(self) -> bool:
         """Whether the server keeps accepting connections. Asked after every response (R3)."""
         return True
+
+    def read_ahead(self, data: bytes) -> bytes:
+        """What of the bytes that came behind a request is read as the next one: all (V2)."""
+        return data
 
     def left_on_connection(self, request: Request, response: Response) -> bytes:
         """The bytes of this request to read as the start of the next one: none (C5)."""

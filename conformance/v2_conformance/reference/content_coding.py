@@ -11,6 +11,7 @@ from v2_conformance.reference.http_messages import Headers, Rejected, Request, R
 
 MAX_DECODED = 2**25
 
+_GZIP_MAGIC = b"\x1f\x8b"
 # zlib's `wbits` for a gzip stream and for a zlib stream, which HTTP calls deflate.
 _FORMATS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
@@ -48,18 +49,28 @@ class ContentCoding:
         wbits = self.zlib_format(coding)
         if wbits is None:
             return self.unknown_coding(coding, data)
-        decompressor = zlib.decompressobj(wbits)
-        try:
-            decoded = decompressor.decompress(data, self.decoded_limit() + 1)
-        except zlib.error as error:
-            return self.damaged_stream(coding, data, str(error))
-        if len(decoded) > self.decoded_limit():
-            raise Rejected(f"the body decodes to more than {self.decoded_limit()} bytes", 413)
-        if not decompressor.eof:
-            return self.damaged_stream(coding, data, "the stream is truncated")
-        if decompressor.unused_data:
-            return self.damaged_stream(coding, data, "bytes follow the end of the stream")
-        return decoded
+        limit = self.decoded_limit()
+        decoded = bytearray()
+        rest = data
+        while True:
+            decompressor = zlib.decompressobj(wbits)
+            try:
+                decoded += decompressor.decompress(rest, limit + 1 - len(decoded))
+            except zlib.error as error:
+                return self.damaged_stream(coding, data, str(error))
+            if len(decoded) > limit:
+                raise Rejected(f"the body decodes to more than {limit} bytes", 413)
+            if not decompressor.eof:
+                return self.damaged_stream(coding, data, "the stream is truncated")
+            rest = decompressor.unused_data
+            if not rest:
+                return bytes(decoded)
+            if not self.is_next_member(coding, rest):
+                return self.damaged_stream(coding, data, "bytes follow the end of the stream")
+
+    def is_next_member(self, coding: str, rest: Buffer) -> bool:
+        """Whether what follows a stream is another member of it (RFC 1952, section 2.2)."""
+        return coding != "deflate" and bytes(rest[:2]) == _GZIP_MAGIC
 
     def zlib_format(self, coding: str) -> int | None:
         """zlib's `wbits` for the coding of a request, or None if the coding is unknown."""

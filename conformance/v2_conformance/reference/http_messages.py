@@ -16,7 +16,9 @@ class Request:
 
     `head` is the request line and the header section as received. The cuts are offsets into `body`
     at which one piece ended: `chunk_cuts` for chunks of the chunked coding, `segment_cuts` for
-    reads from the socket (only if the body is not chunked).
+    reads from the socket (only if the body is not chunked). `framing` is a chunked body as it was
+    received, with the lines and fields around its chunks. `head_reads` are the lengths of the reads
+    that brought the head, `waited_s` the seconds from there until some of the body came.
     """
 
     method: str
@@ -27,6 +29,9 @@ class Request:
     body: memoryview
     chunk_cuts: tuple[int, ...] = ()
     segment_cuts: tuple[int, ...] = ()
+    framing: bytes = b""
+    head_reads: tuple[int, ...] = ()
+    waited_s: float = 0.0
 
     def values(self, name: str) -> list[str]:
         """The values of all header lines called `name` (in any case), in their order."""

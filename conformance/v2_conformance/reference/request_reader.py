@@ -94,7 +94,7 @@ class RequestReader:
     def parse_header_length(self, text: str) -> int:
         """The number that a value stands for: ASCII digits and nothing else (H4, H6, H8)."""
         if not _DIGITS.fullmatch(text):
-            raise Rejected(f"{HEADER_LENGTH} must be a number of bytes, got {text!a}")
+            raise Rejected(f"{HEADER_LENGTH} must be a number of bytes, got {text!a:.60}")
         digits = text.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > INT64_MAX:
             return self.oversized_length(digits)
@@ -184,7 +184,7 @@ class RequestReader:
         name = item.get("name")
         spec = specs.get(name) if isinstance(name, str) else None
         if spec is None:
-            raise Rejected(f"the model has no input {name!a}")
+            raise Rejected(f"the model has no input {name!a:.60}")
         if item.get("datatype") != spec.datatype:
             raise Rejected(f"input {name} has the datatype {spec.datatype}")
         shape = self.input_shape(spec, item.get("shape"))
@@ -201,7 +201,7 @@ class RequestReader:
             dimension in (-1, size) for dimension, size in zip(spec.dims, shape, strict=True)
         )
         if not fits:
-            raise Rejected(f"input {spec.name}: shape {shape} does not fit {list(spec.dims)}")
+            raise Rejected(f"input {spec.name}: the shape does not fit {list(spec.dims)}")
         return tuple(shape)
 
     def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
@@ -321,7 +321,7 @@ class RequestReader:
         if not isinstance(name, str):
             raise Rejected("every entry of `outputs` must be an object with a name")
         if name not in {spec.name for spec in model.outputs}:
-            raise Rejected(f"the model has no output {name!a}")
+            raise Rejected(f"the model has no output {name!a:.60}")
         return name
 
     def repeated_output(self, names: list[str]) -> None:

@@ -144,7 +144,10 @@ class ResponseWriter:
         """Whether the connection stays open after this response, even after an error (C5)."""
         tokens = ",".join(request.values("connection")).lower().split(",")
         asked_to_close = "close" in {token.strip() for token in tokens}
-        return response.keep_open and request.version == "1.1" and not asked_to_close
+        # RFC 9112, section 6.1: whoever sent both may be smuggling a second request (J9).
+        two_lengths = request.values("transfer-encoding") and request.values("content-length")
+        closes = asked_to_close or bool(two_lengths)
+        return response.keep_open and request.version == "1.1" and not closes
 
     def serialize(
         self, response: Response, *, keep_open: bool, with_body: bool = True

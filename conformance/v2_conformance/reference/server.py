@@ -10,6 +10,7 @@ import contextlib
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 
@@ -229,14 +230,19 @@ class ServedConnection:
         """
         # A parser for each request: the body need not pass through it.
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
-        received = bytearray(self._pending)
-        if received:
-            parser.receive_data(bytes(received))
-        self._pending = b""
-        while (event := parser.next_event()) is h11.NEED_DATA:
-            data = self._sock.recv(_RECEIVE)
+        received, reads = bytearray(), []
+        data, self._pending = self._pending, b""
+        event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED] = h11.NEED_DATA
+        while event is h11.NEED_DATA:
+            data = data or self._sock.recv(_RECEIVE)
+            reads.append(len(data))
+            begun = received.strip(b"\r\n")
             received += data
-            parser.receive_data(data)
+            # Empty lines before a request are ignored (RFC 9112, section 2.2).
+            new = data if begun else data.lstrip(b"\r\n")
+            if new or not data:
+                parser.receive_data(new)
+            event, data = parser.next_event(), b""
         if not isinstance(event, h11.Request):
             return None
         rest = parser.trailing_data[0]
@@ -249,12 +255,20 @@ class ServedConnection:
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
         if parser.they_are_waiting_for_100_continue and not rest:
             self._sock.sendall(_CONTINUE)
+        asked = time.monotonic()
+        if not rest and (chunked or length):
+            rest = self._sock.recv(_RECEIVE)
+            if not rest:
+                raise h11.RemoteProtocolError("the body does not come")
+            parser.receive_data(rest)
+        waited = time.monotonic() - asked
         chunk_cuts: list[int] = []
         segment_cuts: list[int] = []
         if chunked:
-            body = self._chunked_body(parser, chunk_cuts)
+            body, framing = self._chunked_body(parser, rest, chunk_cuts)
         else:
-            body = self._plain_body(rest, length, segment_cuts)
+            body, framing = self._plain_body(rest, length, segment_cuts), b""
+        self._pending = self._behaviour.read_ahead(self._pending)
         return Request(
             method=event.method.decode(),
             target=event.target.decode("latin-1"),
@@ -264,6 +278,9 @@ class ServedConnection:
             body=body,
             chunk_cuts=tuple(chunk_cuts),
             segment_cuts=tuple(segment_cuts),
+            framing=framing,
+            head_reads=tuple(reads),
+            waited_s=waited,
         )
 
     def _plain_body(self, rest: bytes, length: int, cuts: list[int]) -> memoryview:
@@ -283,13 +300,19 @@ class ServedConnection:
             filled += read
         return body
 
-    def _chunked_body(self, parser: h11.Connection, cuts: list[int]) -> memoryview:
+    def _chunked_body(
+        self, parser: h11.Connection, rest: bytes, cuts: list[int]
+    ) -> tuple[memoryview, bytes]:
+        """The body, and all bytes that brought it, `rest` first."""
         pieces: list[bytes] = []
+        framing = bytearray(rest)
         size = 0
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                parser.receive_data(self._sock.recv(_RECEIVE))
+                data = self._sock.recv(_RECEIVE)
+                framing += data
+                parser.receive_data(data)
             elif isinstance(event, h11.Data):
                 pieces.append(event.data)
                 size += len(event.data)
@@ -297,6 +320,10 @@ class ServedConnection:
                     raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
                 if event.chunk_end:
                     cuts.append(size)
+                    most = self._behaviour.most_chunks()
+                    if len(cuts) > most:
+                        raise Rejected(f"the body has more than {most} chunks")
             else:
                 self._pending = parser.trailing_data[0]
-                return memoryview(b"".join(pieces))
+                whole = bytes(framing[: len(framing) - len(self._pending)])
+                return memoryview(b"".join(pieces)), whole

@@ -62,6 +62,9 @@ class Model(Part, frozen=True):
     model: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    version: Annotated[
+        str | None, Meta(description="The only version of it that the server lists.")
+    ] = None
 
 
 class TargetInfo(Part, frozen=True):
@@ -157,6 +160,9 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
         Meta(description="Bytes of the request in each write, if there were several."),
     ] = ()
     pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
+    answers: Annotated[
+        int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
+    ] = 1
 
 
 class ExpectedFailure(Part, frozen=True):

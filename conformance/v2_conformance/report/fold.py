@@ -36,6 +36,7 @@ _ENDINGS = {
     Ending.TIMEOUT: "timed out",
     Ending.TOO_LARGE: "response too large",
     Ending.MALFORMED: "malformed HTTP",
+    Ending.LEFT: "the client did not wait for an answer",
 }
 _CONNECTIONS = {
     Purpose.CANARY_SAME: "on the same connection",
@@ -173,11 +174,10 @@ def folded_exchanges(
     Known-good requests that were answered as they must be are folded by `canaries`, and left out if
     that is None.
     """
-    for number, exchange in enumerate(case.exchanges):
+    for exchange in case.exchanges:
         used = canaries if exchange.purpose.canary and not case.died else limits
         if used is not None:
-            # The first exchange is the case's own.
-            yield _exchange(exchange, used, None if number else case.difference)
+            yield _exchange(exchange, used, case.difference if exchange.purpose.own else None)
 
 
 def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:

@@ -111,6 +111,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         entry=None if exchange.entry is None else dict(exchange.entry),
         pieces=transcript.pieces if several else (),
         pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
+        answers=transcript.answers,
     )
 
 
@@ -193,7 +194,7 @@ def _header(
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
         models={
-            role: Model(binding.model, binding.inputs, binding.outputs)
+            role: Model(binding.model, binding.inputs, binding.outputs, binding.version)
             for role, binding in server.present.items()
         },
         absent=dict(server.absent),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         canary="binary" if canary is True else canary,
         together=entry.get("together", 1),
     )
+    case = _with_others(case, entry)
     names = entry.get("variations", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CaseFileError(f"{entry['id']}: `variations` must be a list of names")
@@ -174,6 +175,37 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         return vary(case, names)
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
+
+
+def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
+    """The case with the requests that go before it, or beside it."""
+    first = entry.get("first")
+    before = _other(case, first, {"outcome": "survives"}) if first is not None else None
+    beside = [_other(case, item, case.expect) for item in entry.get("members", [])]
+    ids = [one.request.get("id") for one in (case, *([before] if before else []), *beside)]
+
+    def knowing(one: RequestCase) -> RequestCase:
+        foreign = sorted({str(id) for id in ids if id not in (None, one.request.get("id"))})
+        return replace(one, foreign_ids=tuple(foreign))
+
+    return replace(knowing(case), first=before, members=tuple(knowing(one) for one in beside))
+
+
+def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any]) -> RequestCase:
+    """Another request that belongs to `case`, to its model unless it names another one."""
+    role = given.get("model", case.model)
+    if role not in contract():
+        raise CaseFileError(f"{case.id}: the contract has no model role {role!r}")
+    return RequestCase(
+        id=case.id,
+        requirement=case.requirement,
+        why=case.why,
+        level=case.level,
+        profile=case.profile,
+        expect=given.get("expect", expect),
+        model=role,
+        request=given["request"],
+    )
 
 
 def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:

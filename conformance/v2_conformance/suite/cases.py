@@ -16,8 +16,10 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
 
-Expects = Literal["success", "reject", "either", "disputed"]
+Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
+
+_TOLD_ELSEWHERE = frozenset({"id", "why", "variations", "first", "members", "foreign_ids"})
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class _Common:
     @property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
-        told = {k: v for k, v in vars(self).items() if k not in ("id", "why", "variations")}
-        told |= self._spelling
+        told = {k: v for k, v in vars(self).items() if k not in _TOLD_ELSEWHERE}
+        told |= {**self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -87,7 +89,7 @@ class _Common:
     @property
     def negative(self) -> bool:
         """Whether a server may answer with an error, so that it must be seen to survive."""
-        return self.expects in ("reject", "either")
+        return self.expects in ("reject", "either", "survives")
 
     @property
     def alone(self) -> bool:
@@ -100,14 +102,29 @@ class _Common:
         return None
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of all models that it is sent to."""
+        return () if self.role is None else (self.role,)
+
+    @property
     def _spelling(self) -> Mapping[str, Any]:
         """How the request is written, if not in the usual way."""
+        return {}
+
+    @property
+    def _company(self) -> Mapping[str, Any]:
+        """The other requests that belong to it."""
         return {}
 
     @property
     def datatypes(self) -> frozenset[str]:
         """The datatypes that the server needs for it."""
         return frozenset()
+
+    @property
+    def names_version(self) -> bool:
+        """Whether its request names a version of the model."""
+        return False
 
     @property
     def codings(self) -> frozenset[str]:
@@ -122,6 +139,8 @@ class RequestCase(_Common):
     `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
     filled in. `canary` is the form of the known-good request to send afterwards, None for none
     beyond what a negative case gets. `together` is on how many connections it is sent at once.
+    `first` is sent before it on the same connection, whatever comes of that. Connections that are
+    used at once send this request and `members` in turn. `foreign_ids` are the ids of those others.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
     what they change of it already.
     """
@@ -131,6 +150,28 @@ class RequestCase(_Common):
     canary: CanaryForm | None = None
     together: int = 1
     variations: tuple[str, ...] = ()
+    first: RequestCase | None = None
+    members: tuple[RequestCase, ...] = ()
+    foreign_ids: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[RequestCase, ...]:
+        """The other requests that belong to the case."""
+        return (*((self.first,) if self.first else ()), *self.members)
+
+    def member(self, number: int) -> RequestCase:
+        """The request of connection `number`, of those that are used at once."""
+        return (self, *self.members)[number % (1 + len(self.members))]
+
+    @property
+    def _company(self) -> Mapping[str, Any]:
+        """See _Common."""
+        told: dict[str, Any] = {}
+        if self.first is not None:
+            told["first"] = self.first.content
+        if self.members:
+            told["members"] = [member.content for member in self.members]
+        return told
 
     @property
     def _spelling(self) -> Mapping[str, Any]:
@@ -151,15 +192,25 @@ class RequestCase(_Common):
         return self.model
 
     @property
+    def roles(self) -> tuple[str, ...]:
+        """See _Common."""
+        return tuple(dict.fromkeys((self.model, *(other.model for other in self.others))))
+
+    @property
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
-        return frozenset(spec.datatype for spec in contract()[self.model].inputs)
+        return frozenset(spec.datatype for role in self.roles for spec in contract()[role].inputs)
+
+    @property
+    def names_version(self) -> bool:
+        """See _Common."""
+        return any(variation(name).operation == "version_path" for name in self.variations)
 
     @property
     def codings(self) -> frozenset[str]:
         """See _Common."""
-        coding = known(str(self.request.get("encoding", "")))
-        return frozenset() if coding is None else frozenset({coding})
+        names = [str(one.request.get("encoding", "")) for one in (self, *self.others)]
+        return frozenset(coding for name in names if (coding := known(name)) is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from v2_conformance.suite.findings import (
     BrokenCoding,
     BytesAfterResponse,
     CauseBase,
+    ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -47,6 +48,7 @@ from v2_conformance.suite.findings import (
     UndeclaredCoding,
     UnrequestedCoding,
     UnrequestedOutputs,
+    VariationDeclined,
     WrongBytesElement,
     WrongContentType,
     WrongDatatype,
@@ -148,6 +150,14 @@ class FailedBesideOthers(_AboutOthers, frozen=True):
     alone: Cause | None
 
 
+class SecondAnswerWrong(_AboutOthers, frozen=True):
+    """The answer to the request that was pipelined behind is wrong; the first answer is right."""
+
+    rank: ClassVar[int] = 1
+
+    second: Cause
+
+
 class KilledBy(CauseBase, frozen=True):
     """What the case needs was killed by another case; `role` is None for the whole server."""
 
@@ -160,6 +170,12 @@ class RoleAbsent(CauseBase, frozen=True):
 
     role: str
     reason: str
+
+
+class ModelVersionUnknown(CauseBase, frozen=True):
+    """The case names a version of its model, but the server lists none, or more than one."""
+
+    role: str
 
 
 class ProfileNotClaimed(CauseBase, frozen=True):
@@ -269,18 +285,19 @@ class SuiteError(CauseBase, frozen=True):
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
-    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, CodingsUnsupported,
-    ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize, DatatypesUnsupported,
-    DidNotSurvive, ExtensionNotListed, FailedBesideOthers, Flooded, GeneratedFailure,
-    GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
-    HeaderLengthUnexpected, InvalidCase, InvalidErrorBody, InvalidHeaderLength, InvalidTensor,
-    KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson, MissingOutput, MixedForms,
-    NoContentLength, NoDataNoSize, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone,
-    NotEncoded, NotHttp, ProfileNotClaimed, Rejected, RepeatedHeaderLength, RepeatedMember,
-    ResponseTooLarge, RoleAbsent, SchemaViolation, SeveralWrong, SuiteError, TimedOut,
-    TooManyDimensions, Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
-    WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,
-    WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
+    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChunksToOldClient,
+    CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
+    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, FailedBesideOthers, Flooded,
+    GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
+    HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase, InvalidErrorBody,
+    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson,
+    MissingOutput, MixedForms, ModelVersionUnknown, NoContentLength, NoDataNoSize,
+    NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone, NotEncoded, NotHttp, ProfileNotClaimed,
+    Rejected, RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
+    SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, Unavailable,
+    UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown,
+    WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm, WrongId,
+    WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

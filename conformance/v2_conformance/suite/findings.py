@@ -100,6 +100,18 @@ class LengthRequired(CauseBase, frozen=True):
     body: str
 
 
+class ChunksToOldClient(CauseBase, frozen=True):
+    """The response is in chunks, but the request is HTTP/1.0, which does not know them."""
+
+
+class VariationDeclined(CauseBase, frozen=True):
+    """The server refuses to be asked in this way, as it may, with a status that says so."""
+
+    variation: str
+    status: int
+    body: str
+
+
 class BodyTooLarge(CauseBase, frozen=True):
     """The server takes no body of this size (413): `size` is more than `limit` bytes.
 

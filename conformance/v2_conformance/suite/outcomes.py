@@ -47,6 +47,8 @@ _HARMLESS = frozenset({Outcome.PASS, Outcome.DISPUTED, Outcome.UNSUPPORTED})
 class Purpose(_Word):
     """What an exchange was for; its value is what report.json has, and what it prints as."""
 
+    BEFORE = "before"
+    """A request before the case's own, on the same connection."""
     CASE = "case"
     """The case's own request."""
     REPEATED = "repeated"
@@ -62,6 +64,11 @@ class Purpose(_Word):
 
     LIVENESS = "liveness"
     """A GET of /v2/health/live, while a gateway said that it could not reach the server."""
+
+    @property
+    def own(self) -> bool:
+        """Whether it was the case's own request."""
+        return not self.after and self is not Purpose.BEFORE
 
     @property
     def after(self) -> bool:
@@ -81,6 +88,7 @@ class Purpose(_Word):
 
 
 _NOTES = {
+    Purpose.BEFORE: "the request before, on the same connection",
     Purpose.REPEATED: "repeated: the kept connection had been closed",
     Purpose.RETRIED: "sent again: the server was unavailable",
     Purpose.LIVENESS: "whether the server is alive",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import ceil
+from math import ceil, prod
 from typing import Any, Literal
 
 from v2_conformance.errors import CaseFileError
@@ -23,10 +23,14 @@ from v2_conformance.yaml_files import check_yaml, read_yaml
 Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 
 _FILE = "variations.yaml"
+# What can be done twice.
+_ADDITIVE = ("", "escape", "fields", "members")
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _JSON_FORMS = ("json", "nested", "both")
 # About as many bytes as a BYTES element of the pattern `counting` takes in JSON and in a blob.
 _BYTES_OF_TEXT = 12
+# What two requests may have and still leave in one write, whatever the server reads at once.
+_SMALL, _FEW = 500, 20
 _WORDS = {
     "json": "a request with a JSON document",
     "data": "an input with JSON data",
@@ -40,6 +44,8 @@ _WORDS = {
     "content-type": "a Content-Type",
     "content-length": "a body that is not sent in chunks",
     "one-connection": "a request on a connection of its own",
+    "one-write": "a body that is not sent in slices",
+    "small": "a body of at most some kilobytes",
     "same-answer": "a request that must succeed",
 }
 
@@ -154,7 +160,7 @@ def _misfit(given: Variation, present: Collection[str], before: Sequence[Variati
     if missing is not None:
         return f"it needs {_WORDS[missing]}"
     for other in before:
-        same = given.operation != "" and given.operation == other.operation
+        same = given.operation not in _ADDITIVE and given.operation == other.operation
         if same or given.operation in other.excludes or other.operation in given.excludes:
             return f"it cannot be combined with {other.name}"
     return None
@@ -189,6 +195,8 @@ def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
         "own-path": "path" not in request,
         "content-type": request.get("content_type", "") is not None,
         "content-length": not _chunked(request),
+        "one-write": "slices" not in _delivery(request),
+        "small": all(map(_is_small, inputs)) and len(inputs) <= _FEW,
     }
     return (name for name, there in checks.items() if there)
 
@@ -210,9 +218,20 @@ def _datatype(entry: Mapping[str, Any], model: ModelContract) -> str:
     return model.inputs[index].datatype if index in range(len(model.inputs)) else ""
 
 
-def _chunked(request: Mapping[str, Any]) -> bool:
+def _delivery(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`delivery`, if it cuts the body."""
     delivery = request.get("delivery")
-    return isinstance(delivery, dict) and "chunks" in delivery
+    return delivery if isinstance(delivery, dict) else {}
+
+
+def _chunked(request: Mapping[str, Any]) -> bool:
+    return "chunks" in _delivery(request)
+
+
+def _is_small(entry: Mapping[str, Any]) -> bool:
+    sizes = [size for size in _shape(entry) if type(size) is int]
+    large = entry.get("values") in ("long_element", "element_of_65000")
+    return prod(sizes) <= _SMALL and not large
 
 
 def _is_filled_vector(entry: Mapping[str, Any]) -> bool:

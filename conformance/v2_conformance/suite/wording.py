@@ -128,6 +128,13 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
         f"chunks: {_body(c.body)}"
     ),
+    findings.ChunksToOldClient: lambda c: (
+        "the response is in chunks, but a client of HTTP/1.0 cannot read them"
+    ),
+    findings.VariationDeclined: lambda c: (
+        f"answered with {c.status}: a server may refuse a request in the variation {c.variation}: "
+        f"{_body(c.body)}"
+    ),
     findings.BodyTooLarge: lambda c: (
         f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
         f"bytes, more than {c.limit}: {_body(c.body)}"
@@ -242,8 +249,15 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"{c.wrong} of {c.total} answers were wrong, the first: {describe(c.first)}"
     ),
     causes.FailedBesideOthers: _failed_beside_others,
+    causes.SecondAnswerWrong: lambda c: (
+        "the answer to the request that was pipelined behind the case's own is wrong: "
+        f"{describe(c.second)}"
+    ),
     causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    causes.ModelVersionUnknown: lambda c: (
+        f"the server lists no single version of the model for {c.role}"
+    ),
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
     causes.DatatypesUnsupported: lambda c: (
         f"the target declares {', '.join(c.datatypes)} unsupported"

@@ -41,7 +41,8 @@ def read_exchange(exchange: RecordedExchange) -> ReadExchange:
         reused=exchange.reused,
         open=exchange.open,
         duration_s=exchange.duration_ms / 1000,
-        partial=read_again(exchange.response, ending),
+        answers=exchange.answers,
+        partial=read_again(exchange.response, ending, exchange.answers),
     )
     problem = _contradiction(transcript)
     if problem is not None:
@@ -56,7 +57,7 @@ def _contradiction(transcript: Transcript) -> str | None:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
-    reader = ResponseReader(Limits())
+    reader = ResponseReader(Limits(), transcript.answers)
     if came:
         reader.feed(bytes(transcript.received))
     fits = _ends_so(reader, transcript)
@@ -75,6 +76,8 @@ def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     """Whether what `reader` has read ends as the transcript says."""
     ending = transcript.ending
     unfinished = not reader.done and not reader.error
+    if ending is Ending.LEFT:
+        return not transcript.received
     if ending in (Ending.TIMEOUT, Ending.REFUSED):
         return unfinished
     limit = Limits().response_to(len(transcript.request))

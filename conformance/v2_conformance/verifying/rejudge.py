@@ -216,6 +216,7 @@ def _of_exchanges(
     known: Setting,
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case that was sent; `recorded` is the outcome that the report has."""
+    exchanges = _without_first(case, exchanges, known)
     own = exchanges[0]
     verdict, believed = _own_verdict(case, own, known)
     if not own.transcript.sent and not _is_together(case):
@@ -240,6 +241,25 @@ def _of_exchanges(
         raise
     liveness = checked[0] if checked else None
     return survived(verdict, same, fresh, liveness), believed + more
+
+
+def _without_first(
+    case: RequestCase | GetCase, exchanges: Sequence[ReadExchange], known: Setting
+) -> Sequence[ReadExchange]:
+    """The exchanges but for that of the request that the case sends first, if there is one.
+
+    Raises _Broken if it is not there, or not that request.
+    """
+    before = [e for e in exchanges if e.recorded.purpose is Purpose.BEFORE]
+    first = case.first if isinstance(case, RequestCase) else None
+    if first is None:
+        if before:
+            raise _Broken("a request before the case is recorded, but the suite sends none")
+        return exchanges
+    if len(exchanges) < 2 or [exchanges[0]] != before:
+        raise _Broken("the request before the case is not recorded first")
+    _matching(_requests_of(first, known)[:1], before[0], known, "the request before the case")
+    return exchanges[1:]
 
 
 def _is_together(case: RequestCase | GetCase) -> bool:
@@ -328,6 +348,7 @@ def _own_verdict(
     except CaseFileError as error:
         raise _Broken(f"its request cannot be made again: {error}") from error
     prepared = _matching(candidates, own, known, "the request")
+    case = _member(case, candidates.index(prepared))
     believed = _beliefs(own)
     together = _is_together(case)
     if together:
@@ -341,8 +362,17 @@ def _requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
     """The requests that a case can send: one, or one for each connection that it uses at once."""
     if isinstance(case, GetCase):
         return [prepare_get(case, known.address)]
-    binding = known.claims.present[case.model]
-    return [prepare(case, known.address, binding, variant=n) for n in range(case.together)]
+    members = [case.member(n) for n in range(case.together)]
+    present = known.claims.present
+    return [
+        prepare(member, known.address, present[member.model], variant=n)
+        for n, member in enumerate(members)
+    ]
+
+
+def _member(case: RequestCase | GetCase, number: int) -> RequestCase | GetCase:
+    """The request number `number` of those that `_requests_of` a case has."""
+    return case.member(number) if isinstance(case, RequestCase) else case
 
 
 def _matching(

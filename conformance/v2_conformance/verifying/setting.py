@@ -31,19 +31,19 @@ def setting(report: Report, cases: Sequence[Case], *, same_suite: bool) -> Setti
     """The setting of a whole report. Raises ReportFileError if it lacks what judging needs."""
     target = report.target
     try:
-        path = urlsplit(target.url).path
+        parts = urlsplit(target.url)
     except ValueError as error:
         raise ReportFileError(
             f"the report cannot be judged again: its target has no URL ({error})"
         ) from error
     bindings = {
-        role: Binding(role, model.model, model.inputs, model.outputs)
+        role: Binding(role, model.model, model.inputs, model.outputs, model.version)
         for role, model in target.models.items()
         if _plays(role, model)
     }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
     return Setting(
-        Address(target.host, path.rstrip("/"), target.headers),
+        Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme),
         Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
         Mask(fields=hidden),
         same_suite,

@@ -11,7 +11,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.case_data import from_hex, integer, only_member
 
 _STEP = 1 << 20
-_MOST_ZEROS = 1 << 32
+_MOST_ADDED = 1 << 32
 
 
 def code_body(name: str, body: Buffer, tampering: object) -> bytes:
@@ -29,13 +29,12 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
         return content_codings.store(coding, body)
     if tampering is None:
         return content_codings.encode(coding, body)
-    kind, value = only_member(tampering, "`encoded`", ("drop", "flip", "hex", "bomb"))
+    kind, value = only_member(tampering, "`encoded`", ("drop", "flip", "hex", "bomb", "blanks"))
     if kind == "hex":
         return from_hex(value, "`encoded.hex`")
-    if kind == "bomb":
-        return _bomb(
-            coding, bytes(body), integer(value, "`encoded.bomb`", least=0, most=_MOST_ZEROS)
-        )
+    if kind in ("bomb", "blanks"):
+        count = integer(value, f"`encoded.{kind}`", least=0, most=_MOST_ADDED)
+        return _bomb(coding, bytes(body), b" " if kind == "blanks" else b"\0", count)
     encoded = content_codings.encode(coding, body)
     if kind == "flip":
         at = len(encoded) - integer(value, "`encoded.flip`", least=1, most=len(encoded))
@@ -45,8 +44,8 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _bomb(coding: str, start: bytes, zeros: int) -> bytes:
-    """`start` and so many zero bytes in `coding`, without ever holding them."""
-    block = bytes(_STEP)
-    blocks = repeat(block, zeros // _STEP)
-    return content_codings.encode_pieces(coding, chain([start], blocks, [block[: zeros % _STEP]]))
+def _bomb(coding: str, start: bytes, byte: bytes, count: int) -> bytes:
+    """`start` and `byte` so many times in `coding`, without ever holding them."""
+    block = byte * _STEP
+    blocks = repeat(block, count // _STEP)
+    return content_codings.encode_pieces(coding, chain([start], blocks, [block[: count % _STEP]]))

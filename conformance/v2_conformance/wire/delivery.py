@@ -10,7 +10,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Part
 from v2_conformance.wire.case_data import array, integer, mapping, only_member, unexpected
-from v2_conformance.wire.http1_request import write_chunks
+from v2_conformance.wire.http_spelling import HttpSpelling
 from v2_conformance.wire.transport import Head, Request
 
 # Long enough for a server to be woken by each piece on loopback, short enough for many of them.
@@ -43,11 +43,17 @@ def read_delivery(given: object) -> Delivery:
 
 
 def make_request(
-    head: Head, wire: bytes, start: int, delivery: Delivery, parts: Sequence[Part]
+    head: Head,
+    wire: bytes,
+    start: int,
+    delivery: Delivery,
+    parts: Sequence[Part],
+    spelling: HttpSpelling,
 ) -> Request:
     """The request whose HTTP/1.1 bytes are `wire`, with the body from `start` on, cut into pieces.
 
-    `parts` are the ranges of the body from which offsets count. Raises CaseFileError.
+    `parts` are the ranges of the body from which offsets count, `spelling` says how chunks are
+    written. Raises CaseFileError.
     """
     view = memoryview(wire)
     body = view[start:]
@@ -57,7 +63,7 @@ def make_request(
     edges = pairwise([0, *cuts, len(body)])
     pieces: tuple[Buffer, ...] = tuple(body[a:b] for a, b in edges if b > a)
     if delivery.chunked:
-        return Request(head, pieces, (wire[:start], *write_chunks(pieces)))
+        return Request(head, pieces, (wire[:start], *spelling.write_chunks(pieces)))
     return Request(head, pieces, (view[:start], *pieces), _PAUSE_S if pieces else 0.0)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,7 +15,7 @@ from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
-from v2_conformance.suite.variations import variation
+from v2_conformance.suite.variations import Variation, variation
 from v2_conformance.wire.case_data import (
     array,
     from_hex,
@@ -27,17 +27,30 @@ from v2_conformance.wire.case_data import (
     write_json,
 )
 from v2_conformance.wire.coded_body import code_body
+from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.http_spelling import HttpSpelling, Place
+from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.json_spelling import write_spelled
+from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
 
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
-_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?\}")
+_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
+_DIGITS = "0123456789"
+# How a number can be written that is not its plain decimal digits.
+_NOTATIONS: Mapping[str, Callable[[int], str]] = {
+    "hex": hex,
+    "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
+    "exponent": lambda n: f"{n / 100:g}e2",
+    "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),
+    "fullwidth": lambda n: str(n).translate(str.maketrans(_DIGITS, "０１２３４５６７８９")),
+}
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -45,21 +58,29 @@ _OUTPUT_FORMS = ("binary", "json", "any")
 
 @dataclass(frozen=True)
 class Binding:
-    """What the target calls the model in a role, and its tensors, in the contract's order."""
+    """What the target calls the model in a role, and its tensors, in the contract's order.
+
+    `version` is the only version of the model that the server lists, None if it lists none or more.
+    """
 
     role: str
     model: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    version: str | None = None
 
 
 @dataclass(frozen=True)
 class Address:
-    """The parts of a request that belong to the target: Host, path prefix, extra header fields."""
+    """The parts of a request that belong to the target: Host, path prefix, extra header fields.
+
+    `scheme` is http or https.
+    """
 
     host: str
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -80,7 +101,11 @@ class Prepared:
     """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
-    response may have. `model` is the name of the model that the request is for.
+    response may have. `model` is the name of the model that the request is for. `following` is the
+    request that is pipelined behind it, if any. `to_old_client` says that the client speaks
+    HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
+    request, with its name. `foreign_ids` are those of other requests, which no response to this one
+    may have.
     """
 
     request: Request
@@ -89,6 +114,10 @@ class Prepared:
     expected: tuple[Expected, ...] = ()
     request_id: str | None = None
     codings: frozenset[str] = _ANY_CODING
+    following: Prepared | None = None
+    to_old_client: bool = False
+    declined_by: Mapping[int, str] = field(default_factory=dict, hash=False)
+    foreign_ids: tuple[str, ...] = ()
 
     @property
     def chunked(self) -> bool:
@@ -136,15 +165,18 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     length = len(document) + sum(len(blob) for _, blob in extended)
     dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
     length -= dropped
-    coded = _coded(request, document, extended, length)
+    given = [variation(name) for name in case.variations]
+    coded = _coded(request, document, extended, length, given)
     delivery = read_delivery(request.get("delivery", "whole"))
     if delivery.chunked:
         fields.append(("Transfer-Encoding", "chunked"))
     else:
         fields.append(("Content-Length", str(length if coded is None else len(coded))))
     path = text(request.get("path", f"/v2/models/{binding.model}/infer"), "`path`")
-    head = Head("POST", address.prefix + path, (*address.fields, *fields))
-    written = write_head(head)
+    origin = f"{address.scheme}://{address.host}"
+    spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
+    head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
         parts = (*parts[:-1], replace(parts[-1], kind="slack"))
@@ -153,23 +185,42 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         parts = tuple(replace(p, end=min(p.end, length)) for p in parts if p.start < length)
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
+    made = make_request(head, sent, len(written), delivery, parts, spelling)
+    following = None
+    if spelling.pipelined:
+        plain = replace(case, variations=())
+        following = _prepare(plain, address, binding, variant + 1)
     return Prepared(
-        request=make_request(head, sent, len(written), delivery, parts),
+        request=part(
+            spelling.deliver(made, len(written), following.request if following else None),
+            request.get("client"),
+        ),
         model=unquote(binding.model),
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body),
         request_id=request.get("id"),
         codings=_codings(request),
+        following=following,
+        to_old_client=spelling.is_http_1_0,
+        declined_by={status: item.name for item in given for status in item.declined_by},
+        foreign_ids=case.foreign_ids,
     )
 
 
 def _coded(
-    request: Mapping[str, Any], document: bytes, blobs: Sequence[tuple[str, Buffer]], length: int
+    request: Mapping[str, Any],
+    document: bytes,
+    blobs: Sequence[tuple[str, Buffer]],
+    length: int,
+    given: Sequence[Variation],
 ) -> bytes | None:
     """The first `length` bytes of the body in the request's content coding, None without one."""
     if "encoding" not in request:
         return None
     plain, _ = compose(b"", document, blobs)
+    spelled = encode_spelled(given, plain[:length])
+    if spelled is not None:
+        return spelled
     name = text(request["encoding"], "`encoding`")
     return code_body(name, plain[:length], request.get("encoded"))
 
@@ -191,9 +242,12 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
+_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
+
+
 def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
     request = case.request
-    given = mapping(request.get("json", {}), "`json`", ("before", "after", "indent", "text"))
+    given = mapping(request.get("json", {}), "`json`", _JSON_MEMBERS)
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
     document = {name: request[name] for name in ("id", "parameters") if name in request}
@@ -202,7 +256,11 @@ def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Bindin
         document["outputs"] = _outputs(request["outputs"], binding)
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if spelled:
+    if "change" in given and spelled:
+        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    elif spelled:
         body = write_spelled(document, spelled, unquote(binding.model))
     else:
         body = write_json(document, indent=indent)
@@ -277,9 +335,16 @@ def _computed(value: object, length: int, blobs: int) -> str:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
     what = "`header_length`"
-    computed = _LENGTH.sub(lambda m: str(known[m[1]] + int(m[2] or 0)), text(value, what))
+
+    def write(match: re.Match[str]) -> str:
+        number = known[match[1]] + int(match[2] or 0)
+        notation = _NOTATIONS.get(match[3] or "", str)
+        return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
+
+    computed = _LENGTH.sub(write, text(value, what))
     if "${" in computed:
-        raise unexpected(what, "${length}, ${blobs} or ${body}, with +n or -n in it at most", value)
+        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
+        raise unexpected(what, form, value)
     return computed
 
 

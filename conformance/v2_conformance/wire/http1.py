@@ -6,9 +6,11 @@ raw bytes that the transcript keeps. What a server sends is bounded in time and 
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +19,12 @@ from functools import cached_property
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
-from v2_conformance.wire.transport import Request
+from v2_conformance.wire.transport import Parting, Request
 
 _RECEIVE = 256 * 1024
+_MOMENT_S = 1.0
+_READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
+_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,8 @@ class Http1Connection:
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
         started = time.perf_counter()
-        deadline = started + self._limits.exchange_s
+        limit = self._limits.exchange_s
+        deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         pieces = request.http1
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if fresh or not self.open:
@@ -81,10 +87,12 @@ class Http1Connection:
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             return Transcript(data, 0, b"", ending, _reason(error))
         self._socket = sock
-        current = _Exchange(sock, self._limits, deadline, len(data))
-        ending, detail = current.run(pieces, request.pause_s)
+        current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
+        ending, detail = current.run(pieces, request.pause_s, request.parting)
         reader = current.reader
         keep = ending is Ending.COMPLETE and reader.reusable and current.sent == len(data)
+        if request.parting is Parting.RESETS:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
         return Transcript(
@@ -99,6 +107,7 @@ class Http1Connection:
             time.perf_counter() - started,
             tuple(len(piece) for piece in pieces),
             request.pause_s,
+            request.answers,
             reader.response() if reader.in_body else None,
         )
 
@@ -135,8 +144,11 @@ class Http1Connection:
 class _Exchange:
     """The state of one exchange on one socket."""
 
-    def __init__(self, sock: socket.socket, limits: Limits, deadline: float, request: int) -> None:
+    def __init__(
+        self, sock: socket.socket, limits: Limits, deadline: float, request: int, answers: int
+    ) -> None:
         self._sock = sock
+        self._answers = answers
         self._limits = limits
         self._deadline = deadline
         self._limit = limits.response_to(request)
@@ -146,28 +158,39 @@ class _Exchange:
     @cached_property
     def reader(self) -> ResponseReader:
         """What came. It is made once the request is on its way, while the server works."""
-        return ResponseReader(self._limits)
+        return ResponseReader(self._limits, self._answers)
 
-    def run(self, pieces: Sequence[Buffer], pause_s: float) -> tuple[Ending, str]:
+    def run(
+        self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
+    ) -> tuple[Ending, str]:
         """Write `pieces` and read the response: how it ended, and more about that in words."""
         detail = ""
         try:
             for number, piece in enumerate(pieces):
                 if number and pause_s and self._wait(write=False, at_most=pause_s)[0]:
                     self._receive()
+                    if self._ended():
+                        break
                 if not self._send(memoryview(piece)):
                     break
         except TimeoutError:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
             detail = _reason(error)  # a server may answer, close, and leave the rest unread
+        if parting in _READS_NOTHING:
+            return Ending.LEFT, detail
+        if parting is Parting.HALF_CLOSES:
+            with contextlib.suppress(OSError):
+                self._sock.shutdown(socket.SHUT_WR)
         try:
             while not self._ended():
                 if self._receive() or self._wait(write=False)[0] or self._ended():
                     continue
                 return Ending.TIMEOUT, "no complete response in time"
         except OSError as error:
-            return Ending.RESET, _reason(error)
+            if not self.reader.answered_first:
+                return Ending.RESET, _reason(error)
+            self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
         if self.reader.error:
             return self.reader.error_ending, self.reader.error
         if self.reader.done:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.transport import Head
 
 
@@ -13,8 +10,3 @@ def write_head(head: Head) -> bytes:
     lines = [f"{head.method} {head.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in head.fields]
     return "\r\n".join([*lines, "", ""]).encode()
-
-
-def write_chunks(body: Sequence[Buffer]) -> tuple[bytes, ...]:
-    """Each piece of a body as a chunk, and the chunk that ends it."""
-    return (*(b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in body), b"0\r\n\r\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import h11
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -13,34 +15,65 @@ _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
 
 
+@dataclass
+class _Message:
+    """A response that is being read; `start` is where its body starts in what came."""
+
+    parser: h11.Connection
+    head: h11.Response | None = None
+    start: int = 0
+    length: int = 0
+    excess: int = 0
+    informational: int = 0
+    chunked: bytearray | None = None
+    whole: bool = False
+
+
 class ResponseReader:
-    """Reads one response incrementally; `feed(b"")` says that the peer closed."""
+    """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
+
+    With `answers` 2 there are two requests and it reads two responses, unless the server closes
+    between them, as it may.
+    """
 
     error_ending = Ending.MALFORMED
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, answers: int = 1) -> None:
         self.raw = bytearray()
         self.done = False
         self.error = ""
         self.eof = False
         self._limits = limits
-        self._head: h11.Response | None = None
-        self._start = self._length = self._excess = self._informational = 0
-        self._chunked_body: bytearray | None = None
-        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.head)
-        self._parser.send(_REQUEST)
-        self._parser.send(_END)
+        self._answers = answers
+        self._messages = [self._message()]
+
+    def _message(self) -> _Message:
+        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head)
+        parser.send(_REQUEST)
+        parser.send(_END)
+        return _Message(parser)
 
     @property
     def in_body(self) -> bool:
-        """Whether the response's head is there."""
-        return self._head is not None
+        """Whether the head of the (first) response is there."""
+        return self._messages[0].head is not None
+
+    @property
+    def answered_first(self) -> bool:
+        """Whether the first of two responses is there, and nothing of the second."""
+        last = self._messages[-1]
+        return len(self._messages) > 1 and last.head is None and not last.parser.trailing_data[0]
 
     @property
     def reusable(self) -> bool:
         """Whether HTTP allows another exchange on the connection."""
+        last = self._messages[-1]
         return (
-            self.done and not self.eof and not self._excess and self._parser.their_state is h11.DONE
+            self.done
+            and not self.eof
+            and not last.excess
+            and len(self._messages) == self._answers
+            and last.parser.their_state is h11.DONE
         )
 
     def feed(self, data: bytes) -> None:
@@ -49,9 +82,12 @@ class ResponseReader:
             self.raw += data
         else:
             self.eof = True
+            if self.answered_first:
+                self.done = True
+                return
         try:
-            self._parser.receive_data(data)
-            while not self.done and self._take(self._parser.next_event()):
+            self._messages[-1].parser.receive_data(data)
+            while not self.done and self._take(self._messages[-1].parser.next_event()):
                 pass
         except h11.RemoteProtocolError as error:
             if self.eof:
@@ -63,24 +99,33 @@ class ResponseReader:
     def _take(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> bool:
         if event is h11.NEED_DATA or event is h11.PAUSED:
             return False
+        current = self._messages[-1]
+        rest = current.parser.trailing_data[0]
         if isinstance(event, h11.InformationalResponse):
-            self._informational += 1
-            if self._informational > _MAX_INFORMATIONAL:
+            current.informational += 1
+            if current.informational > _MAX_INFORMATIONAL:
                 self.error = f"more than {_MAX_INFORMATIONAL} informational responses"
                 self.error_ending = Ending.TOO_LARGE
                 return False
         elif isinstance(event, h11.Response):
-            self._head = event
-            self._start = len(self.raw) - len(self._parser.trailing_data[0])
+            current.head = event
+            current.start = len(self.raw) - len(rest)
             if any(name == b"transfer-encoding" for name, _ in event.headers):
-                self._chunked_body = bytearray()
+                current.chunked = bytearray()
         elif isinstance(event, h11.Data):
-            if self._chunked_body is None:
-                self._length += len(event.data)
+            if current.chunked is None:
+                current.length += len(event.data)
             else:
-                self._chunked_body += event.data
+                current.chunked += event.data
         elif isinstance(event, h11.EndOfMessage):
-            self._excess = len(self._parser.trailing_data[0])
+            current.whole = True
+            last = len(self._messages) == self._answers
+            if not last and current.parser.their_state is h11.DONE:
+                self._messages.append(self._message())
+                if rest:
+                    self._messages[-1].parser.receive_data(rest)
+                return True
+            current.excess = len(rest)
             self.done = True
             return False
         elif isinstance(event, h11.ConnectionClosed):
@@ -89,27 +134,37 @@ class ResponseReader:
 
     def response(self) -> Response:
         """The response, as far as it came; its body shares memory with `raw` unless chunked."""
-        if self._head is None:
+        first = self._response(self._messages[0])
+        last = self._messages[-1]
+        second = last.whole and last is not self._messages[0]
+        return replace(first, following=self._response(last)) if second else first
+
+    def _response(self, message: _Message) -> Response:
+        if message.head is None:
             raise ValueError("the response has no head yet")
         headers = tuple(
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in self._head.headers
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in message.head.headers
         )
         names = {name for name, _ in headers}
         body: Buffer
-        if self._chunked_body is not None:
-            body, framing = self._chunked_body, "chunked"
+        if message.chunked is not None:
+            body, framing = message.chunked, "chunked"
         else:
-            body = memoryview(self.raw)[self._start : self._start + self._length]
+            body = memoryview(self.raw)[message.start : message.start + message.length]
             framing = "content-length" if "content-length" in names else "close"
-        return Response(self._head.status_code, headers, body, framing, self._excess)
+        status = message.head.status_code
+        return Response(status, headers, body, framing, message.excess, message.whole)
 
 
-def read_again(received: Buffer, ending: Ending) -> Response | None:
+def read_again(received: Buffer, ending: Ending, answers: int = 1) -> Response | None:
     """The response in the recorded bytes of an exchange, just as the connection read it.
+
+    `answers` is how many requests the exchange had.
 
     None if its head is not whole, or if it is not whole itself although the exchange is COMPLETE.
     """
-    reader = ResponseReader(Limits())
+    reader = ResponseReader(Limits(), answers)
     reader.feed(bytes(received))
     if ending is Ending.COMPLETE:
         if not reader.done:

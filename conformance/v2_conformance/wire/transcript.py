@@ -22,6 +22,7 @@ class Ending(str, Enum):
     TIMEOUT = "timeout"
     TOO_LARGE = "too-large"  # more bytes than any answer to the request needs
     MALFORMED = "malformed"  # not HTTP
+    LEFT = "left"  # the client did not wait for an answer
 
     __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
 
@@ -45,13 +46,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Response:
-    """A parsed final response. `body` has no transfer coding; `excess` bytes followed it."""
+    """A parsed final response. `body` has no transfer coding; `excess` bytes followed it.
+
+    `whole` says whether all of it came. `following` is the whole response to the request that was
+    pipelined behind, if there were two and the server has answered both.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: Buffer
     framing: str  # "content-length", "chunked" or "close"
     excess: int
+    whole: bool = True
+    following: Response | None = None
 
     def values(self, name: str) -> list[str]:
         """Every value of the field `name`, in any letter case (RFC 9110 5.1)."""
@@ -68,10 +75,10 @@ class Transcript:
     """Every byte of one exchange. Times are in seconds.
 
     `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
-    lengths of its writes, `pause_s` is the pause between them. `received` is all that came.
-    `detail` says more about the ending, for people. `reused` says whether the connection had been
-    used before, `open` whether it can be used again. `partial` is the response as far as it came,
-    None if its head did not come whole.
+    lengths of its writes, `pause_s` is the pause between them. It has `answers` requests.
+    `received` is all that came. `detail` says more about the ending, for people. `reused` says
+    whether the connection had been used before, `open` whether it can be used again. `partial` is
+    the response as far as it came, None if its head did not come whole.
     """
 
     request: Buffer
@@ -85,6 +92,7 @@ class Transcript:
     duration_s: float = 0.0
     pieces: tuple[int, ...] = ()
     pause_s: float = 0.0
+    answers: int = 1
     partial: Response | None = field(default=None, repr=False, compare=False)
 
     @property

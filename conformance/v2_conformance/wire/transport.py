@@ -8,6 +8,7 @@ Transport and a Connection, and the engine does not change for it. What reads re
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -23,13 +24,29 @@ class Head:
     fields: tuple[tuple[str, str], ...] = ()
 
 
+class Parting(str, Enum):
+    """What a client does that does not wait for the whole answer, once it has sent its bytes.
+
+    The values are those of `client.then` in case files.
+    """
+
+    WAITS = "waits"  # for an answer, but no longer than a moment
+    LEAVES = "leaves"  # closes the connection, and reads nothing
+    RESETS = "resets"  # the same, with a TCP reset
+    HALF_CLOSES = "half_closes"  # says that nothing more comes, and waits for a moment
+
+
 @dataclass(frozen=True)
 class Request:
     """One request: in parts that any version of HTTP can send, and as the bytes of HTTP/1.1.
 
     `body` is the body without framing, in the pieces in which it leaves: one write, HTTP chunk or
     DATA frame each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits
-    `pause_s` seconds between pieces.
+    `pause_s` seconds between pieces, or until the server says something. With a `parting` it does
+    not wait for the whole answer.
+
+    `answers` is how many requests `http1` has: with a second one behind the first, which is
+    pipelined, `head` and `body` are those of the first.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
@@ -38,6 +55,8 @@ class Request:
     body: tuple[Buffer, ...]
     http1: tuple[Buffer, ...]
     pause_s: float = 0.0
+    answers: int = 1
+    parting: Parting | None = None
 
 
 class Connection(Protocol):

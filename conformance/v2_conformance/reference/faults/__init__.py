@@ -1,6 +1,6 @@
 """Named deviations of the reference server, each breaking one requirement.
 
-Every family of requirements has a module here; `shared` holds what several of them need.
+Every family of requirements has modules here; `shared` holds what several of them need.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["FAULTS", "Fault", "behaviour_with", "fault"]
 for _family in (
     "framing",
     "header_length",
+    "header_notations",
     "declared_sizes",
     "size_checks",
     "elements",
@@ -32,7 +33,15 @@ for _family in (
     "transport",
     "compression",
     "large_tensors",
+    "spelling_json",
+    "spelling_http",
+    "spelling_delivery",
+    "spelling_ids",
     "errors",
+    "malformed_data",
+    "malformed_json",
+    "malformed_inputs",
+    "malformed_requests",
     "crossing",
 ):
     import_module(f"{__name__}.{_family}")

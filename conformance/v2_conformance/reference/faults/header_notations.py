@@ -1,0 +1,43 @@
+"""Faults of header lengths that are written in the notation of a programming language (H)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+
+
+def _reads(pattern: str, read: Callable[[str], int]) -> type[Behaviour]:
+    """A server that reads a value of this pattern as `read` does."""
+
+    class Reads(Behaviour):
+        def parse_header_length(self, text: str) -> int:
+            return read(text) if re.fullmatch(pattern, text) else super().parse_header_length(text)
+
+    return Reads
+
+
+fault("minus-zero-is-zero", breaks="H4", text="The header length -0 is read as 0.")(
+    _reads("-0", lambda text: 0)
+)
+
+
+def _digits(text: str) -> int:
+    """The number that decimal digits of any script make, as Python's int() does."""
+    return int(text.encode("latin-1").decode())
+
+
+for _name, _text, _pattern, _read in (
+    ("plus", "with a plus sign", r"\+[0-9]+", int),
+    ("hexadecimal", "in hexadecimal", "0x[0-9a-f]+", lambda t: int(t, 16)),
+    ("underscore", "with an underscore", "[0-9]+_[0-9]+", int),
+    ("exponent", "with an exponent", r"[0-9.]+e2", lambda t: round(float(t))),
+    ("arabic", "in Arabic digits", "(Ù[\xa0-\xa9])+", _digits),
+    ("fullwidth", "in fullwidth digits", "(ï¼[\x90-\x99])+", _digits),
+    ("no-break-space", "behind a no-break space", "Â\xa0[0-9]+", lambda t: int(t[2:])),
+):
+    fault(f"header-length-{_name}-read", breaks="H14", text=f"A header length {_text} is read.")(
+        _reads(_pattern, _read)
+    )

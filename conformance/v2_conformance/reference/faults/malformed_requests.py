@@ -1,0 +1,250 @@
+"""Faults of parsers without bounds, of names in errors and of two lengths (J7, J8, J9)."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.crashes import CrashingModels, FatalRequest
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
+
+_NO_RESPONSE = Response(0, keep_open=False)
+
+
+# --- J7: parsers without bounds
+
+
+def _crashes_on(applies: Callable[[bytes], bool]) -> type[Behaviour]:
+    """A server whose model crashes on JSON to which `applies` does."""
+
+    class CrashesOn(CrashingModels):
+        def parse_document(self, text: memoryview) -> JsonObject:
+            if applies(bytes(text)):
+                raise FatalRequest("out of memory")
+            return super().parse_document(text)
+
+    return CrashesOn
+
+
+_MANY = 50_000
+
+
+def _nested(least: int, most: int) -> Callable[[bytes], bool]:
+    return lambda text: b'_member":[[' in text and least <= text.count(b"[") < most
+
+
+def _has_dimensions(text: bytes) -> bool:
+    found = re.search(rb'"shape":\[[0-9,]*', text)
+    return found is not None and found[0].count(b",") > _MANY
+
+
+for _name, _text, _applies in (
+    ("nesting-of-100-crashes", "100 levels of JSON end the model.", _nested(100, 1000)),
+    ("nesting-crashes", "100,000 levels of JSON end the model.", _nested(_MANY, 10 * _MANY)),
+    (
+        "nested-data-crashes",
+        "Very deep arrays in `data` end the model.",
+        lambda text: b'"data":[[' in text and text.count(b"[") > _MANY,
+    ),
+    (
+        "many-outputs-crash",
+        "Very many requested outputs end the model.",
+        lambda text: text.count(b'{"name":"OUTPUT') > _MANY,
+    ),
+    (
+        "many-inputs-crash",
+        "Very many inputs end the model.",
+        lambda text: text.count(b'{"name":"INPUT') > _MANY,
+    ),
+    ("many-dimensions-crash", "Very many dimensions end the model.", _has_dimensions),
+    (
+        "long-number-crashes",
+        "A number of very many digits ends the model.",
+        lambda text: re.search(rb"[0-9]{50000}", text) is not None,
+    ),
+    (
+        "large-exponent-crashes",
+        "A number with a very large exponent ends the model.",
+        lambda text: re.search(rb"[0-9]e[0-9]{9}", text) is not None,
+    ),
+):
+    fault(_name, breaks="J7", text=_text)(_crashes_on(_applies))
+
+
+def _crashes_on_chunks(count: int) -> type[Behaviour]:
+    class CrashesOnChunks(CrashingModels):
+        def most_chunks(self) -> int:
+            return 1 << 30
+
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            return super().infer(model, request)
+
+        def decode_request(self, request: Request) -> Request:
+            if len(request.chunk_cuts) > count:
+                raise FatalRequest("out of memory")
+            return super().decode_request(request)
+
+    return CrashesOnChunks
+
+
+fault("many-chunks-crash", breaks="J7", text="More than 65,536 chunks end the model.")(
+    _crashes_on_chunks(1 << 16)
+)
+
+
+@fault(
+    "white-space-fills-memory", breaks="J7", text="Very much decoded white space ends the model."
+)
+class _WhiteSpaceFillsMemory(CrashingModels):
+    def decompress(self, coding: str, data: Buffer) -> bytes:
+        wbits = self.zlib_format(coding)
+        if wbits is not None and len(data) > 1 << 14:
+            start = zlib.decompressobj(wbits).decompress(data, 1 << 20)
+            if len(start) == 1 << 20 and not start[-4096:].strip():
+                raise FatalRequest("out of memory")
+        return super().decompress(coding, data)
+
+
+# --- J8: names in errors
+
+
+def _unescaped(applies: Callable[[str], bool]) -> type[Behaviour]:
+    """A server that puts a name to which `applies` into the text of its error as it is."""
+
+    class Unescaped(Behaviour):
+        def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+            for member in ("name", "datatype"):
+                self._complain(item.get(member) if isinstance(item, dict) else None, "input")
+            return super().request_input(specs, item)
+
+        def output_name(self, model: ModelContract, item: object) -> str:
+            self._complain(item.get("name") if isinstance(item, dict) else None, "output")
+            return super().output_name(model, item)
+
+        def find_model(self, name: str, version: str | None) -> ModelContract:
+            self._complain(name, "model")
+            return super().find_model(name, version)
+
+        def _complain(self, name: object, what: str) -> None:
+            if isinstance(name, str) and applies(f"{what} {name}"):
+                raise _Unescaped(f"unknown {what} {name}")
+
+        def rejection_response(self, rejection: Rejected) -> Response:
+            response = super().rejection_response(rejection)
+            if not isinstance(rejection, _Unescaped):
+                return response
+            if "\r\n" in str(rejection):
+                headers = (*response.headers, ("X-Error", str(rejection)))
+                return replace(response, headers=headers, keep_open=False)
+            if "<" in str(rejection):
+                return replace(response, body=(f"<h1>{rejection}</h1>".encode(),))
+            return replace(response, body=(f'{{"error":"{rejection}"}}'.encode(),))
+
+    return Unescaped
+
+
+class _Unescaped(Rejected):
+    pass
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    return lambda text: re.match(pattern, text, re.DOTALL) is not None
+
+
+for _name, _text, _pattern in (
+    ("quote-in-input-name", "A quote in an input's name ends the error", r'input NO"SUCH\\I'),
+    ("quote-in-output-name", "A quote in an output's name ends the error", 'output .*"'),
+    ("quote-in-datatype", "A quote in a datatype ends the error", r'input NO"SUCH\\T'),
+    ("quote-in-model-name", "A quote in a model's name ends the error", 'model .*"'),
+    ("line-break-in-input-name", "A line break in an input's name ends a field", "input .*\r\n"),
+    ("line-break-in-model-name", "A line break in a model's name ends a field", "model .*\r\n"),
+    ("control-in-input-name", "A control character of an input is not escaped", "input .*\x01"),
+    ("control-in-model-name", "A control character of a model is not escaped", "model .*\x01"),
+    ("markup-in-input-name", "An input with markup in its name gets a page", "input .*<"),
+    ("markup-in-model-name", "A model with markup in its name gets a page", "model .*<"),
+):
+    fault(_name, breaks="J8", text=f"{_text}.")(_unescaped(_matches(_pattern)))
+
+
+def _silent_on_long(member: str) -> type[Behaviour]:
+    class SilentOnLong(Behaviour):
+        def parse_document(self, text: memoryview) -> JsonObject:
+            document = super().parse_document(text)
+            entries = document.get(member)
+            names = [item.get("name") for item in entries] if isinstance(entries, list) else []
+            if any(isinstance(name, str) and len(name) > 1 << 16 for name in names):
+                raise _TooLong("too long")
+            return document
+
+        def rejection_response(self, rejection: Rejected) -> Response:
+            if isinstance(rejection, _TooLong):
+                return _NO_RESPONSE
+            return super().rejection_response(rejection)
+
+        def serialize(
+            self, response: Response, *, keep_open: bool, with_body: bool = True
+        ) -> list[Buffer]:
+            if response is _NO_RESPONSE:
+                return []
+            return super().serialize(response, keep_open=keep_open, with_body=with_body)
+
+    return SilentOnLong
+
+
+class _TooLong(Rejected):
+    pass
+
+
+for _member in ("inputs", "outputs"):
+    fault(
+        f"long-name-in-{_member}-unanswered",
+        breaks="J8",
+        text=f"A very long name in `{_member}` gets no response: the connection is closed.",
+    )(_silent_on_long(_member))
+
+
+# --- J9: two lengths
+
+
+def _believes_content_length(applies: Callable[[int], bool]) -> type[Behaviour]:
+    """A server that ends the body where a Content-Length beside chunks says, if that `applies`."""
+
+    class BelievesContentLength(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return self._believed(request) or super().keeps_open(request, response)
+
+        def read_request(
+            self, model: ModelContract, request: Request, length: int | None
+        ) -> InferenceRequest:
+            if self._believed(request):
+                raise Rejected("the JSON is cut off")
+            return super().read_request(model, request, length)
+
+        def left_on_connection(self, request: Request, response: Response) -> bytes:
+            return b"left\r\n" if self._believed(request) else b""
+
+        def _believed(self, request: Request) -> bool:
+            lengths = request.values("content-length")
+            chunked = bool(request.values("transfer-encoding"))
+            return chunked and any(applies(int(length)) for length in lengths)
+
+    return BelievesContentLength
+
+
+fault(
+    "short-content-length-believed",
+    breaks="J9",
+    text="Of a body in chunks, what is beyond a Content-Length is read as the next request.",
+)(_believes_content_length(lambda length: length < 100))
+fault(
+    "long-content-length-kept-open",
+    breaks="J9",
+    text="After a body in chunks with a Content-Length that is too long, bytes are left to read.",
+)(_believes_content_length(lambda length: length >= 100))

@@ -1,0 +1,116 @@
+"""Mutations of a request's JSON: each changes one place of a well-formed document.
+
+A change has a place, `at`, such as `inputs.1.shape.0` (empty for the whole document), and one of
+the members of `_KINDS`. A place that is not there yet can be a new member of an object, or the next
+element of an array. Later changes see what earlier ones did.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.wire.case_data import array, from_hex, integer, mapping, text, utf8, write_json
+
+_KINDS = ("to", "text", "hex", "long", "digits", "remove", "repeat", "nest")
+_MOST = 1 << 20
+# A private-use character, which no case sends, marks where a literal goes.
+_MARK = "\ue000"
+
+
+def change_json(document: Mapping[str, Any], changes: object, *, indent: int | None) -> bytes:
+    """`document` with all `changes`, written as `write_json` does. Raises CaseFileError."""
+    root = {"": copy.deepcopy(dict(document))}
+    literals: list[bytes] = []
+    for change in array(changes, "`json.change`"):
+        _change(root, mapping(change, "`json.change`", ("at", *_KINDS)), literals)
+    written = write_json(root[""], indent=indent)
+    # Backwards: a literal can have the marks of earlier ones in it.
+    for number, literal in reversed(list(enumerate(literals))):
+        written = written.replace(write_json(_marked(number)), literal)
+    return written
+
+
+def change_words(changes: object) -> str:
+    """The changes for people: which places, and how."""
+    return ", ".join(_words(change) for change in array(changes, "`json.change`"))
+
+
+def _words(change: Mapping[str, Any]) -> str:
+    kind = next(kind for kind in _KINDS if kind in change)
+    where = change["at"] or "the document"
+    if kind == "remove":
+        return f"{where} removed"
+    shown = ascii(change[kind])
+    shown = shown if len(shown) <= 40 else shown[:40] + "…"
+    done = {"repeat": "{} times", "nest": "nested {} deep", "hex": "changed to the bytes {}"}
+    done |= {"long": "changed to {} characters", "digits": "changed to {} digits"}
+    return f"{where} {done.get(kind, 'changed to {}').format(shown)}"
+
+
+def _change(root: dict[str, Any], change: Mapping[str, Any], literals: list[bytes]) -> None:
+    place = text(change.get("at"), "`json.change.at`")
+    kinds = [kind for kind in _KINDS if kind in change]
+    if len(kinds) != 1:
+        raise CaseFileError(f"`json.change` at {place!r}: expected one of {', '.join(_KINDS)}")
+    kind, value = kinds[0], change[kinds[0]]
+    what = f"`json.change.{kind}`"
+    holder, key = _find(root, place)
+    new = key not in holder if isinstance(holder, dict) else key == len(holder)
+    if new and kind in ("remove", "repeat", "nest"):
+        raise CaseFileError(f"{what}: there is no {place!r}")
+    if kind == "remove":
+        del holder[key]
+    elif kind == "repeat":
+        if not isinstance(holder, list):
+            raise CaseFileError(f"{what}: {place!r} is no element of an array")
+        times = integer(value, what, least=1, most=_MOST)
+        holder[key + 1 : key + 1] = [copy.deepcopy(holder[key]) for _ in range(times - 1)]
+    elif kind == "to":
+        _put(holder, key, value)
+    elif kind == "long":
+        _put(holder, key, "x" * integer(value, what, least=1, most=_MOST))
+    else:
+        if kind == "nest":
+            depth = integer(value, what, least=1, most=_MOST)
+            literal = b"[" * depth + write_json(holder[key]) + b"]" * depth
+        else:
+            literal = _literal(kind, value, what)
+        _put(holder, key, _marked(len(literals)))
+        literals.append(literal)
+
+
+def _literal(kind: str, value: object, what: str) -> bytes:
+    if kind == "hex":
+        return from_hex(value, what)
+    if kind == "digits":
+        return b"1" * integer(value, what, least=1, most=_MOST)
+    return utf8(text(value, what), what)
+
+
+def _find(root: dict[str, Any], place: str) -> tuple[Any, Any]:
+    """The object or array that has the place, and its name or index there."""
+    holder: Any = root
+    key: Any = ""
+    for step in place.split(".") if place else ():
+        if key not in holder if isinstance(holder, dict) else key == len(holder):
+            raise CaseFileError(f"`json.change.at`: there is no {place!r}")
+        holder = holder[key]
+        key = int(step) if isinstance(holder, list) and step.isdecimal() else step
+        fits = isinstance(key, int) and isinstance(holder, list) and key <= len(holder)
+        if not (fits or isinstance(holder, dict)):
+            raise CaseFileError(f"`json.change.at`: there is no {place!r}")
+    return holder, key
+
+
+def _put(holder: Any, key: Any, value: Any) -> None:
+    if isinstance(holder, list) and key == len(holder):
+        holder.append(value)
+    else:
+        holder[key] = value
+
+
+def _marked(number: int) -> str:
+    return f"{_MARK}{number}{_MARK}"
