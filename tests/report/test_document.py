@@ -27,7 +27,9 @@ OTHERS: tuple[Any, ...] = (None, True, -3, 3.5, "text", "é", [], ["x"], {}, {"x
 def whole() -> Report:
     """A report that has every member at least once."""
     own = exchange(b"GET", b"HTTP", expected="status 200", entry={"id": "M7/x"}, pieces=(1, 2))
-    full = msgspec.structs.replace(own, purpose=Purpose.CANARY_FRESH, pause_ms=5.0)
+    full = msgspec.structs.replace(
+        own, purpose=Purpose.CANARY_FRESH, pause_ms=5.0, closed_before_ms=2.0, answers=2
+    )
     known = ExpectedFailure("known", "https://h.example/1")
     report = report_of(
         [
@@ -35,7 +37,7 @@ def whole() -> Report:
             case("P2/x", "fail", None, full, expected=known),
             case("P3/x"),
         ],
-        models={"mixed": Model("mixed", ("a", "b"), ("c",))},
+        models={"mixed": Model("mixed", ("a", "b"), ("c",), "1")},
         absent={"identity/BF16": "no model"},
         unsupported=("bf16",),
         headers=(("Accept", "*/*"),),
@@ -151,6 +153,9 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RecordedExchange.entry",
         "RecordedExchange.pieces",
         "RecordedExchange.pause_ms",
+        "RecordedExchange.answers",
+        "RecordedExchange.closed_before_ms",
+        "Model.version",
     }
 
 

@@ -25,6 +25,9 @@ MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(e
 SECTIONS = {
     "": "The file",
     "case": "A case",
+    "case.first": "Other requests",
+    "case.members": "Other requests",
+    "client": "Clients that break off",
     "exception": "Axes",
     "request": "The request",
     "request.inputs": "Inputs",

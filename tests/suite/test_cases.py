@@ -1,4 +1,4 @@
-"""The three kinds of case: what each needs, what a report says of it, and its digest."""
+"""The kinds of case: what each needs, what a report says of it, and its digest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.cases import REJECT, make_case, make_get
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import (
     GENERATED,
     every_case,
@@ -20,7 +20,16 @@ from v2_conformance.suite.requirements import catalogue
 
 REQUEST = make_case()
 GET = make_get("/v2")
-KINDS: list[Case] = [REQUEST, GET, generated_case()]
+OBSERVED = ObservedCase(
+    id="R2/observed",
+    requirement="R2",
+    why="A case of the tests.",
+    level="MUST",
+    profile="binary",
+    expect={"outcome": "success"},
+    observed="error_bodies",
+)
+KINDS: list[Case] = [REQUEST, GET, generated_case(), OBSERVED]
 kinds = pytest.mark.parametrize("case", KINDS, ids=lambda case: type(case).__name__)
 
 
@@ -63,6 +72,18 @@ def test_what_can_spoil_nothing_shares_the_server() -> None:
 def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itself() -> None:
     assert replace(REQUEST, expect={"outcome": "disputed"}).alone
     assert generated_case().alone
+
+
+def test_a_case_needs_what_all_of_its_requests_need() -> None:
+    first = make_case(model="identity/BYTES", encoding="gzip")
+    case = replace(REQUEST, first=first)
+    assert case.roles == ("identity/INT32", "identity/BYTES")
+    assert (set(case.datatypes), set(case.codings)) == ({"INT32", "BYTES"}, {"gzip"})
+    beside = replace(REQUEST, together=4, members=(make_case(model="mixed"),))
+    assert beside.roles == ("identity/INT32", "mixed")
+    assert [beside.member(number).model for number in range(4)] == [
+        "identity/INT32", "mixed", "identity/INT32", "mixed",
+    ]  # fmt: skip
 
 
 def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
@@ -109,9 +130,13 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, canary="binary")),
     (REQUEST, lambda case: replace(case, canary="json")),
     (REQUEST, lambda case: replace(case, together=2)),
+    (REQUEST, lambda case: replace(case, first=make_case(model="identity/INT8"))),
+    (REQUEST, lambda case: replace(case, first=make_case(id="the-first"))),
+    (REQUEST, lambda case: replace(case, together=2, members=(make_case(id="beside"),))),
     (REQUEST, lambda case: replace(case, variations=("spaced",))),
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, requests=case.requests[:9])),
+    (OBSERVED, lambda case: replace(case, observed="error_types")),
 ]
 
 
@@ -127,7 +152,7 @@ def test_another_content_has_another_digest_and_every_member_counts() -> None:
         if value != getattr(case, name)
     }
     members = {name for case in KINDS for name in vars(case)}
-    assert changed == members - {"id", "why"}
+    assert changed == members - {"id", "why", "foreign_ids"}  # those of `first` and `members`
 
 
 @kinds
@@ -152,9 +177,9 @@ def test_kinds_that_otherwise_say_the_same_have_different_digests() -> None:
 # The suite's own.
 
 
-def test_a_run_has_cases_of_all_three_kinds_and_generated_requests_once() -> None:
+def test_a_run_has_cases_of_all_kinds_and_generated_requests_once() -> None:
     cases = suite_cases()
-    assert {type(case) for case in cases} == {RequestCase, GetCase, GeneratedCase}
+    assert {type(case) for case in cases} == {RequestCase, GetCase, GeneratedCase, ObservedCase}
     (generated,) = [case for case in cases if isinstance(case, GeneratedCase)]
     assert generated == cases[-1] == generated_case()
     assert generated.id == GENERATED

@@ -40,11 +40,11 @@ def test_values_are_those_that_report_json_documents() -> None:
         "pass", "fail", "disputed", "unsupported", "inconclusive", "not_run", "error",
     ]  # fmt: skip
     assert [purpose.value for purpose in Purpose] == [
-        "case", "repeated", "retried", "sample", "canary_same_connection",
+        "before", "case", "repeated", "retried", "sample", "canary_same_connection",
         "canary_fresh_connection", "liveness",
     ]  # fmt: skip
     assert [ending.value for ending in Ending] == [
-        "complete", "closed", "reset", "refused", "timeout", "too-large", "malformed",
+        "complete", "closed", "reset", "refused", "timeout", "too-large", "malformed", "left",
     ]  # fmt: skip
 
 
@@ -75,6 +75,7 @@ def test_canaries_are_the_known_good_requests() -> None:
 
 def test_notes_say_what_an_exchange_was_for_if_it_was_not_the_cases_own() -> None:
     assert {purpose: purpose.note for purpose in Purpose if purpose.note} == {
+        Purpose.BEFORE: "the request before, on the same connection",
         Purpose.REPEATED: "repeated: the kept connection had been closed",
         Purpose.RETRIED: "sent again: the server was unavailable",
         Purpose.LIVENESS: "whether the server is alive",

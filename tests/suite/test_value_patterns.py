@@ -15,6 +15,8 @@ from v2_conformance.suite.value_patterns import VALUE_PATTERNS, value_pattern
 def patterns_for(datatype: str, count: int) -> Sequence[tuple[str, bytes]]:
     made = []
     for name in VALUE_PATTERNS:
+        if name == "element_of_64000000" and count > 1:
+            continue  # gigabytes
         try:
             made.append((name, value_pattern(name, datatype, count)))
         except CaseFileError:

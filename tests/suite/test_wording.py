@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from v2_conformance.suite import causes, findings
+from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.wording import describe
@@ -28,6 +28,30 @@ SENTENCES: list[tuple[Cause, str]] = [
         findings.InvalidErrorBody(400, "not JSON at byte 0", "oops"),
         'rejected with status 400, but the body is not {"error": string}: not JSON at byte 0: oops',
     ),
+    (
+        observations.InvalidHttp("line_end", "Server: x"),
+        "the response breaks the syntax of HTTP/1.1: a line ends with LF alone instead of CRLF: "
+        "Server: x",
+    ),
+    (
+        observations.UnannouncedClose(3),
+        "expected the response before to say Connection: close, got none, and the server closed "
+        "the connection within 3 ms",
+    ),
+    (
+        observations.NothingObserved(2),
+        "none of 2 answers shows whether the server does this",
+    ),
+    (observations.AllKept(1), "kept in all of 1 exchange"),
+    (
+        observations.NoErrorToJudge(200),
+        "the server accepted the request with 200, so there is no error to judge",
+    ),
+    (
+        causes.NotKept(3, 9, ("R1/a", "R2/b"), 1, REFUSED),
+        "3 of 9 exchanges, in R1/a, R2/b and 1 more case; the first: expected status 200, got 503: "
+        "(empty body)",
+    ),
     (causes.CodingsUnsupported(("deflate",)), "the target declares deflate unsupported"),
     (
         findings.RepeatedMember("id"),
@@ -47,6 +71,14 @@ SENTENCES: list[tuple[Cause, str]] = [
         findings.LengthRequired("no"),
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
         "chunks: no",
+    ),
+    (
+        findings.VariationDeclined("http-1.0", 505, "no"),
+        "answered with 505: a server may refuse a request in the variation http-1.0: no",
+    ),
+    (
+        findings.ChunksToOldClient(),
+        "the response is in chunks, but a client of HTTP/1.0 cannot read them",
     ),
     (
         findings.BodyTooLarge(70166, 65536, ""),
@@ -223,6 +255,15 @@ SENTENCES: list[tuple[Cause, str]] = [
     (
         causes.SeveralWrong(2, 20, LOST),
         f"2 of 20 answers were wrong, the first: the response has no {LENGTH} header",
+    ),
+    (
+        causes.SecondAnswerWrong(LOST),
+        "the answer to the request that was pipelined behind the case's own is wrong: the response "
+        f"has no {LENGTH} header",
+    ),
+    (
+        causes.ModelVersionUnknown("mixed"),
+        "the server lists no single version of the model for mixed",
     ),
     (causes.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
     (causes.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),

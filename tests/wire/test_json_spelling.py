@@ -124,7 +124,7 @@ def test_numbers_of_more_digits_than_a_parser_must_keep_stay_as_they_are() -> No
 
 def test_white_space_stands_between_all_tokens() -> None:
     text = written("spaced", id="")
-    assert text.startswith(' {\t"id"\r\n:\n""  ')
+    assert text.startswith('{ "id"\t:\r\n""\n,  ')
 
 
 def test_indented_lines_end_as_on_windows() -> None:

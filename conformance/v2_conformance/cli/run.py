@@ -101,6 +101,16 @@ _SELECTION = cloup.option_group(
         "every wrong type.",
     ),
     cloup.option(
+        "--variation",
+        "variations",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=known_values.variations,
+        help="Send every chosen case that must succeed in this variation instead, such as "
+        "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
+        "conformant. Repeatable.",
+    ),
+    cloup.option(
         "--cases",
         "case_files",
         type=FILE,
@@ -211,6 +221,7 @@ def run(
     patterns: tuple[str, ...],
     large: bool,
     thorough: bool,
+    variations: tuple[str, ...],
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -238,8 +249,10 @@ def run(
 
     if fuzz is None and seed is not None:
         raise UsageError("--seed needs --fuzz: without it, a run always sends the same requests")
-    if fuzz is not None and (patterns or case_files):
-        raise UsageError("--fuzz generates its own requests: remove --case and --cases")
+    if fuzz is not None and (patterns or case_files or variations):
+        raise UsageError(
+            "--fuzz generates its own requests: remove --case, --cases and --variation"
+        )
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     recovery = Recovery(restart_command, wait)
@@ -265,7 +278,13 @@ def run(
                 recovery=recovery,
                 ready_within_s=wait_ready,
             )
-        plan = make_plan(patterns=patterns, files=case_files, large=large, thorough=thorough)
+        plan = make_plan(
+            patterns=patterns,
+            files=case_files,
+            large=large,
+            thorough=thorough,
+            variations=variations,
+        )
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         started = start(
             target,

@@ -27,6 +27,8 @@ from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.availability import down
 from v2_conformance.judging.judge import judge
+from v2_conformance.judging.known_good import Form, own_form
+from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
@@ -44,7 +46,7 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes import (
     GeneratedFailure,
     InvalidCase,
@@ -96,21 +98,28 @@ class Engine:
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
 
-    def run(self, case: Case, *, beside: bool = False) -> Result:
+    def run(
+        self, case: Case, observations: Observations | None = None, *, beside: bool = False
+    ) -> Result:
         """One case with all that belongs to it. Never raises for what the server does.
+
+        A case about all exchanges sends nothing: `observations` has what they show.
 
         With `beside`, other cases run at the same time. What happens then may be their doing, so no
         known-good request follows, and nothing is declared dead: `run_again` finds out.
         """
         started = time.perf_counter()
+        if isinstance(case, ObservedCase):
+            found = observations or Observations()
+            return Result(case, skipped(case, self._claims) or found.verdict(case))
         if isinstance(case, GeneratedCase):
             result = self._run_generated(case)
             return replace(result, duration_s=time.perf_counter() - started)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
-        skipped = self._skip(case)
-        if skipped is not None:
-            return Result(case, skipped)
+        unsent = self._skip(case)
+        if unsent is not None:
+            return Result(case, unsent)
         try:
             result = self._run(case, beside=beside)
         except CaseFileError as error:
@@ -158,8 +167,8 @@ class Engine:
         connection = self._connection()
         if isinstance(case, RequestCase):
             silence = next(filter(None, map(self._calibrated(connection), case.roles)), "")
-            if case.canary == "json" and not silence:
-                silence = self._canary.calibrate(case.model, connection, json=True)
+            if not silence and (case.negative or case.canary):
+                silence = self._calibrate_own_form(case, connection)
             if silence:
                 return Result(case, not_sent(case, silence))
         if connection.pending():
@@ -185,6 +194,21 @@ class Engine:
     def _calibrated(self, connection: Connection) -> Callable[[str], str]:
         return lambda role: self._canary.calibrate(role, connection)
 
+    def _calibrate_own_form(self, case: RequestCase, connection: Connection) -> str:
+        """Find the canary in the case's own form. Returns why the case cannot do without, or ""."""
+        if case.canary == "json":
+            return self._canary.calibrate(case.model, connection, form="json")
+        if own_form(case) != "binary":
+            self._canary.calibrate(case.model, connection, form=own_form(case))
+        return ""
+
+    def _form(self, case: RequestCase) -> Form:
+        """The form of the canary on the case's own connection: the case's, if it is served."""
+        if case.canary == "json":
+            return "json"
+        form = own_form(case)
+        return form if self._canary.serves(case.model, form) else "binary"
+
     def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
         """The request that the case sends first on the same connection, if there is one."""
         first = case.first if isinstance(case, RequestCase) else None
@@ -196,8 +220,12 @@ class Engine:
     def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
         """A case whose client breaks off, on one connection after the other, and what survived."""
         connection = self._fresh_connection()
-        for _ in range(times(case.request)):
-            transcript = connection.exchange(prepared.request, fresh=True)
+        transcript = connection.exchange(prepared.request, fresh=True)
+        for _ in range(1, times(case.request)):
+            again = connection.exchange(prepared.request, fresh=True)
+            if not again.sent:
+                break  # the one before may be what ended the server
+            transcript = again
         connection.close()
         verdict = judge(case, prepared, transcript)
         exchanges = [_exchange(transcript, Purpose.CASE)]
@@ -290,10 +318,10 @@ class Engine:
         exchanges = []
         same = None
         if connection.open:
-            json = case.canary == "json"
-            transcript, problem = self._canary.send(case.model, connection, json=json)
+            form = self._form(case)
+            transcript, problem = self._canary.send(case.model, connection, form=form)
             if not stale(transcript):
-                expected = self._canary.expected(case.model, json=json)
+                expected = self._canary.expected(case.model, form=form)
                 exchanges.append(_exchange(transcript, Purpose.CANARY_SAME, expected))
                 same = on_same_connection(transcript, problem)
         connection.close()

@@ -46,13 +46,17 @@ _SHOW_BYTES = "od -v -A d -t x1 -t c"
 
 @dataclass(frozen=True)
 class _Step:
-    """One request: where its writes end, counted from the body's start, and on which connection."""
+    """One request: where its writes end, counted from the body's start, and on which connection.
+
+    `answers` is how many responses it gets: 2 if another request is pipelined behind it.
+    """
 
     head: bytes
     body: bytes
     cuts: tuple[int, ...]
     pause_s: float
     reuse: bool
+    answers: int
 
 
 def replay_command(
@@ -145,7 +149,9 @@ def _step(exchange: RecordedExchange, *, first: bool) -> _Step:
     pieces = exchange.pieces if sum(exchange.pieces) == len(request) else ()
     cuts = tuple(at - start for at in accumulate(pieces))[:-1]
     reuse = exchange.reused and not first
-    return _Step(request[:start], request[start:], cuts, exchange.pause_ms / 1000, reuse)
+    return _Step(
+        request[:start], request[start:], cuts, exchange.pause_ms / 1000, reuse, exchange.answers
+    )
 
 
 def _origin(report: Report) -> str:
@@ -243,6 +249,8 @@ def _program(steps: Sequence[_Step], bodies: Sequence[str], origin: str) -> str:
         lines = "\n".join(f"        {_literal(line)}" for line in step.head.splitlines(True))
         head = f"(\n{lines}\n    )" if step.head else 'b""'
         arguments = f"{head}, {body}, {step.cuts!r}, {step.pause_s!r}, {step.reuse!r}"
+        if step.answers > 1:
+            arguments += f", {step.answers!r}"
         calls.append(f"    Request({arguments}),\n")
     return f"{_sender()}\n\nreplay({origin!r}, [\n{''.join(calls)}])\n"
 

@@ -27,12 +27,14 @@ class Request:
         cuts: tuple[int, ...] = (),
         pause_s: float = 0.0,
         reuse: bool = False,
+        answers: int = 1,
     ) -> None:
         data = head + body
         ends = [0, *(len(head) + cut for cut in cuts), len(data)]
         self.writes = [data[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
         self.pause_s = pause_s
         self.reuse = reuse
+        self.answers = answers
 
 
 class Keeping(io.RawIOBase):
@@ -114,6 +116,7 @@ def replay(url: str, requests: list[Request]) -> None:
         send(sock, request)
         size = sum(map(len, request.writes))
         print(f"request {number}: {size} bytes in {len(request.writes)} writes; the response:")
-        dump(receive(sock))
+        for _ in range(request.answers):
+            dump(receive(sock))
     if sock is not None:
         sock.close()

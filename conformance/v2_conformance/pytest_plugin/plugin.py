@@ -23,6 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--v2-wait-ready", type=float, metavar="S", help="seconds for the server to become ready"
     )
     group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
+    group.addoption(
+        "--v2-variation",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="send every case that must succeed in this variation instead",
+    )
     group.addoption("--v2-thorough", action="store_true", help="also run whole products of axes")
     group.addoption("--v2-expect", metavar="FILE", help="known failures, which then are xfail")
     group.addoption("--v2-report-dir", metavar="DIR", help="write the report files here")

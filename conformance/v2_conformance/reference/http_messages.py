@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -18,7 +19,8 @@ class Request:
     at which one piece ended: `chunk_cuts` for chunks of the chunked coding, `segment_cuts` for
     reads from the socket (only if the body is not chunked). `framing` is a chunked body as it was
     received, with the lines and fields around its chunks. `head_reads` are the lengths of the reads
-    that brought the head, `waited_s` the seconds from there until some of the body came.
+    that brought the head, `waited_s` the seconds from there until some of the body came. `followed`
+    says whether bytes of another request had arrived with this one.
     """
 
     method: str
@@ -32,11 +34,20 @@ class Request:
     framing: bytes = b""
     head_reads: tuple[int, ...] = ()
     waited_s: float = 0.0
+    followed: bool = False
 
     def values(self, name: str) -> list[str]:
         """The values of all header lines called `name` (in any case), in their order."""
         name = name.lower()
         return [value for key, value in self.headers if key == name]
+
+
+class Framing(Enum):
+    """How a response says where its body ends (RFC 9112, section 6.3)."""
+
+    LENGTH = "Content-Length"
+    CHUNKS = "Transfer-Encoding"
+    CLOSE = "Connection"
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ class Response:
     headers: Headers = ()
     body: tuple[Buffer, ...] = ()
     keep_open: bool = True
+    framing: Framing = Framing.LENGTH
 
     @property
     def size(self) -> int:
@@ -64,6 +76,17 @@ class Blobs:
     view: memoryview
     chunk_cuts: Sequence[int] = ()
     segment_cuts: Sequence[int] = ()
+
+
+class Breach(Enum):
+    """How a client broke off."""
+
+    LEFT_IN_HEAD = "it left in the middle of a head"
+    LEFT_IN_BODY = "it left in the middle of a body"
+    LEFT_IN_CHUNKS = "it left in the middle of a body in chunks"
+    RESET = "it reset the connection, or did not read its response"
+    FRAMING = "its request is not HTTP/1.1"
+    TOO_LONG = "its Content-Length is longer than any body"
 
 
 class Rejected(Exception):

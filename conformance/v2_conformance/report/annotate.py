@@ -33,6 +33,11 @@ _TRAILER = re.compile(rb"(?:[^\r\n]+\r?\n)*\r?\n")
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
+_PIPELINED = {
+    "inputs": re.compile(rb"[A-Z]{3,10} [!-~]{1,4096} HTTP/1\.[01]\r\n"),
+    "outputs": re.compile(rb"HTTP/1\.[01] [1-5][0-9][0-9][ \r]"),
+}
+_MESSAGE = {"inputs": "request", "outputs": "response"}
 _NOT_HTTP = {"inputs": "no HTTP request head", "outputs": "no HTTP status line"}
 
 SectionKind = Literal["head", "json", "blob", "slack", "raw"]
@@ -91,14 +96,14 @@ class AnnotatedMessage:
     notes: tuple[str, ...] = ()
 
 
-def annotate_request(data: bytes) -> AnnotatedMessage:
-    """The sections of a recorded request. Never raises."""
-    return _annotate(data, "inputs")
+def annotate_request(data: bytes, answers: int = 1) -> AnnotatedMessage:
+    """The sections of a recorded request, or of two if it has two answers. Never raises."""
+    return _annotate(data, "inputs", answers)
 
 
-def annotate_response(data: bytes) -> AnnotatedMessage:
-    """The sections of a recorded response. Never raises."""
-    return _annotate(data, "outputs")
+def annotate_response(data: bytes, answers: int = 1) -> AnnotatedMessage:
+    """The sections of a recorded response, or of two. Never raises."""
+    return _annotate(data, "outputs", answers)
 
 
 def _rows(data: bytes, base: int) -> Iterator[HexRow]:
@@ -133,7 +138,7 @@ class _Fields:
         return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def _annotate(data: bytes, member: str) -> AnnotatedMessage:
+def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
     data = bytes(data)
     if not data:
         return AnnotatedMessage(())
@@ -150,29 +155,48 @@ def _annotate(data: bytes, member: str) -> AnnotatedMessage:
         raw = Section("raw", _NOT_HTTP[member], at, len(data), data[at:], at)
         return AnnotatedMessage((*sections, raw))
     sections.append(Section("head", "head", at, end, data[at:end], at))
-    fields = _fields(data[at:end])
-    more, notes = _body(data, end, fields, member)
-    return AnnotatedMessage((*sections, *more), tuple(notes))
+    more, notes, end = _body(data, end, _fields(data[at:end]), member)
+    sections += more
+    if answers > 1 and _PIPELINED[member].match(data, end):
+        start, end = end, _head_end(data, end)
+        label = "head of the second " + _MESSAGE[member]
+        sections.append(Section("head", label, start, end, data[start:end], start))
+        more, more_notes, end = _body(data, end, _fields(data[start:end]), member)
+        sections += more
+        notes += more_notes
+    if len(data) > end:
+        label = f"after the end of the {_MESSAGE[member]}"
+        sections.append(Section("slack", label, end, len(data), data[end:], end))
+    return AnnotatedMessage(tuple(sections), tuple(notes))
 
 
 def _head_end(data: bytes, at: int) -> int:
+    while data[at : at + 1] in (b"\r", b"\n"):
+        at += 1
     match = _HEAD_END.search(data, at)
     return match.end() if match else len(data)
 
 
 def _is_head(head: bytes, member: str) -> bool:
-    line = _LINE_END.split(head, maxsplit=1)[0]
+    line = _LINE_END.split(_without_empty_lines(head), maxsplit=1)[0]
     return line.startswith(b"HTTP/") if member == "outputs" else b" HTTP/" in line
 
 
+def _without_empty_lines(head: bytes) -> bytes:
+    """A head without the empty lines that may stand before it (RFC 9112, section 2.2)."""
+    return head.lstrip(b"\r\n")
+
+
 def _fields(head: bytes) -> _Fields:
-    lines = _LINE_END.split(head)[1:]
+    lines = _LINE_END.split(_without_empty_lines(head))[1:]
     pairs = (line.decode("latin-1").partition(":")[::2] for line in lines if b":" in line)
     return _Fields(tuple((name.strip().lower(), value.strip(" \t")) for name, value in pairs))
 
 
-def _body(data: bytes, at: int, fields: _Fields, member: str) -> tuple[list[Section], list[str]]:
-    """The sections of what follows the head, and notes."""
+def _body(
+    data: bytes, at: int, fields: _Fields, member: str
+) -> tuple[list[Section], list[str], int]:
+    """The sections of the body that follows the head, notes, and where the body ends."""
     notes: list[str] = []
     trailer = ""
     if any("chunked" in value.lower() for value in fields.values("transfer-encoding")):
@@ -198,10 +222,7 @@ def _body(data: bytes, at: int, fields: _Fields, member: str) -> tuple[list[Sect
     cursor = sections[-1].end if sections else at
     if end > cursor:
         sections.append(Section("raw", trailer, cursor, end, data[cursor:end], cursor))
-    if len(data) > end:
-        label = f"after the end of the {'response' if member == 'outputs' else 'request'}"
-        sections.append(Section("slack", label, end, len(data), data[end:], end))
-    return sections, notes + more
+    return sections, notes + more, end
 
 
 def _chunks(data: bytes, at: int) -> tuple[list[tuple[int, int]], int, bool]:

@@ -27,6 +27,7 @@ from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.selection import select
+from v2_conformance.suite.varied_cases import crossed
 
 NO_EXPECTATIONS = Expectations("")
 
@@ -49,19 +50,25 @@ def make_plan(
     files: Path | None = None,
     large: bool = False,
     thorough: bool = False,
+    variations: Sequence[str] = (),
 ) -> Plan:
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
     Of these it chooses what `patterns` match (see `select`); without patterns, everything. `large`
-    adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. Raises CaseFileError
-    and NothingRanError.
+    adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. With `variations`, it
+    chooses what of that must succeed in each of them instead (see `crossed`), which is planned
+    beside the rest. Raises CaseFileError and NothingRanError.
     """
     own = files is None
     if files is None:
         planned = suite_cases(large=large, thorough=thorough)
     else:
         planned = load_cases(files, large=True, thorough=True)
-    return Plan(planned, select(planned, patterns), own)
+    chosen = select(planned, patterns)
+    if variations:
+        chosen = crossed(chosen, variations)
+        planned = [*planned, *chosen]
+    return Plan(planned, chosen, own)
 
 
 @dataclass(frozen=True)

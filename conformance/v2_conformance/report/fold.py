@@ -206,9 +206,9 @@ def in_milliseconds(value: float) -> str:
 def _exchange(
     exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
 ) -> FoldedExchange:
-    request = annotate_request(exchange.request)
+    request = annotate_request(exchange.request, exchange.answers)
     notes = [*request.notes, *_unsent(exchange)]
-    response = annotate_response(exchange.response)
+    response = annotate_response(exchange.response, exchange.answers)
     return FoldedExchange(
         title=visible(short(exchange.note, _LONGEST)),
         facts=tuple(_facts(exchange)),

@@ -193,6 +193,21 @@ def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
     return make
 
 
+def _elements_of(size: int) -> Callable[[str, int], bytes]:
+    """Elements of so many bytes each, made only when asked for: they may be long."""
+
+    def make(datatype: str, count: int) -> bytes:
+        return _bytes_elements(_long(size))(datatype, count)
+
+    return make
+
+
+def _long(size: int) -> bytes:
+    """So many bytes of ASCII text whose period is no power of two."""
+    period = bytes(33 + i * 31 % 89 for i in range(89))
+    return (period * (size // 89 + 1))[:size]
+
+
 _ascii = _bytes_elements(b"a", b"bc", b"conformance", b"0", b"with space", b"x" * 40)
 
 _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
@@ -212,8 +227,10 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "only_empty": _bytes_elements(b""),
     "nuls": _bytes_elements(b"a\x00b", b"tail\x00", b"\x00", b"\x00\x00lead", b"two\x00\x00"),
     "ascii_258": _bytes_elements(b"abcdefghijklmnopqrstuvwxyz"[:25] * 10 + b"ABCDEFGH", b"xy"),
-    "long_element": _bytes_elements(bytes(33 + i * 31 % 89 for i in range(70_000)), b"end"),
-    "element_of_65000": _bytes_elements(bytes(33 + i * 31 % 89 for i in range(65_000))),
+    "long_element": _bytes_elements(_long(70_000), b"end"),
+    "element_of_65000": _elements_of(65_000),
+    "element_of_1000000": _elements_of(1_000_000),
+    "element_of_64000000": _elements_of(64_000_000),
     "one_byte": _bytes_elements(*(bytes([i]) for i in range(33, 127))),
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from v2_conformance.errors import CaseFileError, NothingRanError
@@ -55,7 +55,7 @@ def crossed(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
     return found
 
 
-def crossed_case(id: str, cases: dict[str, Case]) -> Case | None:
+def crossed_case(id: str, cases: Mapping[str, Case]) -> Case | None:
     """The case with an id that `crossed` makes, of `cases` by id; None if there is none."""
     plain, _, name = id.rpartition(CROSSED)
     case = cases.get(plain)

@@ -12,7 +12,8 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
-from v2_conformance.judging.known_good import known_good, problem_with
+from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
+from v2_conformance.judging.observed import Observations, Seen, observe
 from v2_conformance.judging.survival import (
     FLOODED,
     NO_USABLE_MODEL,
@@ -26,7 +27,14 @@ from v2_conformance.judging.survival import (
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.case_files import make_case
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import (
+    Case,
+    GeneratedCase,
+    GetCase,
+    ObservedCase,
+    RequestCase,
+    SentCase,
+)
 from v2_conformance.suite.causes import (
     Cause,
     GeneratedFailure,
@@ -39,6 +47,7 @@ from v2_conformance.suite.causes import (
     difference_in,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.recorded import (
     ReadExchange,
@@ -61,7 +70,8 @@ class Rejudged:
     `outcome` is the one that they show, or the recorded one if none could be found again: then
     `unjudged` says why. `problem` says why the record does not hold, None if it does.
     `other_cause` is what the bytes show, in words, if the outcome is the recorded one but the cause
-    or the message is not.
+    or the message is not. `seen` is what they show of what every exchange has to keep, None if they
+    cannot be read; `hidden` is whether masks may hide some of what was judged.
     """
 
     id: str
@@ -71,6 +81,8 @@ class Rejudged:
     unjudged: str | None = None
     other_cause: str | None = None
     believed: tuple[Belief, ...] = ()
+    seen: tuple[Seen, ...] | None = None
+    hidden: bool = False
 
 
 _BELIEVED = {
@@ -97,12 +109,48 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
             _check_notes(recorded)
         case, unjudged = _case(recorded, known)
         if case is None:
-            outcome = recorded.outcome
-            return Rejudged(recorded.id, outcome, outcome, unjudged=unjudged)
+            return _unjudged(recorded, unjudged)
+        if isinstance(case, ObservedCase):
+            return _unjudged(recorded, "it is about the exchanges of all cases")
+        seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = _verdict(case, recorded, exchanges, known)
     except (_Broken, RecordedError) as error:
         return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
-    return _compared(recorded, exchanges, verdict, believed, known)
+    hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
+    found = _compared(recorded, verdict, believed, known, hidden=hidden)
+    return replace(found, seen=seen, hidden=hidden)
+
+
+def is_observed(recorded: CaseResult, known: Setting) -> bool:
+    """Whether a recorded case is about the exchanges of all others: see `rejudge_observed`."""
+    return isinstance(known.cases.get(recorded.id), ObservedCase)
+
+
+def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Rejudged]) -> Rejudged:
+    """Judge a case about all exchanges again; `others` are all cases that have some."""
+    try:
+        case, unjudged = _case(recorded, known)
+    except _Broken as error:
+        return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
+    if not isinstance(case, ObservedCase):
+        return _unjudged(recorded, unjudged)
+    if recorded.exchanges:
+        words = "exchanges are recorded of a case that sends nothing"
+        return Rejudged(recorded.id, recorded.outcome, recorded.outcome, words)
+    observations = Observations()
+    for other in others:
+        if other.seen is None:
+            return _unjudged(recorded, f"it is about the exchanges of {other.id}, too")
+        observations.add(other.seen)
+    skip = skipped(case, known.claims)
+    believed = [Belief.CLOSED] if case.observed == "announced_closes" else []
+    verdict = skip or observations.verdict(case)
+    hidden = any(other.hidden for other in others)
+    return _compared(recorded, verdict, believed, known, hidden=hidden)
+
+
+def _unjudged(recorded: CaseResult, why: str) -> Rejudged:
+    return Rejudged(recorded.id, recorded.outcome, recorded.outcome, unjudged=why)
 
 
 def _check_notes(recorded: CaseResult) -> None:
@@ -114,14 +162,15 @@ def _check_notes(recorded: CaseResult) -> None:
 
 def _compared(
     recorded: CaseResult,
-    exchanges: Sequence[ReadExchange],
     verdict: Verdict,
     believed: list[Belief],
     known: Setting,
+    *,
+    hidden: bool,
 ) -> Rejudged:
+    """A case as it is recorded, beside `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
     beliefs = tuple(dict.fromkeys(believed))
-    hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
     if verdict.outcome != outcome:
         if hidden:
             return Rejudged(name, outcome, outcome, unjudged=_MASKED)
@@ -148,7 +197,7 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     """The case that was recorded, or why this installation cannot say what it is."""
-    case = known.cases.get(recorded.id)
+    case = known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:
         return None, "this installation has no such case"
     facts = vars(case.facts(known.claims.profiles))
@@ -163,7 +212,7 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
 
 
 def _verdict(
-    case: Case, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
+    case: SentCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict that the exchanges amount to, and what had to be believed for it."""
     if isinstance(case, GeneratedCase):
@@ -182,7 +231,7 @@ def _verdict(
 
 
 def _unsent(
-    case: Case, recorded: CaseResult, skip: Verdict | None, known: Setting
+    case: SentCase, recorded: CaseResult, skip: Verdict | None, known: Setting
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case of which no exchange is recorded."""
     if skip is not None:
@@ -326,12 +375,12 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     if not isinstance(cause, KilledBy) or killer is None:
         raise _Broken("its cause names no case of the report that killed what it needs")
     last = killer.exchanges[-1] if killer.exchanges else None
-    named = known.cases.get(killer.id)
+    named = known.cases.get(killer.id) or crossed_case(killer.id, known.cases)
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
     if last is None or not blamed or not isinstance(named, RequestCase):
         raise _Broken(f"{killer.id}, which it blames, is not recorded as having killed anything")
-    if _problem(named, read_exchange(last), known, json=False) is None:
+    if _problem(named, read_exchange(last), known, "binary") is None:
         raise _Broken(f"after {killer.id}, which it blames, a known-good request was answered well")
     if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
         return Verdict(Outcome.NOT_RUN, cause)
@@ -412,25 +461,25 @@ def _canaries(
     if purposes[0] is same_connection:
         if not own.transcript.open and case.together == 1:
             raise _Broken("a canary is recorded on the same connection, which was closed")
-        problem = _problem(case, canaries[0], known, json=case.canary == "json")
+        forms: list[Form] = ["json"] if case.canary == "json" else [own_form(case), "binary"]
+        problem = _problem(case, canaries[0], known, *forms)
         same = on_same_connection(canaries[0].transcript, problem)
-    elif own.transcript.open and case.together == 1:
+    elif own.transcript.open and case.together == 1 and "client" not in case.request:
         believed.append(Belief.KEPT)
-    return same, _problem(case, canaries[-1], known, json=False), believed
+    return same, _problem(case, canaries[-1], known, "binary"), believed
 
 
-def _problem(
-    case: RequestCase, canary: ReadExchange, known: Setting, *, json: bool
-) -> Cause | None:
+def _problem(case: RequestCase, canary: ReadExchange, known: Setting, *forms: Form) -> Cause | None:
     """What is wrong with a canary's answer, None for nothing."""
     binding = known.claims.present.get(case.model)
     if binding is None:
         raise _Broken(f"a canary is recorded for {case.model}, which is not there")
     try:
-        forms = known_good(case.model, known.address, binding, json=json)
+        made = [known_good(case.model, known.address, binding, form) for form in forms]
     except CaseFileError as error:
         raise _Broken(f"its canary cannot be made again: {error}") from error
-    prepared = _matching(forms, canary, known, "a canary's request")
+    candidates = list(dict.fromkeys(one for several in made for one in several))
+    prepared = _matching(candidates, canary, known, "a canary's request")
     return problem_with(prepared, canary.recorded.expected, canary.transcript)
 
 

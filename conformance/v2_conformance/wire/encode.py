@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
@@ -12,7 +11,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
 from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_values
 from v2_conformance.protocol.message import Part, Tensor, compose
-from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
+from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.variations import Variation, variation
@@ -23,13 +22,13 @@ from v2_conformance.wire.case_data import (
     mapping,
     one_of,
     text,
-    unexpected,
     write_json,
 )
 from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
 from v2_conformance.wire.json_changes import change_json
@@ -40,17 +39,6 @@ from v2_conformance.wire.transport import Head, Request
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
-_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
-_TRUE_LENGTH = "${length}"
-_DIGITS = "0123456789"
-# How a number can be written that is not its plain decimal digits.
-_NOTATIONS: Mapping[str, Callable[[int], str]] = {
-    "hex": hex,
-    "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
-    "exponent": lambda n: f"{n / 100:g}e2",
-    "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),
-    "fullwidth": lambda n: str(n).translate(str.maketrans(_DIGITS, "０１２３４５６７８９")),
-}
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
@@ -310,42 +298,13 @@ def _fields(
     if content_type is not None:
         fields.append(("Content-Type", text(content_type, "`content_type`")))
     header_length = request.get("header_length", {} if binary else "absent")
-    fields += _header_lengths(header_length, length, blobs)
+    fields += header_lengths(header_length, length, blobs)
     for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
         if member in request:
             fields.append((name, text(request[member], f"`{member}`")))
     for name, value in mapping(request.get("headers", {}), "`headers`").items():
         fields.append((text(name, "`headers`"), text(value, "`headers`")))
     return fields
-
-
-def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
-    if given == "absent":
-        return []
-    given = mapping(given, "`header_length`", ("name", "value", "values"))
-    name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
-    one = [given.get("value", _TRUE_LENGTH)]
-    values = array(given.get("values", one), "`header_length.values`")
-    return [(name, _computed(value, length, blobs)) for value in values]
-
-
-def _computed(value: object, length: int, blobs: int) -> str:
-    """A value of the header length, with the true lengths put in."""
-    if value == _TRUE_LENGTH:  # as in almost every case
-        return str(length)
-    known = {"length": length, "blobs": blobs, "body": length + blobs}
-    what = "`header_length`"
-
-    def write(match: re.Match[str]) -> str:
-        number = known[match[1]] + int(match[2] or 0)
-        notation = _NOTATIONS.get(match[3] or "", str)
-        return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
-
-    computed = _LENGTH.sub(write, text(value, what))
-    if "${" in computed:
-        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
-        raise unexpected(what, form, value)
-    return computed
 
 
 def get_request(address: Address, path: str) -> Request:

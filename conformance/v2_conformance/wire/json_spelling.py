@@ -23,6 +23,7 @@ _EXACT = 2**53
 _MOST_DIGITS = 17
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _ZERO = {"upper": "E0", "lower": "e+0", "negative": "e-2"}
+_SPACE = " \t\r\n"
 _CONTROL = "".join(map(chr, range(0x20)))
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r",
                   "\t": "\\t"}  # fmt: skip
@@ -261,8 +262,9 @@ def _write(document: Any, style: _Style) -> str:
     if style.indent is not None:
         line, step = style.indent["line"], style.indent["step"]
         return "".join(_indented(document, style, line, step, 0))
+    # Around the object it is a matter of its own (P11).
     spaces = cycle(style.between)
-    return next(spaces) + "".join(token + next(spaces) for token in _tokens(document, style))
+    return "".join(token + next(spaces) for token in _tokens(document, style)).strip(_SPACE)
 
 
 def _tokens(value: Any, style: _Style) -> Iterator[str]:

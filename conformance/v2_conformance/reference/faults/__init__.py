@@ -1,6 +1,7 @@
 """Named deviations of the reference server, each breaking one requirement.
 
-Every family of requirements has modules here; `shared` holds what several of them need.
+Every family of requirements has modules here, and `reported` has what was reported of public
+servers; `shared` holds what several of them need.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from importlib import import_module
 from v2_conformance.reference.faults.registry import (
     FAULTS,
     Fault,
-    behaviour_with,
     fault,
+    find_fault,
     sort_faults,
 )
 
-__all__ = ["FAULTS", "Fault", "behaviour_with", "fault"]
+__all__ = ["FAULTS", "Fault", "fault", "find_fault"]
 
 # Importing a module registers its faults. This is the order of the families, as in the catalogue.
 for _family in (
@@ -31,6 +32,7 @@ for _family in (
     "zero_elements",
     "raw_requests",
     "transport",
+    "state",
     "compression",
     "large_tensors",
     "spelling_json",
@@ -38,10 +40,12 @@ for _family in (
     "spelling_delivery",
     "spelling_ids",
     "errors",
+    "every_exchange",
     "malformed_data",
     "malformed_json",
     "malformed_inputs",
     "malformed_requests",
+    "reported",
     "crossing",
 ):
     import_module(f"{__name__}.{_family}")

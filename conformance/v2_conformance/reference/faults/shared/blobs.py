@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,7 +54,19 @@ def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
 
 def has_blobs(request: Request) -> bool:
     """Whether an input of the request declares a size."""
-    return BINARY_DATA_SIZE.encode() in bytes(request.body)
+    text = bytes(request.body).decode("latin-1")  # one character a byte, whatever follows the JSON
+    try:
+        document, _ = json.JSONDecoder(strict=False).raw_decode(
+            text, len(text) - len(text.lstrip())
+        )
+    except (ValueError, RecursionError):
+        return BINARY_DATA_SIZE in text
+    inputs = document.get("inputs") if isinstance(document, dict) else None
+    entries = (
+        [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
+    )
+    parameters = [entry.get("parameters") for entry in entries]
+    return any(isinstance(item, dict) and BINARY_DATA_SIZE in item for item in parameters)
 
 
 def all_zeros(inference: InferenceRequest) -> InferenceRequest:

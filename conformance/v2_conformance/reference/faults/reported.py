@@ -1,0 +1,223 @@
+"""Faults that somebody reported of a public server or proxy (docs/bugs.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from v2_conformance.protocol.datatypes import Buffer, Shape, decode_bytes, element_count
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.crashes import (
+    CrashingModels,
+    CrashingServer,
+    FatalRequest,
+)
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
+from v2_conformance.reference.request_reader import JsonObject, RequestInput, RequestOutput
+from v2_conformance.suite.models import ModelContract, TensorSpec
+
+_LONG_BODY = 2**16
+_LONG_ELEMENT = 2**19
+# Where a chunk should end: before the size of the next one, or at the end of what came.
+_NO_END = re.compile(rb"XX(?=[0-9a-fA-F]+\r\n|\Z)")
+
+
+@fault(
+    "request-header-length-sent-back",
+    breaks="P9",
+    text="A JSON response has the header length of its request.",
+)
+class _RequestHeaderLengthSentBack(Behaviour):
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        values = request.values(HEADER_LENGTH)
+        binary = any(name == HEADER_LENGTH for name, _ in response.headers)
+        if response.status != 200 or binary or not values:
+            return response
+        return replace(response, headers=(*response.headers, (HEADER_LENGTH, values[0])))
+
+
+@fault(
+    "long-body-without-type-ends-server",
+    breaks="P14",
+    text="A body of more than 64 KiB without a Content-Type crashes the server.",
+)
+class _LongBodyWithoutTypeEndsServer(CrashingServer):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if not request.values("content-type") and len(request.body) > _LONG_BODY:
+            self.crashed = True
+        return super().infer(model, request)
+
+
+@fault(
+    "negative-size-moves-back",
+    breaks="S6",
+    text="A negative size of an input behind others moves the offset of the blobs back.",
+)
+class _NegativeSizeMovesBack(Behaviour):
+    def negative_size(self, entry: RequestInput, size: int) -> int:
+        return size
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if size >= 0:
+            return super().slice_blob(entry, blobs, offset, size)
+        if not offset:
+            raise Rejected(f"input {entry.spec.name} begins before the body")
+        return super().slice_blob(entry, blobs, offset, -size)
+
+
+@fault(
+    "no-strings-kill-model",
+    breaks="J1",
+    text="Strings that are all missing are rejected, but the model stops working.",
+)
+class _NoStringsKillModel(CrashingModels):
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        if entry.spec.datatype == "BYTES" and entry.data == [] and element_count(entry.shape):
+            raise FatalRequest(f"input {entry.spec.name}: it crashed at the first string", 500)
+        return super().json_blob(entry)
+
+
+@fault(
+    "megabyte-elements-refused",
+    breaks="B12",
+    text=f"A binary BYTES input with an element of more than {_LONG_ELEMENT} bytes is rejected.",
+)
+class _MegabyteElementsRefused(Behaviour):
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        blob = super().bytes_blob(entry, blob)
+        if any(len(element) > _LONG_ELEMENT for element in decode_bytes(blob)):
+            raise Rejected(f"input {entry.spec.name} has an element that is too long")
+        return blob
+
+
+@fault(
+    "empty-dimensions-in-32-bits",
+    breaks="E5",
+    text="Dimensions of a tensor without elements are kept in 32 bits.",
+)
+class _EmptyDimensionsIn32Bits(Behaviour):
+    def input_shape(self, spec: TensorSpec, shape: object) -> Shape:
+        whole = super().input_shape(spec, shape)
+        return whole if element_count(whole) else tuple(size % 2**32 for size in whole)
+
+
+@fault(
+    "wide-batch-kills-model",
+    breaks="E5",
+    text="A batch of 2^31 items or more is rejected, but its model stops working.",
+)
+class _WideBatchKillsModel(CrashingModels):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if model.batching and any(entry.shape[0] >= 2**31 for entry in entries):
+            raise FatalRequest(f"{model.model} crashed while it took its batch", 500)
+        return entries
+
+
+class _LeavesUnreadBody(Behaviour):
+    """A server that answers for an unknown model, and reads its body as the next request."""
+
+    def unread(self, request: Request) -> bool:
+        raise NotImplementedError
+
+    def left_on_connection(self, request: Request, response: Response) -> bytes:
+        unread = response.status == 404 and self.unread(request)
+        return bytes(request.body) if unread else b""
+
+
+@fault(
+    "long-body-of-unknown-model-left-on-connection",
+    breaks="C5",
+    text="If the model is unknown, a body of more than 64 KiB is read as the next request.",
+)
+class _LongBodyOfUnknownModelLeftOnConnection(_LeavesUnreadBody):
+    def unread(self, request: Request) -> bool:
+        return len(request.body) > _LONG_BODY and not request.values("expect")
+
+
+@fault(
+    "expected-body-left-on-connection",
+    breaks="C5",
+    text="If a request with Expect: 100-continue fails, its body is read as the next request.",
+)
+class _ExpectedBodyLeftOnConnection(_LeavesUnreadBody):
+    def unread(self, request: Request) -> bool:
+        return bool(request.values("expect"))
+
+
+@fault(
+    "chunk-ends-not-looked-at",
+    breaks="C8",
+    text="Two letters X after the data of a chunk count as the end of its line.",
+)
+class _ChunkEndsNotLookedAt(Behaviour):
+    def received(self, data: bytes) -> bytes:
+        return _NO_END.sub(b"\r\n", super().received(data))
+
+
+@fault(
+    "model-name-followed-as-a-path",
+    breaks="R1",
+    text="A model name that leads out of the folder of models is answered with a file.",
+)
+class _ModelNameFollowedAsAPath(Behaviour):
+    def route(self, request: Request) -> Response:
+        if unquote(request.target).startswith("/v2/models/../"):
+            return Response(200, (("Content-Type", "text/plain"),), (b"root:x:0:0::/root",))
+        return super().route(request)
+
+
+def _dies_of_classification(fatal: Callable[[str, int], bool]) -> type[Behaviour]:
+    """A server whose model dies if an output of the datatype asks for so many classes."""
+
+    class DiesOfClassification(CrashingModels):
+        def request_outputs(
+            self, model: ModelContract, document: JsonObject
+        ) -> tuple[RequestOutput, ...]:
+            outputs = super().request_outputs(model, document)
+            for item in document.get("outputs", ()):
+                classes = _parameter(item, "classification")
+                if type(classes) is int and fatal(model.outputs[0].datatype, classes):
+                    raise FatalRequest(f"{model.model} crashed while it sorted elements", 500)
+            return outputs
+
+    return DiesOfClassification
+
+
+def _parameter(item: Mapping[str, Any], name: str) -> object:
+    return item.get("parameters", {}).get(name)
+
+
+fault(
+    "classification-of-strings-kills-model",
+    breaks="R3",
+    text="A `classification` of BYTES is rejected, but its model stops working.",
+)(_dies_of_classification(lambda datatype, classes: datatype == "BYTES"))
+fault(
+    "classification-into-none-kills-model",
+    breaks="R3",
+    text="A `classification` into 0 classes is rejected, but its model stops working.",
+)(_dies_of_classification(lambda datatype, classes: classes == 0))
+fault(
+    "classification-into-many-kills-model",
+    breaks="R3",
+    text="A `classification` into 2^20 classes is rejected, but its model stops working.",
+)(_dies_of_classification(lambda datatype, classes: classes >= 2**20))
+
+
+@fault(
+    "empty-body-is-500",
+    breaks="R4",
+    text="A body without any bytes gets the status 500.",
+)
+class _EmptyBodyIs500(Behaviour):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        if not text:
+            raise Rejected("internal error: no content", 500)
+        return super().parse_document(text)

@@ -1,0 +1,480 @@
+"""Faults of state: what sticks to the next request, or is shared by requests in progress (C)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from v2_conformance.protocol.datatypes import Buffer, Shape
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import resize
+from v2_conformance.reference.faults.shared.crashes import CrashingServer
+from v2_conformance.reference.faults.shared.deliveries import is_chunked
+from v2_conformance.reference.http_messages import Blobs, Breach, Rejected, Request, Response
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_OUTPUT,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+    RequestOutput,
+)
+from v2_conformance.suite.models import ModelContract, TensorSpec
+
+T = TypeVar("T")
+# Lets a request of another connection come in between.
+_OVERLAP_S = 0.002
+
+
+def _infers(request: Request) -> bool:
+    return request.target.endswith("/infer")
+
+
+class _Remembers(Behaviour):
+    """A server that knows the inference request `before` the one that it serves."""
+
+    before: Request | None = None
+
+    def handle(self, request: Request) -> Response:
+        try:
+            return super().handle(request)
+        finally:
+            if _infers(request):
+                self.before = request
+
+    def said_before(self, text: bytes) -> bool:
+        """Whether the body of the request before has `text`."""
+        return self.before is not None and text in bytes(self.before.body)
+
+
+@fault(
+    "binary-output-flag-sticks",
+    breaks="C7",
+    text="The next request has binary outputs too if one asked for them with binary_data_output.",
+)
+class _BinaryOutputFlagSticks(_Remembers):
+    def binary_by_default(self, document: JsonObject) -> bool:
+        own = super().binary_by_default(document)
+        if BINARY_DATA_OUTPUT in document.get("parameters", {}):
+            return own
+        return own or self.said_before(b'"binary_data_output":true')
+
+
+@fault(
+    "output-binary-data-sticks",
+    breaks="C7",
+    text="A request that lists no outputs gets blobs if the one before asked for one.",
+)
+class _OutputBinaryDataSticks(_Remembers):
+    def binary_by_default(self, document: JsonObject) -> bool:
+        own = super().binary_by_default(document)
+        if "outputs" in document or document.get("parameters"):
+            return own
+        return own or self.said_before(b'"binary_data":true')
+
+
+@fault(
+    "requested-outputs-stick",
+    breaks="C7",
+    text="A request that lists no outputs gets those that the one before listed.",
+)
+class _RequestedOutputsStick(Behaviour):
+    kept: tuple[str, tuple[RequestOutput, ...]] | None = None
+
+    def request_outputs(
+        self, model: ModelContract, document: JsonObject
+    ) -> tuple[RequestOutput, ...]:
+        outputs = super().request_outputs(model, document)
+        kept, self.kept = self.kept, None
+        if document.get("outputs"):
+            self.kept = (model.model, outputs)
+        elif kept is not None and kept[0] == model.model:
+            return kept[1]
+        return outputs
+
+
+@fault(
+    "digits-of-longer-header-length-kept",
+    breaks="C7",
+    text="A header length is read with the last digits of a longer one in the request before.",
+)
+class _DigitsOfLongerHeaderLengthKept(Behaviour):
+    digits = ""
+
+    def parse_header_length(self, text: str) -> int:
+        kept, self.digits = self.digits, text
+        return super().parse_header_length(text + kept[len(text) :])
+
+
+@fault("id-sticks", breaks="C7", text="A request without an id gets that of the one before.")
+class _IdSticks(Behaviour):
+    kept: str | None = None
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        kept, self.kept = self.kept, inference.id
+        return inference if inference.id is not None else replace(inference, id=kept)
+
+
+@fault(
+    "id-of-request-before",
+    breaks="C7",
+    text="A request with an id gets that of the one before, if that had one.",
+)
+class _IdOfRequestBefore(Behaviour):
+    kept: str | None = None
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        kept, self.kept = self.kept, inference.id
+        if kept is None or inference.id is None:
+            return inference
+        return replace(inference, id=kept)
+
+
+@fault(
+    "content-coding-sticks",
+    breaks="C7",
+    text="A request without Content-Encoding is decoded as the one before was.",
+)
+class _ContentCodingSticks(_Remembers):
+    def decode_request(self, request: Request) -> Request:
+        kept = self.before.values("content-encoding") if self.before else []
+        if kept and not request.values("content-encoding"):
+            raise Rejected(f"the body is not in {kept[0]}")
+        return super().decode_request(request)
+
+
+@fault(
+    "accept-encoding-sticks",
+    breaks="C7",
+    text="A response is encoded as the request before allowed.",
+)
+class _AcceptEncodingSticks(_Remembers):
+    def encode_response(self, request: Request, response: Response) -> Response:
+        before = self.before
+        kept = before is not None and bool(before.values("accept-encoding"))
+        return super().encode_response(before if before and kept else request, response)
+
+
+@fault(
+    "longer-tensor-left-in-buffer",
+    breaks="C7",
+    text="The end of a longer INT32 tensor in the request before follows a shorter one.",
+)
+class _LongerTensorLeftInBuffer(Behaviour):
+    kept: Buffer = b""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        found = super().output_tensor(output, tensor)
+        if output.datatype != "INT32":
+            return found
+        kept, self.kept = self.kept, bytes(found.blob)
+        return replace(found, blob=bytes(found.blob) + bytes(kept[len(found.blob) :]))
+
+
+@fault(
+    "shape-kept-by-size",
+    breaks="C7",
+    text="A matrix has the shape of the last one of the same size.",
+)
+class _ShapeKeptBySize(Behaviour):
+    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+        super().__init__(profiles)
+        self.shapes: dict[tuple[str, int], Shape] = {}
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        found = super().output_tensor(output, tensor)
+        if len(found.shape) != 2:
+            return found
+        key = (output.datatype, len(found.blob))
+        kept, self.shapes[key] = self.shapes.get(key, found.shape), found.shape
+        return replace(found, shape=kept)
+
+
+@fault(
+    "model-sticks",
+    breaks="C7",
+    text="A request to another identity model goes to the one of the request before.",
+)
+class _ModelSticks(_Remembers):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        before = self.before.target if self.before else ""
+        if "/identity_bytes/" in before and model.model == "identity_int32":
+            model = self.models["identity_bytes"]
+        return super().infer(model, request)
+
+
+@fault(
+    "json-values-kept",
+    breaks="C7",
+    text="A tensor sent as a blob has the values that the request before sent for it as JSON.",
+)
+class _JsonValuesKept(Behaviour):
+    kept: tuple[TensorSpec, Shape, Buffer] | None = None
+
+    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        blob, end = super().input_blob(entry, blobs, offset)
+        kept, self.kept = self.kept, None
+        if entry.has_data:
+            self.kept = (entry.spec, entry.shape, blob)
+        elif kept is not None and kept[:2] == (entry.spec, entry.shape):
+            return kept[2], end
+        return blob, end
+
+
+@fault(
+    "chunked-framing-sticks",
+    breaks="C7",
+    text="A request with a Content-Length is read as chunked if the one before was.",
+)
+class _ChunkedFramingSticks(_Remembers):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if self.before is not None and is_chunked(self.before) and not is_chunked(request):
+            raise Rejected("the body is not chunked")
+        return super().infer(model, request)
+
+
+@fault(
+    "raw-sticks",
+    breaks="C7",
+    text="The request after a raw one is raw, too.",
+)
+class _RawSticks(_Remembers):
+    def header_length(self, request: Request) -> int | None:
+        own = super().header_length(request)
+        raw = self.before is not None and self.before.values(HEADER_LENGTH) == ["0"]
+        return 0 if raw else own
+
+
+class _Shares(Behaviour):
+    """A server in which requests that are in progress at once share a variable of each name."""
+
+    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+        super().__init__(profiles)
+        self.shared: dict[object, Any] = {}
+
+    def last(self, name: object, value: T) -> T:
+        """What the last of the requests in progress put into the variable, after this one has."""
+        self.shared[name] = value
+        threading.Event().wait(_OVERLAP_S)
+        found: T = self.shared[name]
+        return found
+
+
+@fault(
+    "concurrent-ids-mixed",
+    breaks="C6",
+    text="Responses to concurrent requests have the id of the last one.",
+)
+class _ConcurrentIdsMixed(_Shares):
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = super().read_request(model, request, length)
+        return replace(inference, id=self.last("id", inference.id))
+
+
+@fault(
+    "concurrent-header-lengths-mixed",
+    breaks="C6",
+    text="Concurrent requests are split by the header length of the last one.",
+)
+class _ConcurrentHeaderLengthsMixed(_Shares):
+    def parse_header_length(self, text: str) -> int:
+        return self.last("length", super().parse_header_length(text))
+
+
+@fault(
+    "concurrent-outputs-mixed",
+    breaks="C6",
+    text="Concurrent requests to a model get the outputs that the last one asked for.",
+)
+class _ConcurrentOutputsMixed(_Shares):
+    def request_outputs(
+        self, model: ModelContract, document: JsonObject
+    ) -> tuple[RequestOutput, ...]:
+        return self.last(model.model, super().request_outputs(model, document))
+
+
+@fault(
+    "concurrent-shapes-mixed",
+    breaks="C6",
+    text="Outputs of concurrent requests to a model have the size of the last one's.",
+)
+class _ConcurrentShapesMixed(_Shares):
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        found = super().output_tensor(output, tensor)
+        if output.datatype == "BYTES":
+            return found
+        shape, size = self.last(output, (found.shape, len(found.blob)))
+        return replace(found, shape=shape, blob=resize(found.blob, size))
+
+
+@fault(
+    "concurrent-models-mixed",
+    breaks="C6",
+    text="Concurrent requests all go to the model of the last one.",
+)
+class _ConcurrentModelsMixed(_Shares):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return super().infer(self.last("model", model), request)
+
+
+@fault(
+    "refusal-spreads",
+    breaks="C6",
+    text="If a request is refused, so are others that are in progress.",
+)
+class _RefusalSpreads(Behaviour):
+    refused = 0
+
+    def handle(self, request: Request) -> Response:
+        before = self.refused
+        response = super().handle(request)
+        if not _infers(request):
+            return response
+        if response.status >= 400:
+            self.refused += 1
+            return response
+        threading.Event().wait(_OVERLAP_S)
+        return response if self.refused == before else self.error(500, "the batch failed")
+
+
+@fault(
+    "slow-body-mixed",
+    breaks="C6",
+    text="A body that arrives in pieces ends with the bytes of another request in progress.",
+)
+class _SlowBodyMixed(Behaviour):
+    latest = b""
+
+    def handle(self, request: Request) -> Response:
+        body = bytes(request.body)
+        if request.segment_cuts:
+            cut = request.segment_cuts[0]
+            if len(self.latest) == len(body):
+                mixed = body[:cut] + self.latest[cut:]
+                return super().handle(replace(request, body=memoryview(mixed)))
+        self.latest = body
+        return super().handle(request)
+
+
+@fault(
+    "concurrent-codings-mixed",
+    breaks="C6",
+    text="Encoded bodies of concurrent requests are decoded by the decoder of the last one.",
+)
+class _ConcurrentCodingsMixed(_Shares):
+    def decode_request(self, request: Request) -> Request:
+        if not request.values("content-encoding"):
+            return super().decode_request(request)
+        return super().decode_request(self.last("decoder", request))
+
+
+@fault(
+    "client-that-leaves-kills-server",
+    breaks="C8",
+    text="The server dies if a client leaves in the middle of a head.",
+)
+class _ClientThatLeavesKillsServer(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.LEFT_IN_HEAD
+
+
+@fault(
+    "short-body-kills-server",
+    breaks="C8",
+    text="The server dies if a body ends before its Content-Length.",
+)
+class _ShortBodyKillsServer(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.LEFT_IN_BODY
+
+
+@fault(
+    "unfinished-chunks-kill-server",
+    breaks="C8",
+    text="The server dies if a body in chunks ends before its last chunk.",
+)
+class _UnfinishedChunksKillServer(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.LEFT_IN_CHUNKS
+
+
+@fault(
+    "reset-kills-server",
+    breaks="C8",
+    text="The server dies if a client resets its connection, or does not read its response.",
+)
+class _ResetKillsServer(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.RESET
+
+
+@fault(
+    "broken-chunk-kills-server",
+    breaks="C8",
+    text="The server dies of a chunk without a proper size or end.",
+)
+class _BrokenChunkKillsServer(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.FRAMING
+
+
+@fault(
+    "content-length-allocated",
+    breaks="C8",
+    text="The server allocates as many bytes as Content-Length claims, and dies of it.",
+)
+class _ContentLengthAllocated(CrashingServer):
+    def broken_off(self, breach: Breach) -> None:
+        self.crashed |= breach is Breach.TOO_LONG
+
+
+@fault(
+    "json-parser-stuck-after-error",
+    breaks="R3",
+    text="After a refused request without blobs, the next one is refused too if it has none.",
+)
+class _JsonParserStuckAfterError(Behaviour):
+    stuck = False
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        plain = not request.values(HEADER_LENGTH)
+        stuck, self.stuck = self.stuck, False
+        if plain and stuck:
+            raise Rejected("the parser is in an error state", 500)
+        try:
+            return super().infer(model, request)
+        except Exception:
+            self.stuck = plain
+            raise
+
+
+@fault(
+    "decoder-stuck-after-error",
+    breaks="Z6",
+    text="After a refused encoded request, the next one is refused too if it is encoded.",
+)
+class _DecoderStuckAfterError(Behaviour):
+    stuck = False
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        coded = bool(request.values("content-encoding"))
+        stuck, self.stuck = self.stuck, False
+        if coded and stuck:
+            raise Rejected("the decoder has not reached the end of its stream", 500)
+        try:
+            return super().infer(model, request)
+        except Exception:
+            self.stuck = coded
+            raise

@@ -1,0 +1,54 @@
+"""The header length as a case says: its name, its value or values, and how a number is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.case_data import array, mapping, text, unexpected
+
+_LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
+_TRUE_LENGTH = "${length}"
+_DIGITS = "0123456789"
+# How a number can be written that is not its plain decimal digits.
+_NOTATIONS: Mapping[str, Callable[[int], str]] = {
+    "hex": hex,
+    "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
+    "exponent": lambda n: f"{n / 100:g}e2",
+    "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),
+    "fullwidth": lambda n: str(n).translate(str.maketrans(_DIGITS, "０１２３４５６７８９")),
+}
+
+
+def header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
+    """The fields that `header_length` means, for a request with so many bytes of JSON and of blobs.
+
+    Raises CaseFileError.
+    """
+    if given == "absent":
+        return []
+    given = mapping(given, "`header_length`", ("name", "value", "values"))
+    name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
+    one = [given.get("value", _TRUE_LENGTH)]
+    values = array(given.get("values", one), "`header_length.values`")
+    return [(name, _computed(value, length, blobs)) for value in values]
+
+
+def _computed(value: object, length: int, blobs: int) -> str:
+    """A value of the header length, with the true lengths put in."""
+    if value == _TRUE_LENGTH:  # as in almost every case
+        return str(length)
+    known = {"length": length, "blobs": blobs, "body": length + blobs}
+    what = "`header_length`"
+
+    def write(match: re.Match[str]) -> str:
+        number = known[match[1]] + int(match[2] or 0)
+        notation = _NOTATIONS.get(match[3] or "", str)
+        return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
+
+    computed = _LENGTH.sub(write, text(value, what))
+    if "${" in computed:
+        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
+        raise unexpected(what, form, value)
+    return computed
