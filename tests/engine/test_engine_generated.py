@@ -47,7 +47,7 @@ def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
                 result = engine.run(generated_case())
             assert result.outcome is Outcome.PASS
             usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
-            assert result.cause == GeneratedRequests(len(usable))
+            assert result.cause == GeneratedRequests(len(usable), None, None)
             assert result.message == f"{len(usable)} generated requests"
             assert [exchange.entry for exchange in result.exchanges] == usable
             sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
