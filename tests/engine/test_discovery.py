@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import ssl
 import time
@@ -255,6 +256,20 @@ def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:
     assert discovered(script).name == "srv"
 
 
+@pytest.mark.parametrize("status", [429, 502, 503])
+def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None:
+    asked = itertools.count()
+    busy = http(b"", status, ("Retry-After", "0"))
+
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            peer.send(http(BODY) if next(asked) % 9 else busy)
+
+    server = discovered(script)
+    assert (server.name, server.absent) == ("srv", {})
+
+
 def test_metadata_may_not_unfold_without_bound() -> None:
     answer = http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip"))
     assert "1048576 bytes" in unreachable(answering(answer))
@@ -379,3 +394,14 @@ def test_certificates_are_checked_unless_the_user_says_not_to(tmp_path: Path) ->
         with pytest.raises(ConformanceError, match="TLS failed"):
             found(True)
         assert found(path).name == found(False).name == "srv"
+
+
+@pytest.mark.parametrize(
+    ("listed", "version"),
+    [(["3"], "3"), (["1", "2"], None), ([], None), (None, None), ([3], None), (["a/b"], None)],
+)
+def test_the_version_of_a_model_is_the_only_one_that_the_server_lists(
+    listed: object, version: str | None
+) -> None:
+    models = {m.model: {"versions": listed} for m in contract().values()}
+    assert discovered(v2_server(models=models)).present["identity/INT32"].version == version
