@@ -394,3 +394,14 @@ def test_certificates_are_checked_unless_the_user_says_not_to(tmp_path: Path) ->
         with pytest.raises(ConformanceError, match="TLS failed"):
             found(True)
         assert found(path).name == found(False).name == "srv"
+
+
+@pytest.mark.parametrize(
+    ("listed", "version"),
+    [(["3"], "3"), (["1", "2"], None), ([], None), (None, None), ([3], None), (["a/b"], None)],
+)
+def test_the_version_of_a_model_is_the_only_one_that_the_server_lists(
+    listed: object, version: str | None
+) -> None:
+    models = {m.model: {"versions": listed} for m in contract().values()}
+    assert discovered(v2_server(models=models)).present["identity/INT32"].version == version

@@ -94,6 +94,18 @@ class TestSelection:
         assert "v2-conformance::P2/blob-follows-json[INT32]" in ids
         assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
 
+    def test_a_variation_is_crossed_with_what_must_succeed(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        varied = ["--v2-url", good, "--v2-variation", "escaped-names"]
+        result = start(pytester, *varied, "-m", "P5 or H6", "--v2-report-dir", "out")
+        assert result.ret == 0
+        report = load_report(pytester.path / "out" / "report.json")
+        assert report.cases
+        assert all(case.id.endswith("+escaped-names") for case in report.cases)
+        assert {case.requirement for case in report.cases} == {"P5"}
+        assert not report.verdict.conformant
+
     @pytest.mark.parametrize(
         ("option", "pattern"),
         [

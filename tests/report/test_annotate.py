@@ -292,3 +292,21 @@ def test_rows_count_from_the_start_of_the_section() -> None:
     blob = annotate_request(request(document() + BLOB, counted(document()))).sections[2]
     (row,) = blob.rows(4, 9)
     assert row.line == f"{len(document()) + 4:06x}  {'04 05 06 07 08':<47}  ....."
+
+
+def test_an_empty_line_before_a_request_is_a_part_of_its_head() -> None:
+    plain = request(document(), counted(document()))
+    message = annotate_request(b"\r\n" + plain)
+    assert kinds(message) == kinds(annotate_request(plain))
+    assert message.sections[0].data.startswith(b"\r\nPOST ")
+
+
+def test_two_messages_are_annotated_if_there_are_two_answers() -> None:
+    plain = request(document(), counted(document()))
+    pair = annotate_request(plain + plain, 2)
+    assert kinds(pair) == 2 * kinds(annotate_request(plain))
+    assert "head of the second request" in [section.label for section in pair.sections]
+    assert b"".join(section.data for section in pair.sections) == plain + plain
+    answers = annotate_response(2 * response(b"{}"), 2)
+    assert [section.label for section in answers.sections][2] == "head of the second response"
+    assert kinds(annotate_response(response(b"{}") + b"xyz", 2)) == ["head", "json", "slack"]

@@ -202,6 +202,10 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     def broken_off(self, breach: Breach) -> None:
         """Told that a client broke off, which is no concern of other clients (C8)."""
 
+    def received(self, data: bytes) -> bytes:
+        """What is read of bytes as they come from the socket: all of them, unchanged (C8)."""
+        return data
+
     def read_ahead(self, data: bytes) -> bytes:
         """What of the bytes that came behind a request is read as the next one: all (V2)."""
         return data

@@ -255,7 +255,7 @@ class ServedConnection:
         data, self._pending = self._pending, b""
         event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED] = h11.NEED_DATA
         while event is h11.NEED_DATA:
-            data = data or (self._sock.recv(_RECEIVE) if received else self._first_bytes())
+            data = data or (self._receive_some() if received else self._first_bytes())
             self._left = None if data else Breach.LEFT_IN_HEAD
             reads.append(len(data))
             begun = received.strip(b"\r\n")
@@ -289,7 +289,7 @@ class ServedConnection:
             self._sock.sendall(self._behaviour.before_expected_body(request))
         asked = time.monotonic()
         if not rest and (chunked or length):
-            rest = self._sock.recv(_RECEIVE)
+            rest = self._receive_some()
             if not rest:
                 self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body does not come")
@@ -317,7 +317,7 @@ class ServedConnection:
         """The first bytes of a request, for which a kept connection waits a shorter time."""
         self._sock.settimeout(self._behaviour.idle_seconds() if self._served else IDLE_SECONDS)
         try:
-            return self._sock.recv(_RECEIVE)
+            return self._receive_some()
         except TimeoutError:
             self._sock.sendall(self._behaviour.farewell())
             raise
@@ -342,6 +342,9 @@ class ServedConnection:
             filled += read
         return body
 
+    def _receive_some(self) -> bytes:
+        return self._behaviour.received(self._sock.recv(_RECEIVE))
+
     def _chunked_body(
         self, parser: h11.Connection, rest: bytes, cuts: list[int]
     ) -> tuple[memoryview, bytes]:
@@ -352,7 +355,7 @@ class ServedConnection:
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                data = self._sock.recv(_RECEIVE)
+                data = self._receive_some()
                 self._left = None if data else Breach.LEFT_IN_CHUNKS
                 framing += data
                 parser.receive_data(data)

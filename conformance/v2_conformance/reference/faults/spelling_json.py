@@ -123,13 +123,13 @@ fault(
     text="A string of more than 8,192 characters is cut off, and what follows is read as zeros.",
 )(reads_zeros(lambda text, document: re.search(r'"[^"\\]{8193,}"', text) is not None))
 fault(
-    "second-parameter-lost",
+    "sixth-parameter-lost",
     breaks="V1",
-    text="An input with several parameters is read as zeros.",
+    text="An input with more than five parameters is read as zeros.",
 )(
     reads_zeros(
         lambda text, document: any(
-            len(entry.get("parameters", ())) > 1 for entry in _inputs(document)
+            len(entry.get("parameters", ())) > 5 for entry in _inputs(document)
         )
     )
 )
@@ -286,14 +286,15 @@ fault(
     )
 )
 fault(
-    "nested-data-read-as-zeros",
+    "nested-data-beside-blobs-lost",
     breaks="V1",
-    text="Nested data are read as zeros.",
+    text="A request with nested data and blobs is read as zeros.",
 )(
     reads_zeros(
         lambda text, document: any(
             isinstance(entry.get("data"), list) and isinstance([*entry["data"], 0][0], list)
             for entry in _inputs(document)
+            if any("binary_data_size" in item for item in _parameters(document))
         )
     )
 )
@@ -305,5 +306,5 @@ fault(
 fault(
     "tabs-refused",
     breaks="V1",
-    text="A request with a tab at the start of a line is rejected.",
-)(refuses_json(lambda text, document: "\n\t" in text))
+    text="A request with a tab after a carriage return and a line feed is rejected.",
+)(refuses_json(lambda text, document: "\r\n\t" in text))

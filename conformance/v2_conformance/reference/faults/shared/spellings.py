@@ -13,6 +13,8 @@ from v2_conformance.suite.models import ModelContract
 Sees = Callable[[Request], bool]
 Reads = Callable[[str, JsonObject], bool]
 
+_STACK_TRACE = Response(500, (("Content-Type", "text/plain"),), (b"Traceback\n",))
+
 
 def refuses(when: Sees, status: int = 400) -> type[Behaviour]:
     """A server that rejects a request when it `when` says so of its head or its pieces."""
@@ -32,7 +34,7 @@ def crashes(when: Sees) -> type[Behaviour]:
     class Crashes(Behaviour):
         def infer(self, model: ModelContract, request: Request) -> Response:
             if when(request):
-                return Response(500, (("Content-Type", "text/plain"),), (b"Traceback\n",))
+                return _STACK_TRACE
             return super().infer(model, request)
 
     return Crashes
@@ -66,14 +68,23 @@ def reads_zeros(when: Reads) -> type[Behaviour]:
     return ReadsZeros
 
 
+class _Crash(Rejected):
+    """What the framework of a server makes of an exception."""
+
+
 def crashes_on_json(when: Reads) -> type[Behaviour]:
     """A server whose framework answers with a stack trace when `when` says so of the JSON."""
 
     class CrashesOnJson(Behaviour):
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            text, _ = self.split_body(request, self.header_length(request) or None)
-            if when(str(text, "utf-8", "replace"), self.parse_document(text)):
-                return Response(500, (("Content-Type", "text/plain"),), (b"Traceback\n",))
-            return super().infer(model, request)
+        def parse_document(self, text: memoryview) -> JsonObject:
+            document = super().parse_document(text)
+            if when(str(text, "utf-8"), document):
+                raise _Crash("no integer", 500)
+            return document
+
+        def rejection_response(self, rejection: Rejected) -> Response:
+            if isinstance(rejection, _Crash):
+                return _STACK_TRACE
+            return super().rejection_response(rejection)
 
     return CrashesOnJson
