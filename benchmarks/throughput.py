@@ -24,7 +24,7 @@ from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, make_target
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase
+from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.wire.encode import prepare, prepare_get
 
 ROUNDS = 5
@@ -82,7 +82,7 @@ def _timed_run(
 
 def _repeatable(result: Result, target: Target, server: Server) -> bool:
     case = result.case
-    if not result.exchanges or isinstance(case, GeneratedCase):
+    if not result.exchanges or not isinstance(case, GetCase | RequestCase):
         return False
     if isinstance(case, GetCase):
         prepared = prepare_get(case, target.address)

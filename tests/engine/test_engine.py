@@ -26,7 +26,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.cases import GetCase
+from v2_conformance.suite.cases import GetCase, ObservedCase
 from v2_conformance.suite.causes import (
     DatatypesUnsupported,
     InvalidCase,
@@ -212,6 +212,8 @@ class TestConnections:
         release.set()
         assert time.perf_counter() - started < 30
         for result in found.values():
+            if isinstance(result.case, ObservedCase):
+                continue
             silent = result.case.role == ONE_MODEL
             expected = Outcome.INCONCLUSIVE if silent else Outcome.PASS
             assert result.outcome is expected, result.message
@@ -259,7 +261,8 @@ class TestClaims:
             chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
             workers=2,
         )
-        assert set(outcomes(found).values()) == {Outcome.PASS, Outcome.FAIL}
+        sent = {name: out for name, out in outcomes(found).items() if "/observed" not in name}
+        assert set(sent.values()) == {Outcome.PASS, Outcome.FAIL}
         assert cause_of("M6/", found) == WrongForm("OUTPUT0", "binary", "json")
         request = found["P2/blob-follows-json[INT32]"]
         assert request.outcome is Outcome.FAIL

@@ -20,7 +20,7 @@ from v2_conformance.engine import engine as engine_module
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.suite.causes import Cause, Flooded
+from v2_conformance.suite.causes import Cause, Flooded, NotKept
 from v2_conformance.suite.findings import (
     BodyNotJson,
     BrokenCoding,
@@ -139,7 +139,6 @@ KINDS = {
     "closes after the status line": cut_off(HEAD),
     "closes in the JSON": cut_off(GOOD[: JSON_END - 9]),
     "closes in a blob": cut_off(GOOD[:-9]),
-    "answers twice": Hostile(says(GOOD + GOOD), Outcome.FAIL, BytesAfterResponse(len(GOOD))),
     "invalid UTF-8": wrong_json(b'"model_name":"\xff\xfe",', "the JSON is not UTF-8 at byte 15"),
     "NaN": wrong_json(b'"model_version":NaN,', "NaN is not JSON"),
     "nesting of 100,000": wrong_json(
@@ -207,6 +206,14 @@ def test_one_hostile_answer_is_that_cases_outcome_and_no_others(kind: str, tmp_p
     assert len(found[VICTIM].message) < 3000
     for case in NEIGHBOURS:
         assert found[case].outcome is Outcome.PASS, found[case].message
+
+
+def test_a_second_answer_fails_only_what_is_about_bytes_after_a_response(tmp_path: Path) -> None:
+    with misbehaving(says(GOOD + GOOD)) as server:
+        found = run(server, tmp_path, VICTIM, "C5/observed")
+    assert found[VICTIM].outcome is Outcome.PASS
+    cause = NotKept(1, 1, (VICTIM,), 0, BytesAfterResponse(len(GOOD)))
+    assert found["C5/observed"].cause == cause
 
 
 @pytest.mark.parametrize(

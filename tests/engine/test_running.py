@@ -20,8 +20,8 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import RoleAbsent
+from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes import NotKept, RoleAbsent
 from v2_conformance.suite.findings import HeaderLengthMissing, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
@@ -64,7 +64,9 @@ NEGATIVE = make_case(REJECT, case_id="D1/negative")
 
 class TestOrder:
     def test_dangerous_cases_run_last_and_negative_ones_before_them(self) -> None:
-        ordered = in_order(list(CASES().values()))
+        everything = in_order(list(CASES().values()))
+        ordered = [case for case in everything if not isinstance(case, ObservedCase)]
+        assert everything[: len(ordered)] == ordered
         assert [case.dangerous for case in ordered] == sorted(case.dangerous for case in ordered)
         safe = [case.negative for case in ordered if not case.dangerous]
         assert safe == sorted(safe)
@@ -88,6 +90,28 @@ class TestOrder:
             beside = results(target_of(server.url), cases, workers=4)
         assert outcomes(beside) == outcomes(alone)
         assert {Outcome.PASS, Outcome.FAIL} <= set(outcomes(alone).values())
+
+
+class TestWhatIsObserved:
+    @pytest.mark.parametrize("workers", [1, 4])
+    def test_it_is_judged_last_over_the_exchanges_of_all_cases(self, workers: int) -> None:
+        cases = chosen("R2/observed", "S2/size-against-shape[", "P2/", "R4/observed")
+        with ReferenceServer(["error-is-plain-text"]) as server:
+            found = results(target_of(server.url), cases, workers=workers)
+        assert list(found)[-2:] == ["R2/observed", "R4/observed"]
+        failed = {name for name, result in found.items() if result.outcome is Outcome.FAIL}
+        assert failed == {"R2/observed"}
+        cause = found["R2/observed"].cause
+        assert isinstance(cause, NotKept)
+        rejected = sum(case.negative for case in cases)
+        assert (cause.wrong, cause.judged) == (rejected, rejected)
+        assert cause.cases == tuple(sorted(c.id for c in cases if c.negative))
+        assert cause.more == 0
+
+    def test_without_any_exchange_it_shows_nothing(self) -> None:
+        with ReferenceServer() as server:
+            found = results(target_of(server.url), chosen("R2/observed"))
+        assert found["R2/observed"].outcome is Outcome.INCONCLUSIVE
 
 
 class TestSharedRoom:

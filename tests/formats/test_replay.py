@@ -31,7 +31,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.recorder import case_result
-from v2_conformance.suite.cases import GeneratedCase
+from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
@@ -84,7 +84,7 @@ def of_suite(name: str) -> CaseResult:
 def request_to_send(name: str) -> Request:
     """The request of a case of the suite."""
     chosen = CASES()[name]
-    assert not isinstance(chosen, GeneratedCase)
+    assert isinstance(chosen, GetCase | RequestCase)
     return prepared(chosen, Address("server.example:80", "", FIELDS)).request
 
 

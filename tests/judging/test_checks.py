@@ -17,10 +17,12 @@ from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import Cause, NotDone
 from v2_conformance.suite.findings import (
+    AcceptedInvalidRequest,
     DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
+    InvalidErrorBody,
     MetadataNotJson,
     MixedForms,
     NoContentLength,
@@ -34,6 +36,7 @@ from v2_conformance.suite.findings import (
     WrongModelName,
     WrongStatus,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 
@@ -80,6 +83,15 @@ CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
      UnrequestedCoding(("gzip",), ())),
     (make_case({**REJECT, "checks": ["client_error"]}),
      http(ERROR_BODY, 404), http(ERROR_BODY, 500), WrongStatus("4xx", 500, ERROR_BODY.decode())),
+    (make_case({**REJECT, "checks": ["error_body"]}),
+     http(ERROR_BODY, 404), http(b"oops", 404),
+     InvalidErrorBody(404, "not JSON at byte 0: Expecting value", "oops")),
+    (make_case({**REJECT, "checks": ["error_status"]}),
+     http(b"", 500), http(ERROR_BODY, 200), AcceptedInvalidRequest(200, ERROR_BODY.decode())),
+    (make_case({**REJECT, "checks": ["error_type"]}),
+     http(ERROR_BODY, 400, ("Content-Type", "application/json")),
+     http(ERROR_BODY, 400, ("Content-Type", "text/html")),
+     WrongContentType(JSON_TYPE, "text/html")),
     (METADATA,
      http(b'{"name": "n", "version": "1", "extensions": ["binary_tensor_data"]}'),
      http(b'{"name": "n", "version": "1", "extensions": ["other"]}'),
@@ -108,6 +120,19 @@ def test_a_response_that_is_not_encoded_is_unsupported_for_a_check_that_it_is() 
     found = verdict(GOOD, case)
     assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NotEncoded())
     assert verdict(GZIPPED, case) == Verdict(Outcome.PASS)
+
+
+def test_an_error_that_is_no_json_has_no_type_to_judge() -> None:
+    found = verdict(http(b"oops", 400), make_case({**REJECT, "checks": ["error_type"]}))
+    assert (found.outcome, found.cause) == (
+        Outcome.UNSUPPORTED,
+        InvalidErrorBody(400, "not JSON", "oops"),
+    )
+
+
+def test_an_error_with_a_status_of_success_shows_nothing_of_which_error_status_it_has() -> None:
+    found = verdict(http(ERROR_BODY), make_case({**REJECT, "checks": ["client_error"]}))
+    assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NoErrorToJudge(200))
 
 
 def test_a_check_at_level_may_notes_and_never_fails() -> None:

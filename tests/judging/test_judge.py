@@ -8,7 +8,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.cases import JSON, REJECT, failure, make_case, make_get, verdict
-from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, v2
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, parsed, sized, v2
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -35,6 +35,7 @@ from v2_conformance.suite.findings import (
     WrongStatus,
     WrongValue,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.transcript import Ending
 
@@ -159,13 +160,31 @@ def _not_by_schema(path: str = "$", problem: str = "'error' is a required proper
             InvalidErrorBody(400, "the JSON is not UTF-8 at byte 11", '{"error": "\\xff"}'),
         ),
         (http(b'{"detail": []}', 422), _not_by_schema()),
-        (http(ERROR_BODY, 200), AcceptedInvalidRequest(200, ERROR_BODY.decode())),
-        (http(ERROR_BODY, 302), AcceptedInvalidRequest(302, ERROR_BODY.decode())),
-        (GOOD, AcceptedInvalidRequest(200, ANY)),
     ],
 )
-def test_anything_else_is_no_rejection(received: bytes, cause: Cause) -> None:
+def test_only_a_case_about_the_body_of_errors_judges_it(received: bytes, cause: Cause) -> None:
+    status = parsed(received).status
+    assert verdict(received, make_case(REJECT)) == Verdict(Outcome.PASS, Rejected(status))
+    assert failure(received, make_case({**REJECT, "checks": ["error_body"]})) == cause
+
+
+@pytest.mark.parametrize("received", [http(ERROR_BODY, 302), http(b"{}"), GOOD])
+def test_anything_else_is_no_rejection(received: bytes) -> None:
+    cause = AcceptedInvalidRequest(parsed(received).status, ANY)
     assert failure(received, make_case(REJECT)) == cause
+
+
+def test_an_error_with_a_status_of_success_is_a_rejection_but_for_what_it_gets_wrong() -> None:
+    received = http(ERROR_BODY)
+    assert verdict(received, make_case(REJECT)) == Verdict(Outcome.PASS, Rejected(200))
+    either = make_case({"outcome": "either", "outputs": {"0": "binary"}})
+    assert verdict(received, either) == Verdict(Outcome.PASS, Rejected(200))
+    assert failure(received) == SchemaViolation("response", "$", "'outputs' is a required property")
+
+
+def test_a_case_about_the_error_alone_is_unsupported_if_the_request_is_accepted() -> None:
+    found = verdict(GOOD, make_case({**REJECT, "accepted": "unsupported"}))
+    assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NoErrorToJudge(200))
 
 
 def test_a_member_that_is_repeated_fails_no_rejection_and_no_success() -> None:
@@ -203,8 +222,7 @@ def test_either_answer_is_free_but_not_a_wrong_one() -> None:
     assert verdict(GOOD, case) == Verdict(Outcome.PASS, Accepted())
     assert verdict(http(ERROR_BODY, 400), case) == Verdict(Outcome.PASS, Rejected(400))
     assert isinstance(failure(v2(answer(sized()), BLOB[::-1]), case), WrongValue)
-    unreadable = failure(http(b"oops", 400), case)
-    assert unreadable == InvalidErrorBody(400, "not JSON at byte 0: Expecting value", "oops")
+    assert verdict(http(b"oops", 400), case) == Verdict(Outcome.PASS, Rejected(400))
     redirected = failure(http(ERROR_BODY, 302), case)
     assert redirected == WrongStatus("200", 302, ERROR_BODY.decode())
 

@@ -28,7 +28,7 @@ def test_a_fault_without_effect_is_not_caught(monkeypatch: pytest.MonkeyPatch) -
     assert not trial.caught
     assert not trial.own_failures
     assert not trial.other_requirements
-    assert row(trial).split() == ["R4", "MISSED", "0", "none"]
+    assert row(trial).split() == ["R4", "MISSED", "0", "0", "none"]
 
 
 def test_a_fault_is_caught_by_its_own_requirement_and_the_others_are_named() -> None:
@@ -74,7 +74,22 @@ def test_the_selftest_passes_only_without_a_hole_and_says_what_is_wrong() -> Non
     assert not SelftestResult((), (caught, missed), ()).passed
     hole = SelftestResult((), (caught,), ("P5/c",))
     assert not hole.passed
-    assert list(selftest_lines(hole))[-2:] == [
+    assert list(selftest_lines(hole))[-3:] == [
         "no fault of P5 makes P5/c fail: nothing shows that its cases can fail",
+        "1 of 1 faults fail at most 3 requirements",
         "1 faults, 1 caught by a case of their own requirement",
     ]
+
+
+def test_a_fault_of_what_is_observed_must_fail_that_alone() -> None:
+    alone = FaultTrial("some", "R2", ("R2/error-body[short_blob]", "R2/observed"), ())
+    assert (alone.requirements, SelftestResult((), (alone,), ()).passed) == (1, True)
+    other = FaultTrial("other", "R2", ("R2/observed",), ("S2", "P9"))
+    result = SelftestResult((), (other,), ())
+    assert (other.requirements, result.passed) == (3, False)
+    assert "the fault other must fail R2 alone, but fails S2 P9" in list(selftest_lines(result))
+
+
+def test_what_shows_only_in_exchanges_of_other_requirements_is_observed() -> None:
+    trial = try_fault("errors-after-coding-are-text")
+    assert (trial.own_failures, trial.other_requirements) == (("R2/observed",), ())

@@ -15,6 +15,7 @@ from support.responses import http
 from support.servers import answering, free_port, serving
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
+from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
@@ -230,6 +231,41 @@ class TestFailures:
         assert counts["skipped"] == 3 or (workers and counts["skipped"] > 3)
         assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
         result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
+
+    @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+    def test_what_is_observed_is_judged_last_over_the_exchanges_of_all_workers(
+        self, pytester: pytest.Pytester, workers: list[str]
+    ) -> None:
+        with ReferenceServer(["error-is-plain-text"]) as server:
+            result = start(
+                pytester,
+                *("--v2-url", server.url, "--v2-report-dir=out", "-k", "H6 or observed", *workers),
+            )
+        assert result.parseoutcomes()["failed"] >= 1
+        report = load_report(pytester.path / "out" / "report.json")
+        found = report.case("R2/observed")
+        assert found is not None
+        assert isinstance(found.cause, NotKept)
+        sent = [case.id for case in report.cases if case.exchanges]
+        rejected = [name for name in sent if name.startswith("H6/not-a-number")]
+        assert (found.cause.wrong, found.cause.judged) == (len(rejected), len(rejected))
+        assert set(found.cause.cases) <= set(rejected)
+        failed = [case.id for case in report.cases if case.outcome is Outcome.FAIL]
+        assert failed == ["R2/observed"]
+
+    def test_what_is_observed_is_last_whatever_order_a_plugin_wants(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        pytester.makeconftest(
+            "import pytest\n"
+            "@pytest.hookimpl(trylast=True)\n"
+            "def pytest_collection_modifyitems(items):\n"
+            "    items.reverse()\n"
+        )
+        result = start(pytester, "--v2-url", good, "-k", "H6 or R4", "-v")
+        assert result.ret == 0
+        names = [line.split()[0] for line in result.outlines if " PASSED " in line]
+        assert names[-1] == "v2-conformance::R4/observed"
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
     def test_an_unreachable_server_is_a_usage_error_in_one_line(

@@ -27,7 +27,9 @@ OTHERS: tuple[Any, ...] = (None, True, -3, 3.5, "text", "é", [], ["x"], {}, {"x
 def whole() -> Report:
     """A report that has every member at least once."""
     own = exchange(b"GET", b"HTTP", expected="status 200", entry={"id": "M7/x"}, pieces=(1, 2))
-    full = msgspec.structs.replace(own, purpose=Purpose.CANARY_FRESH, pause_ms=5.0, answers=2)
+    full = msgspec.structs.replace(
+        own, purpose=Purpose.CANARY_FRESH, pause_ms=5.0, closed_before_ms=2.0, answers=2
+    )
     known = ExpectedFailure("known", "https://h.example/1")
     report = report_of(
         [
@@ -152,6 +154,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RecordedExchange.pieces",
         "RecordedExchange.pause_ms",
         "RecordedExchange.answers",
+        "RecordedExchange.closed_before_ms",
         "Model.version",
     }
 

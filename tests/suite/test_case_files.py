@@ -12,8 +12,9 @@ import pytest
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.models import contract
+from v2_conformance.suite.observations import OBSERVED
 from v2_conformance.suite.requirements import catalogue
 
 NOT_CASES = ("models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml")
@@ -82,9 +83,11 @@ def test_the_suites_own_cases_load_with_unique_well_formed_ids(own: list[Case]) 
         assert case.id.startswith(case.requirement + "/")
         if isinstance(case, RequestCase):
             assert case.model in contract()
-        else:
-            assert isinstance(case, GetCase)
+        elif isinstance(case, GetCase):
             assert case.path.startswith("/")
+        else:
+            assert isinstance(case, ObservedCase)
+            assert case.observed in OBSERVED
         assert len(case.why) >= 20
         assert "\n" not in case.why
 

@@ -1,4 +1,4 @@
-"""The three kinds of case: what each needs, what a report says of it, and its digest."""
+"""The kinds of case: what each needs, what a report says of it, and its digest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.cases import REJECT, make_case, make_get
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import (
     EXAMPLES,
     GENERATED,
@@ -22,7 +22,16 @@ from v2_conformance.suite.requirements import catalogue
 
 REQUEST = make_case()
 GET = make_get("/v2")
-KINDS: list[Case] = [REQUEST, GET, generated_case()]
+OBSERVED = ObservedCase(
+    id="R2/observed",
+    requirement="R2",
+    why="A case of the tests.",
+    level="MUST",
+    profile="binary",
+    expect={"outcome": "success"},
+    observed="error_bodies",
+)
+KINDS: list[Case] = [REQUEST, GET, generated_case(), OBSERVED]
 kinds = pytest.mark.parametrize("case", KINDS, ids=lambda case: type(case).__name__)
 
 
@@ -130,6 +139,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, count=9)),
     (generated_case(), lambda case: replace(case, seed=9)),
+    (OBSERVED, lambda case: replace(case, observed="error_types")),
 ]
 
 
@@ -170,9 +180,9 @@ def test_kinds_that_otherwise_say_the_same_have_different_digests() -> None:
 # The suite's own.
 
 
-def test_a_run_has_cases_of_all_three_kinds_and_generated_requests_once() -> None:
+def test_a_run_has_cases_of_all_kinds_and_generated_requests_once() -> None:
     cases = suite_cases()
-    assert {type(case) for case in cases} == {RequestCase, GetCase, GeneratedCase}
+    assert {type(case) for case in cases} == {RequestCase, GetCase, GeneratedCase, ObservedCase}
     (generated,) = [case for case in cases if isinstance(case, GeneratedCase)]
     assert generated == cases[-1] == generated_case()
     assert (generated.id, generated.count, generated.seed) == (GENERATED, EXAMPLES, SEED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -22,6 +22,7 @@ from v2_conformance.suite.causes import (
     FailedBesideOthers,
     GeneratedFailure,
     NotDone,
+    NotKept,
     Rejected,
     SecondAnswerWrong,
     SeveralWrong,
@@ -43,6 +44,7 @@ from v2_conformance.suite.wording import describe
 TYPES: Sequence[type[CauseBase]] = get_args(Cause)
 NESTING = (
     NotDone,
+    NotKept,
     SecondAnswerWrong,
     SeveralWrong,
     DidNotSurvive,
@@ -71,6 +73,8 @@ def instances(of: Any, text: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
         return st.none() | inner if type(None) in get_args(of) else inner
     if get_origin(of) in (Union, types.UnionType):
         return st.one_of([instances(one, text) for one in get_args(of)])
+    if get_origin(of) is Literal:
+        return st.sampled_from(get_args(of))
     if get_origin(of) is tuple:
         return st.lists(instances(get_args(of)[0], text), max_size=30).map(tuple)
     if isinstance(of, type) and issubclass(of, msgspec.Struct):

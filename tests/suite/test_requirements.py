@@ -35,7 +35,7 @@ LAST_NUMBERS_IN = {
     },
 }  # fmt: skip
 LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {
-    "H": 14, "D": 15, "O": 20, "C": 8, "J": 9, "V": 4,
+    "H": 14, "D": 15, "O": 20, "C": 8, "R": 8, "J": 9, "V": 4,
 }  # fmt: skip
 LAST_NUMBERS = list(LAST_NUMBERS_IN.values())[-1]
 
@@ -51,7 +51,7 @@ DERIVED = ids(
 )  # fmt: skip
 SHOULDS = ids(
     P=[1, 4], H=[8, 11, 12, 14], S=[4, 9, 10, 11, 14], D=[4, 12], O=[9, 11, 14, 15, 16], E=[1],
-    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6], K=[6, 8], J=[4],
+    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6, 8], K=[6, 8], J=[4],
 )  # fmt: skip
 MAYS = ids(P=[7, 13, 14], D=[13], O=[17], E=[3], C=[3], L=[2])
 

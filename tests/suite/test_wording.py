@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from v2_conformance.suite import causes, findings
+from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.wording import describe
@@ -27,6 +27,30 @@ SENTENCES: list[tuple[Cause, str]] = [
     (
         findings.InvalidErrorBody(400, "not JSON at byte 0", "oops"),
         'rejected with status 400, but the body is not {"error": string}: not JSON at byte 0: oops',
+    ),
+    (
+        observations.InvalidHttp("line_end", "Server: x"),
+        "the response breaks the syntax of HTTP/1.1: a line ends with LF alone instead of CRLF: "
+        "Server: x",
+    ),
+    (
+        observations.UnannouncedClose(3),
+        "expected the response before to say Connection: close, got none, and the server closed "
+        "the connection within 3 ms",
+    ),
+    (
+        observations.NothingObserved(2),
+        "none of 2 answers shows whether the server does this",
+    ),
+    (observations.AllKept(1), "kept in all of 1 exchange"),
+    (
+        observations.NoErrorToJudge(200),
+        "the server accepted the request with 200, so there is no error to judge",
+    ),
+    (
+        causes.NotKept(3, 9, ("R1/a", "R2/b"), 1, REFUSED),
+        "3 of 9 exchanges, in R1/a, R2/b and 1 more case; the first: expected status 200, got 503: "
+        "(empty body)",
     ),
     (causes.CodingsUnsupported(("deflate",)), "the target declares deflate unsupported"),
     (

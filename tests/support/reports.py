@@ -136,6 +136,8 @@ def _example(of: msgspec.inspect.Type) -> Any:
             return True
         case msgspec.inspect.IntType():
             return 7
+        case msgspec.inspect.LiteralType(values=values):
+            return values[0]
         case msgspec.inspect.FloatType():
             return 1.5
     return "text"

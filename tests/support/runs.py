@@ -97,7 +97,7 @@ def cause_of(prefix: str, found: dict[str, Result]) -> Cause | None:
 
 GOOD = "P2/blob-follows-json[INT32]"
 BAD = "H6/not-a-number[letters]"  # rejected, and followed by two canaries
-FEW = chosen(GOOD, BAD, "P4/", "R1/", "R3/", "C6/", "O18/", "W1/fixed-shape", "P1/")
+FEW = chosen(GOOD, BAD, "P4/", "R1/", "R3/", "C6/", "O18/", "W1/fixed-shape", "P1/", "R2/observed")
 SECRET = "s3cret-token-of-the-tests"
 
 

@@ -40,7 +40,7 @@ def test_a_report_of_a_good_server_holds(clean: Path, capsys: pytest.CaptureFixt
         ["rejection-without-response"],
         ["error-is-plain-text", "content-length-too-large"],
         ["concurrent-requests-mixed", "binary-response-typed-json"],
-        ["stray-bytes-after-binary-response"],
+        ["error-typed-text", "errors-with-status-200"],
         ["rejection-stops-listening"],
     ],
     ids="+".join,
@@ -133,7 +133,6 @@ def test_a_run_that_was_stopped_is_said_to_be_incomplete(clean: Path, tmp_path: 
         (flipped(GOOD, "response", *LENGTH), "does not end as the record says: complete"),
         (flipped(GOOD, "response", b'"shape"', 3), "the recorded bytes say fail"),
         (flipped(GOOD, "response", b"}]}", 6), "the recorded bytes say fail: "),
-        (flipped(BAD, "response", b'{"error"', 3), "say fail: "),
         (flipped(BAD, "request", b"\r\n\r\n", 12, 1), "a canary's request is not"),
         (flipped(BAD, "response", b"\r\n\r\n", 4, 1), "did not survive"),
         (flipped(BAD, "response", b"\r\n\r\n", 4, 2), "did not survive"),
@@ -151,6 +150,25 @@ def test_a_bit_that_is_judged_or_sent_is_noticed_by_itself(
     assert words in text
     assert "digest" not in text
     assert "EDITED" not in changed(clean, tmp_path, lambda report: None)[1]
+
+
+def test_a_bit_that_only_what_is_observed_judges_is_noticed_there(
+    clean: Path, tmp_path: Path
+) -> None:
+    found, text = changed(clean, tmp_path, flipped(BAD, "response", b'{"error"', 3))
+    assert found.exit_code == 1
+    assert cases_that_differ(found) == ["R2/observed"]
+    assert "DIFFERS R2/observed: recorded as pass; the recorded bytes say fail: 1 of " in text
+    assert f"exchanges, in {BAD}; the first: the JSON breaks the error schema" in text
+
+
+def test_exchanges_of_a_case_that_sends_nothing_are_made_up(clean: Path, tmp_path: Path) -> None:
+    def change(report: Document) -> None:
+        case_of(report, "R2/observed")["exchanges"] = case_of(report, GOOD)["exchanges"]
+
+    found, text = changed(clean, tmp_path, change)
+    assert found.exit_code == 1
+    assert "R2/observed: recorded as pass; exchanges are recorded of a case that sends" in text
 
 
 def test_a_bit_that_nothing_judges_is_noticed_by_the_digest_alone(

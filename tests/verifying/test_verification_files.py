@@ -79,7 +79,8 @@ def test_a_case_that_cannot_be_planned_again_is_named_and_nothing_confirmed(
 
     found, text = changed(clean, tmp_path, change)
     assert found.exit_code == 2
-    assert "not judged again: M7/unknown: this installation has no such case" in text
+    assert "M7/unknown: this installation has no such case" in text
+    assert "P4/observed: it is about the exchanges of M7/unknown, too" in text
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.999])

@@ -13,6 +13,7 @@ from support.servers import (
     REQUEST,
     SHORT,
     Peer,
+    Script,
     answering,
     connected,
     exchange,
@@ -23,7 +24,8 @@ from support.servers import (
 )
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1 import Endpoint, Http1Connection
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.transcript import Ending, Limits
 
 # Framings of a response.
 
@@ -140,6 +142,58 @@ def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() 
         connection.exchange(request_of(REQUEST))
         came = connection.exchange(request_of(REQUEST))
     assert (came.ending, came.reused, bytes(came.received)) == (Ending.CLOSED, True, b"")
+
+
+def _once(reply: bytes) -> Script:
+    """A script: one reply, then the server closes the connection."""
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(reply)
+        peer.end()
+        peer.until_closed()
+
+    return script
+
+
+def test_a_close_that_no_response_announced_is_noted_with_the_next_exchange() -> None:
+    with serving(_once(http(b"1"))) as server, connected(server) as connection:
+        assert connection.exchange(request_of(REQUEST)).closed_before_s is None
+        assert server.peers[0].ended.wait(5)
+        connection.close()
+        after = connection.exchange(request_of(REQUEST))
+        assert after.closed_before_s is not None
+        assert 0 <= after.closed_before_s < 5
+        assert bytes(response(after).body) == b"1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "request_"),
+    [
+        (http(b"1", 200, ("Connection", "close")), REQUEST),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n1", REQUEST),
+        (http(b"1"), REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")),
+        (http(b"1"), REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0")),
+    ],
+)
+def test_a_close_that_either_side_announced_is_not_noted(answer: bytes, request_: bytes) -> None:
+    with serving(_once(answer)) as server, connected(server) as connection:
+        connection.exchange(request_of(request_))
+        assert server.peers[0].ended.wait(5)
+        assert connection.exchange(request_of(request_)).closed_before_s is None
+
+
+def test_white_space_before_a_colon_is_read_over_as_many_clients_do() -> None:
+    spaced = b"HTTP/1.1 200 OK\r\nContent-Length : 3\r\nX\t: y\r\n\r\na:b"
+    came = exchange(answering(spaced))
+    assert bytes(came.received) == spaced
+    assert bytes(response(came).body) == b"a:b"
+    assert came.open
+    reader = ResponseReader(Limits())
+    for at in range(len(spaced)):
+        reader.feed(spaced[at : at + 1])
+    assert reader.done
+    assert bytes(reader.response().body) == b"a:b"
 
 
 def test_bytes_that_nobody_asked_for_are_pending() -> None:

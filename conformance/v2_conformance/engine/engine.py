@@ -26,6 +26,7 @@ from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.availability import down
 from v2_conformance.judging.judge import judge
+from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
@@ -43,7 +44,7 @@ from v2_conformance.judging.survival import (
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes import (
     Cause,
     GeneratedFailure,
@@ -97,21 +98,28 @@ class Engine:
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
 
-    def run(self, case: Case, *, beside: bool = False) -> Result:
+    def run(
+        self, case: Case, observations: Observations | None = None, *, beside: bool = False
+    ) -> Result:
         """One case with all that belongs to it. Never raises for what the server does.
+
+        A case about all exchanges sends nothing: `observations` has what they show.
 
         With `beside`, other cases run at the same time. What happens then may be their doing, so no
         known-good request follows, and nothing is declared dead: `run_again` finds out.
         """
         started = time.perf_counter()
+        if isinstance(case, ObservedCase):
+            found = observations or Observations()
+            return Result(case, skipped(case, self._claims) or found.verdict(case))
         if isinstance(case, GeneratedCase):
             result = self._run_generated(case)
             return replace(result, duration_s=time.perf_counter() - started)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
-        skipped = self._skip(case)
-        if skipped is not None:
-            return Result(case, skipped)
+        unsent = self._skip(case)
+        if unsent is not None:
+            return Result(case, unsent)
         try:
             result = self._run(case, beside=beside)
         except CaseFileError as error:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from v2_conformance.judging.observed import Seen, observe
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Transcript
@@ -36,6 +37,12 @@ class Result:
     verdict: Verdict
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
+
+    def seen(self) -> tuple[Seen, ...]:
+        """What its exchanges show of what every exchange has to keep."""
+        if isinstance(self.case, ObservedCase):
+            return ()
+        return observe(self.case, ((e.purpose, e.transcript) for e in self.exchanges))
 
     @property
     def outcome(self) -> Outcome:

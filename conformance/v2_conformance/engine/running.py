@@ -6,10 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
 
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
-from v2_conformance.suite.cases import Case
+from v2_conformance.judging.observed import Observations
+from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
 
 Room = Callable[[bool], AbstractContextManager[object]]
@@ -17,8 +19,12 @@ Room = Callable[[bool], AbstractContextManager[object]]
 
 
 def in_order(cases: Sequence[Case]) -> list[Case]:
-    """Plan order, but what may leave a server damaged comes after what cannot, dangers last."""
-    return sorted(cases, key=lambda case: (case.dangerous, case.negative))
+    """Plan order, but what may leave a server damaged comes after what cannot, dangers last.
+
+    What is observed of all exchanges comes after all of them.
+    """
+    observed = ObservedCase
+    return sorted(cases, key=lambda c: (isinstance(c, observed), c.dangerous, c.negative))
 
 
 def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
@@ -26,8 +32,16 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
 
     Only cases that cannot damage the server share time with others, see `run_beside`.
     """
+    ordered = in_order(cases)
+    sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
+    observations = Observations()
     with closing(engine):
-        yield from _events(engine, in_order(cases), workers)
+        for event in _events(engine, sent, workers):
+            observations.add(event.result.seen())
+            yield replace(event, total=len(ordered))
+        observed = [case for case in ordered if isinstance(case, ObservedCase)]
+        for number, case in enumerate(observed, len(sent) + 1):
+            yield CaseFinished(engine.run(case, observations), number, len(ordered))
 
 
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:

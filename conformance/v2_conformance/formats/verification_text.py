@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from v2_conformance.suite.causes import NotKept
+from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.suite.requirements import digest
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.rejudge import Rejudged
@@ -49,7 +51,11 @@ def verification_lines(found: Verification) -> list[str]:
 
 
 def _counts(found: Verification) -> list[str]:
-    sent = [bool(recorded.exchanges) for recorded in found.report.cases]
+    observed = AllKept | NotKept | NothingObserved
+    sent = [
+        bool(recorded.exchanges) or isinstance(recorded.cause, observed)
+        for recorded in found.report.cases
+    ]
     judged = [case.unjudged is None for case in found.cases]
     again = sum(a and b for a, b in zip(sent, judged, strict=True))
     text = f"{len(sent)} cases: {again} judged again from their recorded bytes"

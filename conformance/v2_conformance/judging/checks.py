@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
+from v2_conformance.judging.errors import check_error_body, has_error_body
 from v2_conformance.judging.response import ReadMessage, codings_of, validate
 from v2_conformance.judging.verdict import Finding, Untested
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import (
+    AcceptedInvalidRequest,
     DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
+    InvalidErrorBody,
     MetadataNotJson,
     MixedForms,
     NoContentLength,
@@ -29,6 +33,7 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Response
 
@@ -47,14 +52,45 @@ def apply_checks(
         CHECKS[name](prepared, response, message)
 
 
-def _typed(expected: str, fits: Callable[[str, str], bool]) -> Check:
-    def check(prepared: Prepared, response: Response, message: ReadMessage | None) -> None:
-        got = response.value("content-type")
-        named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
-        if named is None or not fits(named[1], named[2]):
-            raise Finding(WrongContentType(expected, None if got is None else printable(got, 200)))
+def check_json_type(response: Response) -> None:
+    """Raise Finding unless the Content-Type is JSON."""
+    _check_type(response, f"{JSON_TYPE} or another JSON type", _is_json)
 
-    return check
+
+def check_binary_type(response: Response) -> None:
+    """Raise Finding unless the Content-Type can be that of JSON with blobs behind it."""
+    _check_type(response, f"{OCTET_STREAM} or another binary type", _is_binary)
+
+
+def check_data_or_size(outputs: Iterable[Any]) -> None:
+    """Raise Finding for an entry of `outputs` that has both data and a size (O11)."""
+    for entry in outputs:
+        parameters = entry.get("parameters") if isinstance(entry, dict) else None
+        size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
+        if size is not None and entry.get("data"):
+            raise Finding(DataAndSize(printable(entry.get("name"), 60)))
+
+
+def _check_type(response: Response, expected: str, fits: Callable[[str, str], bool]) -> None:
+    got = response.value("content-type")
+    named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
+    if named is None or not fits(named[1], named[2]):
+        raise Finding(WrongContentType(expected, None if got is None else printable(got, 200)))
+
+
+def _of_response(check: Callable[[Response], None]) -> Check:
+    return lambda _, response, __: check(response)
+
+
+def _error_status(_: Prepared, response: Response, __: ReadMessage | None) -> None:
+    if response.status < 400:
+        raise Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
+
+
+def _error_type(_: Prepared, response: Response, __: ReadMessage | None) -> None:
+    if not has_error_body(response):
+        raise Untested(InvalidErrorBody(response.status, "not JSON", excerpt(response.body)))
+    check_json_type(response)
 
 
 def _is_json(_: str, subtype: str) -> bool:
@@ -99,10 +135,7 @@ def _unique_members(_: Prepared, response: Response, message: ReadMessage | None
 
 
 def _data_or_size(_: Prepared, __: Response, message: ReadMessage | None) -> None:
-    for entry in message.document["outputs"] if message else ():
-        size = (entry.get("parameters") or {}).get("binary_data_size")
-        if size is not None and entry.get("data"):
-            raise Finding(DataAndSize(printable(entry["name"])))
+    check_data_or_size(message.document["outputs"] if message else ())
 
 
 def _one_form(_: Prepared, __: Response, message: ReadMessage | None) -> None:
@@ -134,6 +167,8 @@ def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) 
 
 
 def _client_error(_: Prepared, response: Response, __: ReadMessage | None) -> None:
+    if response.status < 400:  # an error all the same, but what its status is not is R1
+        raise Untested(NoErrorToJudge(response.status))
     if not 400 <= response.status < 500:
         raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))
 
@@ -166,8 +201,11 @@ def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) ->
 
 
 CHECKS: dict[str, Check] = {
-    "binary_type": _typed(f"{OCTET_STREAM} or another binary type", _is_binary),
-    "json_type": _typed(f"{JSON_TYPE} or another JSON type", _is_json),
+    "binary_type": _of_response(check_binary_type),
+    "json_type": _of_response(check_json_type),
+    "error_body": _of_response(check_error_body),
+    "error_status": _error_status,
+    "error_type": _error_type,
     "model_name": _model_name,
     "model_name_sent": _model_name_sent,
     "unique_members": _unique_members,

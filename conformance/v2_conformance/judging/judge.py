@@ -9,15 +9,9 @@ from typing import Any
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
-from v2_conformance.judging.response import (
-    ReadMessage,
-    decode_body,
-    read_document,
-    read_message,
-    validate,
-)
+from v2_conformance.judging.errors import is_error
+from v2_conformance.judging.response import ReadMessage, decode_body, read_document, read_message
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
-from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import (
@@ -33,12 +27,10 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyTooLarge,
-    BytesAfterResponse,
     ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
-    InvalidErrorBody,
     LengthRequired,
     MissingOutput,
     NotHttp,
@@ -50,6 +42,7 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
@@ -71,8 +64,6 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     if asks_to_wait(response):
         return Verdict(Outcome.INCONCLUSIVE, plea(response), describe_request(case, prepared))
     try:
-        if response.excess:
-            raise Finding(BytesAfterResponse(response.excess))
         declined = _declined(case, prepared, response)
         if declined is not None:
             return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
@@ -116,8 +107,6 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
     if response is None:
         return NoResponse(transcript.ending, printable(transcript.detail))
     try:
-        if response.excess:
-            raise Finding(BytesAfterResponse(response.excess))
         exact = tuple(replace(item, form="any") for item in expected)
         judge_success(exact, decode_body(response))
     except Finding as finding:
@@ -146,11 +135,13 @@ def _declined(
 
 def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
     settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
-    rejected = response.status >= 400
-    if case.expects == "reject" or (case.expects == "either" and rejected):
-        _judge_rejection(response, body=case.level != "MAY" and not _free(case))
-        if case.expects == "reject":
-            apply_checks(case, prepared, response, None)
+    rejected = is_error(response)
+    if case.expects == "either" and rejected:
+        return Verdict(settled, Rejected(response.status))
+    if case.expects == "reject":
+        if not rejected:
+            raise _accepted(case, response)
+        apply_checks(case, prepared, response, None)
         return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
         read_document(response)
@@ -180,18 +171,11 @@ def _free(case: RequestCase) -> bool:
     return case.expect.get("compare") == "nothing"
 
 
-def _judge_rejection(response: Response, *, body: bool) -> None:
-    """Finding unless it is an error status, with `body` also {"error": string} (R1, R2)."""
-    status, shown = response.status, excerpt(response.body)
-    if status < 400:
-        raise Finding(AcceptedInvalidRequest(status, shown))
-    if not body:
-        return
-    try:
-        document = parse_json(response.body, unique=False)
-    except MessageError as error:
-        raise Finding(InvalidErrorBody(status, printable(str(error)), shown)) from error
-    validate("error", document)
+def _accepted(case: RequestCase, response: Response) -> Finding:
+    """What it means that a request was accepted that `case` wants rejected."""
+    if case.expect.get("accepted") == "unsupported":
+        return Untested(NoErrorToJudge(response.status))
+    return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
 
 
 def _judge_output(item: Expected, message: ReadMessage, *, truth: bool) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from v2_conformance.maintenance.selftest import FaultTrial, SelftestResult
 
 _MOST_SHOWN = 6
+FEW = 3
+"""A fault that fails more requirements than this is not told apart from others by them."""
 
 
 def selftest_lines(result: SelftestResult) -> Iterator[str]:
@@ -17,6 +19,12 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
     for entry in result.unproven:
         requirement = entry.partition("/")[0]
         yield f"no fault of {requirement} makes {entry} fail: nothing shows that its cases can fail"
+    for trial in result.trials:
+        if not trial.alone:
+            others = " ".join(trial.other_requirements)
+            yield f"the fault {trial.fault} must fail {trial.requirement} alone, but fails {others}"
+    few = sum(trial.requirements <= FEW for trial in result.trials)
+    yield f"{few} of {len(result.trials)} faults fail at most {FEW} requirements"
     for name in result.unproven_variations:
         yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
     caught = sum(trial.caught for trial in result.trials)
@@ -24,12 +32,14 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
 
 
 def trial_rows(trials: tuple[FaultTrial, ...]) -> Iterator[str]:
-    """A table of the faults: whether and by how many cases each was caught, and what else fails."""
+    """A table of the faults: whether and by how many cases each was caught, and how many
+    requirements fail."""
     width = max((len(trial.fault) for trial in trials), default=0)
-    yield f"{'':<4}{'':<7}{'cases':>5}  {'fault':<{width}}  other requirements with failing cases"
+    yield f"{'':<4}{'':<7}{'cases':>5}{'reqs':>6}  {'fault':<{width}}  other failing requirements"
     for trial in trials:
         mark = "caught" if trial.caught else "MISSED"
-        row = f"{trial.requirement:<4}{mark:<7}{len(trial.own_failures):>5}  {trial.fault:<{width}}"
+        row = f"{trial.requirement:<4}{mark:<7}{len(trial.own_failures):>5}"
+        row += f"{trial.requirements:>6}  {trial.fault:<{width}}"
         yield f"{row}  {_note(trial)}".rstrip()
 
 

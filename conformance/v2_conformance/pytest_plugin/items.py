@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from v2_conformance.judging.observed import Seen
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.recorder import case_result
@@ -39,6 +40,7 @@ class CaseItem(pytest.Item):
         self.case = case
         self.suite = suite
         self.result: CaseResult | None = None
+        self.seen: tuple[Seen, ...] = ()
         for name, value in (
             ("v2_requirement", case.requirement),
             ("v2_level", case.level),
@@ -60,7 +62,7 @@ class CaseItem(pytest.Item):
         found = self.suite.run(self.case)
         target = self.suite.engine().target
         result = case_result(found, target.profiles, target.mask)
-        self.result = result
+        self.result, self.seen = result, found.seen()
         set_properties(self, self.case, result)
         outcome, message = result.outcome, plain(result.message)
         entry, complaint = self.suite.expected(result)

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Generator
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.formats.terminal import problem_lines, summary_lines
+from v2_conformance.judging.observed import Observations, Seen
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.junit import add_suite_properties
 from v2_conformance.pytest_plugin.xdist import (
     FOLDER,
+    OBSERVED,
     SERVER,
     SharedDeaths,
     is_worker,
@@ -44,7 +47,7 @@ from v2_conformance.report.expectations import (
 )
 from v2_conformance.report.files import as_json
 from v2_conformance.report.recorder import Record
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, ObservedCase
 
 
 class Session:
@@ -60,6 +63,8 @@ class Session:
         self._chosen: list[Case] = []  # those of them that are items
         self._expectations: Expectations | None = None
         self._finished: list[CaseResult] = []
+        self._observations = Observations()
+        self._left: set[str] = set()  # names of cases that xdist's workers leave to this process
         self._interrupted = False
 
     def engine(self) -> Engine:
@@ -87,7 +92,12 @@ class Session:
         return self._engine
 
     def run(self, case: Case) -> Result:
-        """Run one case; what may damage the server has it for itself."""
+        """Run one case; what may damage the server has it for itself.
+
+        A case about all exchanges is judged by what was seen of the others.
+        """
+        if isinstance(case, ObservedCase):
+            return self.engine().run(case, self._observations)
 
         def room(alone: bool) -> AbstractContextManager[None]:
             return locked(self._shared, exclusive=alone)
@@ -145,6 +155,41 @@ class Session:
         report = pytest.CollectReport(NODE, "passed", None, list(cases))
         config.hook.pytest_collectreport(report=report)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Put what is observed of all exchanges last, whatever order other plugins want.
+
+        A worker of xdist has only its own exchanges: it leaves these cases to its controller.
+        """
+        chosen = [item for item in session.items if _is_observed(item)]
+        others = [item for item in session.items if not _is_observed(item)]
+        if is_worker(self._config):
+            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            output[OBSERVED] = [item.name for item in chosen]
+            chosen = []
+        session.items[:] = [*others, *chosen]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Once its workers have run everything else, a controller judges what was left to it."""
+        result = yield
+        self._judge_observed(session)
+        return result
+
+    def _judge_observed(self, session: pytest.Session) -> None:
+        """Run the cases that workers have left, as items of this process."""
+        if session.shouldstop or session.shouldfail:
+            return
+        collector = Cases.from_parent(session, name=NODE, nodeid=NODE, suite=self)
+        items = [item for item in self.items(collector) if item.name in self._left]
+        for item, following in zip_longest(items, items[1:]):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """Take the names of the cases that a worker has left to its controller."""
+        self._left.update(getattr(node, "workeroutput", {}).get(OBSERVED, ()))
+
     def items(self, collector: Cases) -> list[CaseItem]:
         """Every case as an item, dangers last."""
         return [
@@ -162,6 +207,7 @@ class Session:
         report = yield
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             report.v2_case = as_json(item.result)
+            report.v2_seen = as_json(item.seen)
         return report
 
     @pytest.hookimpl(trylast=True)
@@ -171,6 +217,7 @@ class Session:
         if text is None or is_worker(self._config):
             return
         case = msgspec.json.decode(text, type=CaseResult)
+        self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Seen, ...]))
         if self._record is not None:
             self._record.add_case(case)
         if self._expectations is not None:
@@ -231,3 +278,7 @@ class Session:
             terminalreporter.write_line(line)
         if self.report and self.report.cases:
             publish(self.report, Path(folder) if folder else None, terminalreporter.write_line)
+
+
+def _is_observed(item: pytest.Item) -> bool:
+    return isinstance(item, CaseItem) and isinstance(item.case, ObservedCase)

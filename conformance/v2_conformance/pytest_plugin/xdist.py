@@ -14,6 +14,9 @@ FOLDER = "v2_conformance_folder"
 SERVER = "v2_conformance_server"
 """What xdist's controller hands to its workers, in `workerinput`."""
 
+OBSERVED = "v2_conformance_observed"
+"""What its workers hand back, in `workeroutput`."""
+
 
 class SharedDeaths:
     """Which models are dead, known to every worker through files in a folder. See engine.Deaths."""

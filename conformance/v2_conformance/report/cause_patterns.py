@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, Union, get_args
 import msgspec
 from msgspec import inspect
 
-from v2_conformance.suite import causes, findings
+from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import KINDS, Cause
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -40,6 +40,8 @@ _STABLE: Mapping[type, tuple[str, ...]] = {
     causes.RoleAbsent: ("role",),
     causes.NotDone: ("finding",),
     causes.GeneratedFailure: ("request",),
+    causes.NotKept: ("first",),
+    observations.InvalidHttp: ("rule",),
 }
 """The members that make another failure of a cause of the same kind.
 

@@ -160,6 +160,13 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
         Meta(description="Bytes of the request in each write, if there were several."),
     ] = ()
     pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
+    closed_before_ms: Annotated[
+        Milliseconds | None,
+        Meta(
+            description="How long the connection before had been idle at most when the server "
+            "closed it without having said so; null if it did not."
+        ),
+    ] = None
     answers: Annotated[
         int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
     ] = 1

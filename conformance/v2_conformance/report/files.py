@@ -78,8 +78,8 @@ def write_report(directory: Path, report: Report) -> Path:
     return path
 
 
-def as_json(value: msgspec.Struct) -> str:
-    """A part of a report as JSON in ASCII that can always be read back.
+def as_json(value: msgspec.Struct | tuple[msgspec.Struct, ...]) -> str:
+    """A part of a report, or several, as JSON in ASCII that can always be read back.
 
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
     text of its escape. A number of more than 4000 digits becomes the largest of those.

@@ -95,6 +95,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
     transcript = exchange.transcript
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
+    idle = transcript.closed_before_s
     return RecordedExchange(
         purpose=exchange.purpose,
         note=exchange.note,
@@ -111,6 +112,7 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         entry=None if exchange.entry is None else dict(exchange.entry),
         pieces=transcript.pieces if several else (),
         pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
+        closed_before_ms=None if idle is None else round(idle * 1000, 3),
         answers=transcript.answers,
     )
 

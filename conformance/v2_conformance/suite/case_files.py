@@ -15,7 +15,7 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.varied_cases import vary
@@ -131,7 +131,7 @@ class _Exception:
         if self.thorough is not None:
             changed["thorough"] = self.thorough
         if self.outcome is not None:
-            changed["expect"] = {**entry["expect"], "outcome": self.outcome}
+            changed["expect"] = {**entry.get("expect", {}), "outcome": self.outcome}
         return changed
 
 
@@ -149,11 +149,13 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "why": " ".join(entry["why"].split()),
         "level": entry.get("level", known.level),
         "profile": profile,
-        "expect": entry["expect"],
+        "expect": entry.get("expect", {"outcome": "success"}),
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
         "thorough": entry.get("thorough", False),
     }
+    if "observed" in entry:
+        return ObservedCase(**common, observed=entry["observed"])
     if model is None:
         return GetCase(**common, path=entry["get"])
     canary = entry.get("canary")

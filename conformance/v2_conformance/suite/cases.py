@@ -1,4 +1,5 @@
-"""What a case is: a request to a model, a plain GET, or all generated requests of a run.
+"""What a case is: a request to a model, a plain GET, all generated requests of a run, or what is
+observed of all exchanges.
 
 Cases are data. `case_files` reads them from cases/*.yaml, `library` has those of a run.
 """
@@ -13,6 +14,7 @@ from typing import Any, Literal
 
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import contract
+from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
 
@@ -234,4 +236,17 @@ class GeneratedCase(_Common):
         return True
 
 
-Case = RequestCase | GetCase | GeneratedCase
+@dataclass(frozen=True, kw_only=True)
+class ObservedCase(_Common):
+    """What every exchange of a run has to keep: it sends nothing, and is judged last.
+
+    It fails no other case, so that one defect that shows everywhere fails its own requirement.
+    """
+
+    observed: Observed
+
+
+SentCase = RequestCase | GetCase | GeneratedCase
+"""A case that sends something."""
+
+Case = SentCase | ObservedCase

@@ -20,6 +20,7 @@ from v2_conformance.suite.findings import (
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
+    Count,
     DataAndSize,
     ExtensionNotListed,
     FirstDifference,
@@ -59,6 +60,13 @@ from v2_conformance.suite.findings import (
     WrongShape,
     WrongStatus,
     WrongValue,
+)
+from v2_conformance.suite.observations import (
+    AllKept,
+    InvalidHttp,
+    NoErrorToJudge,
+    NothingObserved,
+    UnannouncedClose,
 )
 
 
@@ -133,6 +141,22 @@ class SeveralWrong(_AboutOthers, frozen=True):
 
     wrong: int
     total: int
+    first: Cause
+
+
+class NotKept(_AboutOthers, frozen=True):
+    """`wrong` of the `judged` exchanges of a run do not keep what an observed case is about.
+
+    `cases` are the ids of the first of the cases whose exchanges those are, `more` is the number of
+    the others, and `first` is what is wrong in the first of them.
+    """
+
+    rank: ClassVar[int] = 1
+
+    wrong: Count
+    judged: Count
+    cases: tuple[str, ...]
+    more: Count
     first: Cause
 
 
@@ -284,20 +308,21 @@ class SuiteError(CauseBase, frozen=True):
 
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
-    Accepted, AcceptedInvalidRequest, AnsweredInForm, AnsweredInJson, BlobPastBody, BodyNotJson,
-    BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChunksToOldClient,
-    CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
-    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, FailedBesideOthers, Flooded,
-    GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
-    HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase, InvalidErrorBody,
-    InvalidHeaderLength, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired, MetadataNotJson,
-    MissingOutput, MixedForms, ModelVersionUnknown, NoContentLength, NoDataNoSize,
-    NoKnownGoodAnswer, NoResponse, NoUsableModel, NotDone, NotEncoded, NotHttp, ProfileNotClaimed,
-    Rejected, RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
-    SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, Unavailable,
-    UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown,
-    WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm, WrongId,
-    WrongModelName, WrongShape, WrongStatus, WrongValue,
+    Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, BlobPastBody,
+    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer,
+    ChunksToOldClient, CodingsUnsupported, ConnectionClosed, ConnectionRefused,
+    ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
+    FailedBesideOthers, Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing,
+    HeaderLengthNotJson, HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase,
+    InvalidErrorBody, InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes,
+    LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
+    NoContentLength, NoDataNoSize, NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel,
+    NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed, Rejected,
+    RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
+    SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, UnannouncedClose,
+    Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined,
+    WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,
+    WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite import causes, findings
+from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 
@@ -112,6 +112,33 @@ def _generated_failure(cause: causes.GeneratedFailure) -> str:
 
 def _generator(cause: causes.GeneratedFailure | causes.GeneratedRequests) -> str:
     return f"seed {cause.seed}, Hypothesis {cause.hypothesis}"
+
+
+def _not_kept(cause: causes.NotKept) -> str:
+    where = ", ".join(cause.cases)
+    if cause.more:
+        where += f" and {_counted(cause.more, 'more case')}"
+    return (
+        f"{cause.wrong} of {_counted(cause.judged, 'exchange')}, in {where}; the first: "
+        f"{describe(cause.first)}"
+    )
+
+
+_BROKEN_RULES = {
+    "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
+    "content_length": "the Content-Length is not one decimal number",
+    "content_length_not_allowed": "a message with a transfer coding, or without a body, has a "
+    "Content-Length",
+    "field_name": "the name of a header field has characters that no name can have",
+    "field_value": "the value of a header field has control characters",
+    "folded_line": "a header field goes on in the next line",
+    "line_end": "a line ends with LF alone instead of CRLF",
+    "repeated_field": "a header field that can be there only once is there twice",
+    "space_before_colon": "there is white space between the name of a header field and its colon",
+    "status_line": "the status line is not the version, a space, three digits, a space and a "
+    "reason, which may be empty",
+    "transfer_coding": "the Transfer-Encoding is not one that HTTP/1.1 allows here",
+}
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
@@ -247,6 +274,21 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.DidNotSurvive: _did_not_survive,
     causes.SeveralWrong: lambda c: (
         f"{c.wrong} of {c.total} answers were wrong, the first: {describe(c.first)}"
+    ),
+    causes.NotKept: _not_kept,
+    observations.InvalidHttp: lambda c: (
+        f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[c.rule]}: {_body(c.shown)}"
+    ),
+    observations.UnannouncedClose: lambda c: (
+        f"expected the response before to say Connection: close, got none, and the server closed "
+        f"the connection within {c.after_ms} ms"
+    ),
+    observations.NothingObserved: lambda c: (
+        f"none of {_counted(c.answers, 'answer')} shows whether the server does this"
+    ),
+    observations.AllKept: lambda c: f"kept in all of {_counted(c.judged, 'exchange')}",
+    observations.NoErrorToJudge: lambda c: (
+        f"the server accepted the request with {c.status}, so there is no error to judge"
     ),
     causes.FailedBesideOthers: _failed_beside_others,
     causes.SecondAnswerWrong: lambda c: (

@@ -18,5 +18,6 @@ class Belief(Enum):
     CUT_OFF = "that the server, and nobody else, ended the connection"
     OTHERS = "the answers of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
+    CLOSED = "that it was the server that closed kept connections, and when"
     GENERATED = "that the generated requests are those that every run generates"
     AS_AT_FIRST = "that the server answered known-good requests no better at first"

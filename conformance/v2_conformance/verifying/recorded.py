@@ -32,6 +32,7 @@ def read_exchange(exchange: RecordedExchange) -> ReadExchange:
     They must end as the record says.
     """
     ending = Ending(exchange.ending)
+    idle_ms = exchange.closed_before_ms
     transcript = Transcript(
         request=exchange.request,
         sent=exchange.sent,
@@ -41,6 +42,7 @@ def read_exchange(exchange: RecordedExchange) -> ReadExchange:
         reused=exchange.reused,
         open=exchange.open,
         duration_s=exchange.duration_ms / 1000,
+        closed_before_s=None if idle_ms is None else idle_ms / 1000,
         answers=exchange.answers,
         partial=read_again(exchange.response, ending, exchange.answers),
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import known_good, problem_with
+from v2_conformance.judging.observed import Observations, Seen, observe
 from v2_conformance.judging.survival import (
     FLOODED,
     NO_USABLE_MODEL,
@@ -26,7 +27,14 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
 from v2_conformance.resources import fits
 from v2_conformance.suite.case_files import make_case
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.cases import (
+    Case,
+    GeneratedCase,
+    GetCase,
+    ObservedCase,
+    RequestCase,
+    SentCase,
+)
 from v2_conformance.suite.causes import (
     Cause,
     GeneratedFailure,
@@ -62,7 +70,8 @@ class Rejudged:
     `outcome` is the one that they show, or the recorded one if none could be found again: then
     `unjudged` says why. `problem` says why the record does not hold, None if it does.
     `other_cause` is what the bytes show, in words, if the outcome is the recorded one but the cause
-    or the message is not.
+    or the message is not. `seen` is what they show of what every exchange has to keep, None if they
+    cannot be read; `hidden` is whether masks may hide some of what was judged.
     """
 
     id: str
@@ -72,6 +81,8 @@ class Rejudged:
     unjudged: str | None = None
     other_cause: str | None = None
     believed: tuple[Belief, ...] = ()
+    seen: tuple[Seen, ...] | None = None
+    hidden: bool = False
 
 
 _BELIEVED = {
@@ -98,12 +109,48 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
             _check_notes(recorded)
         case, unjudged = _case(recorded, known)
         if case is None:
-            outcome = recorded.outcome
-            return Rejudged(recorded.id, outcome, outcome, unjudged=unjudged)
+            return _unjudged(recorded, unjudged)
+        if isinstance(case, ObservedCase):
+            return _unjudged(recorded, "it is about the exchanges of all cases")
+        seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = _verdict(case, recorded, exchanges, known)
     except (_Broken, RecordedError) as error:
         return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
-    return _compared(recorded, exchanges, verdict, believed, known)
+    hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
+    found = _compared(recorded, verdict, believed, known, hidden=hidden)
+    return replace(found, seen=seen, hidden=hidden)
+
+
+def is_observed(recorded: CaseResult, known: Setting) -> bool:
+    """Whether a recorded case is about the exchanges of all others: see `rejudge_observed`."""
+    return isinstance(known.cases.get(recorded.id), ObservedCase)
+
+
+def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Rejudged]) -> Rejudged:
+    """Judge a case about all exchanges again; `others` are all cases that have some."""
+    try:
+        case, unjudged = _case(recorded, known)
+    except _Broken as error:
+        return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
+    if not isinstance(case, ObservedCase):
+        return _unjudged(recorded, unjudged)
+    if recorded.exchanges:
+        words = "exchanges are recorded of a case that sends nothing"
+        return Rejudged(recorded.id, recorded.outcome, recorded.outcome, words)
+    observations = Observations()
+    for other in others:
+        if other.seen is None:
+            return _unjudged(recorded, f"it is about the exchanges of {other.id}, too")
+        observations.add(other.seen)
+    skip = skipped(case, known.claims)
+    believed = [Belief.CLOSED] if case.observed == "announced_closes" else []
+    verdict = skip or observations.verdict(case)
+    hidden = any(other.hidden for other in others)
+    return _compared(recorded, verdict, believed, known, hidden=hidden)
+
+
+def _unjudged(recorded: CaseResult, why: str) -> Rejudged:
+    return Rejudged(recorded.id, recorded.outcome, recorded.outcome, unjudged=why)
 
 
 def _check_notes(recorded: CaseResult) -> None:
@@ -115,14 +162,15 @@ def _check_notes(recorded: CaseResult) -> None:
 
 def _compared(
     recorded: CaseResult,
-    exchanges: Sequence[ReadExchange],
     verdict: Verdict,
     believed: list[Belief],
     known: Setting,
+    *,
+    hidden: bool,
 ) -> Rejudged:
+    """A case as it is recorded, beside `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
     beliefs = tuple(dict.fromkeys(believed))
-    hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
     if verdict.outcome != outcome:
         if hidden:
             return Rejudged(name, outcome, outcome, unjudged=_MASKED)
@@ -164,7 +212,7 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
 
 
 def _verdict(
-    case: Case, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
+    case: SentCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict that the exchanges amount to, and what had to be believed for it."""
     if isinstance(case, GeneratedCase):
@@ -183,7 +231,7 @@ def _verdict(
 
 
 def _unsent(
-    case: Case, recorded: CaseResult, skip: Verdict | None, known: Setting
+    case: SentCase, recorded: CaseResult, skip: Verdict | None, known: Setting
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case of which no exchange is recorded."""
     if skip is not None:

@@ -14,8 +14,8 @@ from v2_conformance.report.files import read_report
 from v2_conformance.report.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest
-from v2_conformance.verifying.rejudge import Rejudged, rejudge
-from v2_conformance.verifying.setting import setting
+from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
+from v2_conformance.verifying.setting import Setting, setting
 from v2_conformance.version import __version__
 
 
@@ -56,7 +56,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     report, suite = file.report, file.report.suite
     foreign = (suite.version, suite.catalogue) != (__version__, digest())
     known = setting(report, cases, same_suite=not foreign)
-    judged = tuple(rejudge(recorded, known) for recorded in report.cases)
+    judged = _rejudged(report, known)
     outcomes = tuple(
         msgspec.structs.replace(recorded, outcome=case.outcome)
         for recorded, case in zip(report.cases, judged, strict=True)
@@ -72,6 +72,16 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         edits += _edits(report, again, cases)
     return Verification(
         path, report, judged, tuple(edits), again.verdict, foreign, derived, file.is_record
+    )
+
+
+def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
+    """Every case judged again: those about the exchanges of all others after these."""
+    sent = [None if is_observed(case, known) else rejudge(case, known) for case in report.cases]
+    others = [case for case in sent if case is not None]
+    return tuple(
+        rejudge_observed(recorded, known, others) if case is None else case
+        for recorded, case in zip(report.cases, sent, strict=True)
     )
 
 

@@ -22,6 +22,7 @@ from v2_conformance.wire.transcript import Ending, Limits, Transcript
 from v2_conformance.wire.transport import Parting, Request
 
 _RECEIVE = 256 * 1024
+_LONGEST_HEAD = 64 * 1024
 _MOMENT_S = 1.0
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -55,6 +56,8 @@ class Http1Connection:
         self._endpoint = endpoint
         self._limits = limits
         self._socket: socket.socket | None = None
+        self._kept_at: float | None = None  # when it was left open, for either side to use again
+        self._closed_before_s: float | None = None
 
     @property
     def open(self) -> bool:
@@ -68,8 +71,11 @@ class Http1Connection:
     def close(self) -> None:
         """See transport.Connection."""
         if self._socket is not None:
+            plain = not isinstance(self._socket, ssl.SSLSocket)  # TLS cannot peek
+            if self._kept_at is not None and plain and self._peer_closed():
+                self._closed_before_s = round(time.perf_counter() - self._kept_at, 3)
             self._socket.close()
-            self._socket = None
+            self._socket = self._kept_at = None
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
@@ -80,11 +86,14 @@ class Http1Connection:
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if fresh or not self.open:
             self.close()
+        closed_before_s, self._closed_before_s = self._closed_before_s, None
+        kept_at, self._kept_at = self._kept_at, None
         reused = self._socket is not None
         try:
             sock = self._socket or self._connect()
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
+            self._closed_before_s = closed_before_s
             return Transcript(data, 0, b"", ending, _reason(error))
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
@@ -95,6 +104,10 @@ class Http1Connection:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
+        elif not _asks_to_close(data):
+            self._kept_at = time.perf_counter()
+        if kept_at is not None and ending in (Ending.CLOSED, Ending.RESET) and not reader.raw:
+            self._closed_before_s = round(started - kept_at, 3)
         return Transcript(
             data,
             current.sent,
@@ -107,6 +120,7 @@ class Http1Connection:
             time.perf_counter() - started,
             tuple(len(piece) for piece in pieces),
             request.pause_s,
+            closed_before_s,
             request.answers,
             reader.response() if reader.in_body else None,
         )
@@ -239,6 +253,14 @@ class _Exchange:
         if left <= 0:
             return False, False
         return _ready(self._sock, write=write, timeout=left)
+
+
+def _asks_to_close(request: Buffer) -> bool:
+    """Whether a server must close the connection after it has answered a request."""
+    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
+    first, *fields = head.split(b"\r\n")
+    asked = any(field.startswith(b"connection:") and b"close" in field for field in fields)
+    return asked or not first.endswith(b"http/1.1")
 
 
 def _ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:

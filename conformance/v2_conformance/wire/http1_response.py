@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import h11
@@ -13,6 +14,7 @@ _MAX_INFORMATIONAL = 50
 # h11 reads a response only after a request; the true one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
+_SPACE_BEFORE_COLON = re.compile(rb"(?m)^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
 
 
 @dataclass
@@ -86,15 +88,36 @@ class ResponseReader:
                 self.done = True
                 return
         try:
-            self._messages[-1].parser.receive_data(data)
-            while not self.done and self._take(self._messages[-1].parser.next_event()):
-                pass
+            try:
+                self._read(data)
+            except h11.RemoteProtocolError:
+                if not self._starts_again():
+                    raise
         except h11.RemoteProtocolError as error:
             if self.eof:
                 return  # cut off, which is not the same as malformed: what came before was in order
             self.error = str(error)
             if error.error_status_hint == 431:  # a head, or a chunk's, that does not end
                 self.error_ending = Ending.TOO_LARGE
+
+    def _read(self, data: bytes) -> None:
+        self._messages[-1].parser.receive_data(data)
+        while not self.done and self._take(self._messages[-1].parser.next_event()):
+            pass
+
+    def _starts_again(self) -> bool:
+        """Read what came without white space between names of fields and colons, if there is any.
+
+        Many clients do, and one such field must not make every response unreadable (R7).
+        """
+        head, end, rest = bytes(self.raw).partition(b"\r\n\r\n")
+        if self.in_body or not end or not _SPACE_BEFORE_COLON.search(head):
+            return False
+        self._messages = [self._message()]
+        self._read(_SPACE_BEFORE_COLON.sub(rb"\1:", head) + end + rest)
+        if self.eof:
+            self._read(b"")
+        return True
 
     def _take(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> bool:
         if event is h11.NEED_DATA or event is h11.PAUSED:

@@ -77,8 +77,10 @@ class Transcript:
     `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
     lengths of its writes, `pause_s` is the pause between them. It has `answers` requests.
     `received` is all that came. `detail` says more about the ending, for people. `reused` says
-    whether the connection had been used before, `open` whether it can be used again. `partial` is
-    the response as far as it came, None if its head did not come whole.
+    whether the connection had been used before, `open` whether it can be used again.
+    `closed_before_s` is None, unless the server was found to have closed the connection that was
+    kept open before this exchange: then it is how long it was idle at most. `partial` is the
+    response as far as it came, None if its head did not come whole.
     """
 
     request: Buffer
@@ -92,6 +94,7 @@ class Transcript:
     duration_s: float = 0.0
     pieces: tuple[int, ...] = ()
     pause_s: float = 0.0
+    closed_before_s: float | None = None
     answers: int = 1
     partial: Response | None = field(default=None, repr=False, compare=False)
 

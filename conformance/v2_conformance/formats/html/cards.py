@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -13,6 +13,7 @@ from v2_conformance.formats.outcomes_shown import SKIPPED, WORST_FIRST
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import BRIEF, FULL, canary_answers
 from v2_conformance.report.visible_text import short
+from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS
@@ -39,7 +40,8 @@ Replay = Callable[[Report, CaseResult], str]
 class Card:
     """A case that was sent; `exchanges` is None if the page has no room for its bytes.
 
-    `survival` and `replay` are "" if there is nothing to say.
+    `survival` and `replay` are "" if there is nothing to say. `elsewhere` are the ids of the cards
+    whose exchanges a case is about that has none of its own.
     """
 
     case: CaseResult
@@ -50,6 +52,7 @@ class Card:
     difference: FirstDifference | None
     exchanges: Sequence[ExchangeMarkup] | None
     brief: bool = False
+    elsewhere: Sequence[str] = ()
 
     @property
     def passed(self) -> bool:
@@ -64,7 +67,8 @@ def cards(report: Report, replay: Replay) -> list[Card]:
     few = sum(case.outcome is not Outcome.PASS for case in chosen) <= _MANY
     limit = _MAX_MESSAGE if few else _MAX_MESSAGE_OF_MANY
     commands = _commands(report, chosen, replay)
-    bare = [_bare(case, limit, text) for case, text in zip(chosen, commands, strict=True)]
+    ids = {case.id for case in chosen}
+    bare = [_bare(case, limit, text, ids) for case, text in zip(chosen, commands, strict=True)]
     left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report.cases)
     left -= sum(_text_size(card) for card in bare)
     troubled = [card for card in bare if not card.passed]
@@ -106,7 +110,8 @@ def _commands(report: Report, cases: Sequence[CaseResult], replay: Replay) -> It
         yield command
 
 
-def _bare(case: CaseResult, limit: int, command: str) -> Card:
+def _bare(case: CaseResult, limit: int, command: str, ids: Collection[str]) -> Card:
+    named = case.cause.cases if isinstance(case.cause, NotKept) else ()
     return Card(
         case=case,
         message=short(case.message, limit),
@@ -115,6 +120,7 @@ def _bare(case: CaseResult, limit: int, command: str) -> Card:
         replay=command,
         difference=_short_difference(case.difference),
         exchanges=None,
+        elsewhere=[case_id for case_id in named if case_id in ids],
     )
 
 
@@ -127,7 +133,7 @@ def _short_difference(found: FirstDifference | None) -> FirstDifference | None:
 
 
 def _text_size(card: Card) -> int:
-    texts = [card.message, card.why, card.survival, card.replay]
+    texts = [card.message, card.why, card.survival, card.replay, *card.elsewhere, *card.elsewhere]
     total = sum(size(escape(text)) for text in texts)
     if card.difference:
         values = msgspec.structs.astuple(card.difference)

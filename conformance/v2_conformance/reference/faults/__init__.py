@@ -40,6 +40,7 @@ for _family in (
     "spelling_delivery",
     "spelling_ids",
     "errors",
+    "every_exchange",
     "malformed_data",
     "malformed_json",
     "malformed_inputs",

@@ -1,0 +1,101 @@
+"""A recorded request, read again from its bytes, as far as judging its response needs it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import h11
+
+from v2_conformance.protocol import content_codings
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+
+_LONGEST = 8 * 1024 * 1024
+# What every proxy takes (nginx: large_client_header_buffers).
+_LONG_HEAD = 8000
+_DIGITS = re.compile(r"[0-9]{1,19}")
+# Without an encoded slash, NUL or dots, over which proxies differ.
+_PLAIN_TARGET = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!2[Ff]|00)[0-9A-Fa-f]{2})*")
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """What a request says of itself. `fields` are by name in lower case, in their order.
+
+    `body` is without transfer coding. `plain` says whether it is whole and valid HTTP that any
+    proxy passes on, so that the answer is the inference server's.
+    """
+
+    method: str
+    version: str
+    fields: tuple[tuple[str, str], ...]
+    body: Buffer
+    plain: bool
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, which is in lower case."""
+        return [value for key, value in self.fields if key == name]
+
+    def id(self) -> str | None:
+        """The id in its JSON, if every server finds the same one there; None also for ""."""
+        document = self._json()
+        if document is None or b'"id"' not in document:
+            return None
+        try:
+            found = parse_json(document).get("id")
+        except MessageError:
+            return None
+        return found if isinstance(found, str) and found else None
+
+    def _json(self) -> bytes | None:
+        body = self.body
+        coding = ",".join(self.values("content-encoding"))
+        if coding:
+            known = content_codings.known(coding)
+            try:
+                body = content_codings.decode(known, body, _LONGEST) if known else b""
+            except content_codings.CodingError:
+                return None
+        lengths = self.values(HEADER_LENGTH.lower())
+        if not lengths:
+            return bytes(body) if len(body) <= _LONGEST else None
+        if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]) or int(lengths[0]) > len(body):
+            return None
+        return bytes(body[: int(lengths[0])])
+
+
+def read_request(data: Buffer) -> ReadRequest:
+    """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
+    if len(data) > _LONGEST:  # its head is all that anybody asks for
+        data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
+    head: h11.Request | None = None
+    body = bytearray()
+    plain = False
+    try:
+        parser.receive_data(bytes(data))
+        while True:
+            event = parser.next_event()
+            if isinstance(event, h11.Request):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+            else:
+                plain = isinstance(event, h11.EndOfMessage)
+                break
+    except h11.RemoteProtocolError:
+        plain = False
+    if head is None:
+        return ReadRequest("", "1.1", (), b"", plain=False)
+    fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
+    long = bytes(data).find(b"\r\n\r\n") > _LONG_HEAD
+    fits = _PLAIN_TARGET.fullmatch(head.target) is not None
+    return ReadRequest(
+        head.method.decode("latin-1"),
+        head.http_version.decode("latin-1"),
+        fields,
+        body,
+        plain=plain and fits and not long,
+    )

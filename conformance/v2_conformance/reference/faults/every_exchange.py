@@ -1,0 +1,297 @@
+"""Faults that show in one corner only: what every exchange has to keep (O, P, R)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.deliveries import is_chunked
+from v2_conformance.reference.http_messages import Headers, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
+from v2_conformance.suite.models import ModelContract
+
+_Applies = Callable[[Request, Response], bool]
+_Change = Callable[[Request, Response], Response]
+
+
+def _changed_if(applies: _Applies, change: _Change) -> type[Behaviour]:
+    """A server that changes each response to which it applies."""
+
+    class Changed(Behaviour):
+        def handle(self, request: Request) -> Response:
+            response = super().handle(request)
+            return change(request, response) if applies(request, response) else response
+
+    return Changed
+
+
+def _head_changed(
+    change: Callable[[bytes], bytes], *, errors_only: bool = False
+) -> type[Behaviour]:
+    """A server that changes the head of each response as it is sent."""
+
+    class HeadChanged(Behaviour):
+        def serialize(
+            self, response: Response, *, keep_open: bool, with_body: bool = True
+        ) -> list[Buffer]:
+            head, *body = super().serialize(response, keep_open=keep_open, with_body=with_body)
+            applies = response.status >= 400 or not errors_only
+            return [change(bytes(head)) if applies else head, *body]
+
+    return HeadChanged
+
+
+def _failed(request: Request, response: Response) -> bool:
+    return response.status >= 400
+
+
+def _answered(request: Request, response: Response) -> bool:
+    return response.status == 200 and request.target.endswith("/infer")
+
+
+def _in_text(_: Request, response: Response) -> Response:
+    headers = tuple(pair for pair in response.headers if pair[0] != "Content-Type")
+    text = (b"Bad Request",)
+    return replace(response, headers=(*headers, ("Content-Type", "text/plain")), body=text)
+
+
+def _typed(media_type: str) -> _Change:
+    def change(_: Request, response: Response) -> Response:
+        headers = [(n, media_type if n == "Content-Type" else v) for n, v in response.headers]
+        return replace(response, headers=tuple(headers))
+
+    return change
+
+
+def _is_binary(response: Response) -> bool:
+    return any(name == HEADER_LENGTH for name, _ in response.headers)
+
+
+fault(
+    "errors-in-chunks-are-text",
+    breaks="R2",
+    text="The error for a chunked request is plain text.",
+)(_changed_if(lambda request, r: _failed(request, r) and is_chunked(request), _in_text))
+fault(
+    "errors-after-coding-are-text",
+    breaks="R2",
+    text="The error for a request with a content coding is plain text.",
+)(
+    _changed_if(
+        lambda request, r: _failed(request, r) and bool(request.values("Content-Encoding")),
+        _in_text,
+    )
+)
+fault(
+    "raw-errors-are-text",
+    breaks="R2",
+    text="The error for a raw request is plain text.",
+)(
+    _changed_if(
+        lambda request, r: _failed(request, r) and request.values(HEADER_LENGTH) == ["0"], _in_text
+    )
+)
+fault(
+    "errors-in-chunks-are-500",
+    breaks="R4",
+    text="A malformed request in chunks gets the status 500.",
+)(
+    _changed_if(
+        lambda request, r: _failed(request, r) and is_chunked(request),
+        lambda _, response: replace(response, status=500),
+    )
+)
+fault(
+    "unknown-model-typed-html",
+    breaks="R5",
+    text="The error for an unknown model is JSON with the Content-Type text/html.",
+)(_changed_if(lambda _, response: response.status == 404, _typed("text/html")))
+fault(
+    "json-errors-have-header-length",
+    breaks="R6",
+    text="The error for a request without a header length has the header length 0.",
+)(
+    _changed_if(
+        lambda request, r: _failed(request, r) and not request.values(HEADER_LENGTH),
+        lambda _, r: replace(r, headers=(*r.headers, (HEADER_LENGTH, "0"))),
+    )
+)
+fault(
+    "json-in-binary-request-typed-text",
+    breaks="P9",
+    text="A response without blobs to a request with blobs has the Content-Type text/plain.",
+)(
+    _changed_if(
+        lambda request, r: (
+            _answered(request, r) and not _is_binary(r) and bool(request.values(HEADER_LENGTH))
+        ),
+        _typed("text/plain"),
+    )
+)
+
+
+@fault(
+    "mixed-response-typed-json",
+    breaks="P4",
+    text="A response with blobs has the Content-Type application/json if some outputs are JSON.",
+)
+class _MixedResponseTypedJson(Behaviour):
+    def inference_headers(self, text: bytes, blobs: Sequence[Buffer], binary: bool) -> Headers:
+        headers = super().inference_headers(text, blobs, binary)
+        if not binary or b'"data":' not in text:
+            return headers
+        return tuple((n, JSON_TYPE if n == "Content-Type" else v) for n, v in headers)
+
+
+@fault(
+    "several-outputs-repeat-member",
+    breaks="P9",
+    text="The JSON of a response with several outputs has the member `model_name` twice.",
+)
+class _SeveralOutputsRepeatMember(Behaviour):
+    def dump_document(self, document: JsonObject) -> bytes:
+        text = super().dump_document(document)
+        if len(document["outputs"]) < 2:
+            return text
+        return text.replace(b"{", b'{"model_name":"other",', 1)
+
+
+@fault(
+    "several-outputs-have-data-and-size",
+    breaks="O11",
+    text="The first of several binary outputs also has `data`.",
+)
+class _SeveralOutputsHaveDataAndSize(Behaviour):
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        if len(entries) > 2 and "data" not in entries[0]:
+            entries = [entries[0] | {"data": [0]}, *entries[1:]]
+        return super().response_document(model, inference, entries)
+
+
+@fault(
+    "id-lost-with-several-inputs",
+    breaks="O18",
+    text="The response has no `id` if more than one input was sent.",
+)
+class _IdLostWithSeveralInputs(Behaviour):
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        document = super().response_document(model, inference, entries)
+        if len(inference.inputs) > 1:
+            document.pop("id", None)
+        return document
+
+
+# How HTTP is written
+
+
+fault(
+    "content-type-twice",
+    breaks="R7",
+    text="Errors have two Content-Type fields.",
+)(
+    _head_changed(
+        lambda head: head.replace(b"\r\n", b"\r\nContent-Type: application/json\r\n", 1),
+        errors_only=True,
+    )
+)
+fault(
+    "lines-end-with-lf",
+    breaks="R7",
+    text="The lines of a response's head end with LF instead of CRLF.",
+)(_head_changed(lambda head: head.replace(b"\r\n", b"\n")))
+fault(
+    "status-line-without-last-space",
+    breaks="R7",
+    text="The status line ends right after the status code.",
+)(_head_changed(lambda head: head[:12] + head[head.index(b"\r\n") :]))
+fault(
+    "space-before-colon",
+    breaks="R7",
+    text="Errors have a space between the name of a header field and its colon.",
+)(_head_changed(lambda head: head.replace(b"Content-Type:", b"Content-Type :"), errors_only=True))
+fault(
+    "header-field-folded",
+    breaks="R7",
+    text="A header field goes on in a second line.",
+)(_head_changed(lambda head: head.replace(b"\r\n\r\n", b"\r\nServer: a\r\n b\r\n\r\n")))
+fault(
+    "content-length-list",
+    breaks="R7",
+    text="A response has the same Content-Length twice.",
+)(_head_changed(lambda head: head.replace(b"\r\nContent-Length", _length(head), 1)))
+
+
+def _length(head: bytes) -> bytes:
+    at = head.index(b"\r\nContent-Length")
+    return head[at : head.index(b"\r\n", at + 2)] + b"\r\nContent-Length"
+
+
+def _chunked(size_line: Callable[[int], bytes], *, keep_length: bool) -> type[Behaviour]:
+    """A server that sends each body as one chunk; `size_line` is the line before it."""
+
+    class Chunked(Behaviour):
+        def serialize(
+            self, response: Response, *, keep_open: bool, with_body: bool = True
+        ) -> list[Buffer]:
+            head, *body = super().serialize(response, keep_open=keep_open, with_body=with_body)
+            size = sum(map(len, body))
+            if not size:
+                return [head]
+            at = bytes(head).index(b"\r\nContent-Length")
+            end = at if keep_length else bytes(head).index(b"\r\n", at + 2)
+            coded = bytes(head)[:at] + b"\r\nTransfer-Encoding: chunked" + bytes(head)[end:]
+            return [coded, size_line(size), *body, b"\r\n0\r\n\r\n"]
+
+    return Chunked
+
+
+fault(
+    "chunks-beside-content-length",
+    breaks="R7",
+    text="A response in chunks also has a Content-Length.",
+)(_chunked(lambda size: b"%x\r\n" % size, keep_length=True))
+fault(
+    "chunk-size-padded",
+    breaks="R7",
+    text="The size of a chunk is padded with spaces.",
+)(_chunked(lambda size: b"%-8x\r\n" % size, keep_length=False))
+
+
+def _closing(applies: _Applies) -> type[Behaviour]:
+    """A server that closes the connection without a word."""
+
+    class Closing(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return super().keeps_open(request, response) and not applies(request, response)
+
+        def serialize(
+            self, response: Response, *, keep_open: bool, with_body: bool = True
+        ) -> list[Buffer]:
+            return super().serialize(response, keep_open=True, with_body=with_body)
+
+    return Closing
+
+
+fault(
+    "closes-after-errors",
+    breaks="R8",
+    text="The server closes the connection after an error that does not say so.",
+)(_closing(_failed))
+fault(
+    "closes-after-every-response",
+    breaks="R8",
+    text="The server closes the connection after every response, none of which says so.",
+)(_closing(lambda request, response: True))
+fault(
+    "closes-after-chunks",
+    breaks="R8",
+    text="The server closes the connection after a chunked request without saying so.",
+)(_closing(lambda request, _: is_chunked(request)))

@@ -1,0 +1,75 @@
+"""What every exchange of a run has to keep, and what a case about it finds.
+
+An observed requirement is judged over all exchanges that a run records, as a case of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from v2_conformance.suite.findings import CauseBase, Count
+
+Observed = Literal[
+    "announced_closes",
+    "binary_types",
+    "client_errors",
+    "data_or_size",
+    "error_bodies",
+    "error_header_lengths",
+    "error_status",
+    "error_types",
+    "http_syntax",
+    "ids",
+    "json_types",
+    "nothing_after",
+    "unique_members",
+]
+"""What is observed, by the names that `observed` in schemas/case.schema.json allows."""
+
+OBSERVED: tuple[Observed, ...] = get_args(Observed)
+
+HttpRule = Literal[
+    "chunk",
+    "content_length",
+    "content_length_not_allowed",
+    "field_name",
+    "field_value",
+    "folded_line",
+    "line_end",
+    "repeated_field",
+    "space_before_colon",
+    "status_line",
+    "transfer_coding",
+]
+"""A rule of RFC 9112 that a response can break."""
+
+
+class InvalidHttp(CauseBase, frozen=True):
+    """A response breaks a rule of HTTP/1.1's syntax; `shown` is where, printable."""
+
+    rule: HttpRule
+    shown: str
+
+
+class UnannouncedClose(CauseBase, frozen=True):
+    """A kept connection was closed within `after_ms` of a response that did not say so."""
+
+    after_ms: Count
+
+
+class NothingObserved(CauseBase, frozen=True):
+    """No exchange of the run shows whether the requirement is kept; `answers` came whole."""
+
+    answers: Count
+
+
+class AllKept(CauseBase, frozen=True):
+    """All `judged` exchanges that the requirement is about keep it."""
+
+    judged: Count
+
+
+class NoErrorToJudge(CauseBase, frozen=True):
+    """The case is about the error alone, but the server accepted the request."""
+
+    status: int
