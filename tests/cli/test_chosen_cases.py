@@ -62,7 +62,7 @@ def test_a_run_of_given_cases_is_no_run_of_the_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verdict = Verdict(Outcome.FAIL, HeaderLengthMissing())
-    found = Exploration(9, 9, Result(generated_case(), verdict), ENTRY)
+    found = Exploration(9, Result(generated_case(), verdict), ENTRY)
     path = write_counterexample(found, Mask(), tmp_path, "--seed 0")
     for given in (path, tmp_path):
         arguments = ["run", "--cases", str(given), "--report-dir", str(tmp_path / "reports")]

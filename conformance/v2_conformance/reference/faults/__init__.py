@@ -46,6 +46,7 @@ for _family in (
     "malformed_inputs",
     "malformed_requests",
     "reported",
+    "crossing",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()
