@@ -22,6 +22,13 @@ settings.register_profile("suite", deadline=None, derandomize=True, database=Non
 settings.load_profile("suite")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of these tests."""
+    parser.addoption(
+        "--whole-runs", action="store_true", help="run the whole suite against each variant"
+    )
+
+
 @pytest.fixture(autouse=True)
 def _outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs inside tests have nothing to tell the CI service that runs the tests."""

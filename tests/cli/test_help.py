@@ -40,7 +40,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--seed": "a random one",
         "--fault": "",
     },
-    "serve": {"--port": "8000", "--fault": ""},
+    "serve": {"--port": "8000", "--fault": "", "--variant": ""},
     "list": {},
     "kit": {},
     "report": {},

@@ -98,9 +98,9 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     replies = Replies(EXACT, REFUSES, WRONG, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    canary.calibrate(ROLE, replies, json=True)
-    assert (canary.expected(ROLE), canary.expected(ROLE, json=True)) == (None, "status 500")
-    _, problem = canary.send(ROLE, replies, json=True)
+    canary.calibrate(ROLE, replies, form="json")
+    assert (canary.expected(ROLE), canary.expected(ROLE, form="json")) == (None, "status 500")
+    _, problem = canary.send(ROLE, replies, form="json")
     assert problem == ChangedAnswer("status 500", "status 200")
     assert canary.send(ROLE, replies)[1] is None
     assert replies.left == 0

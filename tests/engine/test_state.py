@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from support.reports import case_of
 from support.runs import changed, chosen, engine_for, of_faulty, said
+from support.servers import Start
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.causes import DidNotSurvive, RoleAbsent, SeveralWrong
-from v2_conformance.suite.findings import WrongForm, WrongId
+from v2_conformance.suite.findings import WrongForm, WrongId, WrongStatus
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending
 
@@ -119,3 +123,36 @@ def test_a_record_without_the_first_request_is_no_record_of_the_case(
 
     _, text = changed(recorded, tmp_path, without)
     assert "the request before the case is not recorded first" in text
+
+
+class TestOwnForm:
+    """The canary on the case's connection is in the case's own form, if the server serves that."""
+
+    def test_a_case_without_blobs_is_followed_by_a_canary_without_blobs(self) -> None:
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            same, fresh = engine.run(case).exchanges[1:]
+        assert b"binary_data_size" not in bytes(same.transcript.request)
+        assert b"binary_data_size" in bytes(fresh.transcript.request)
+
+    def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        fault = "json-parser-stuck-after-error"
+        with ReferenceServer([fault]) as server, engine_for(server.url) as engine:
+            result = engine.run(case)
+        assert isinstance(result.cause, DidNotSurvive)
+        assert result.cause.same_connection == WrongStatus("200", 500, ANY)
+        assert result.cause.fresh_connection is None
+
+    def test_a_server_that_does_not_serve_the_form_is_not_blamed_for_it(self, start: Start) -> None:
+        class WantsBlobs(Behaviour):
+            def infer(self, model: ModelContract, request: Request) -> Response:
+                if not request.values(HEADER_LENGTH):
+                    return self.error(400, "send blobs")
+                return super().infer(model, request)
+
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        with engine_for(start(WantsBlobs).url) as engine:
+            result = engine.run(case)
+        assert result.outcome is Outcome.PASS
+        assert b"binary_data_size" in bytes(result.exchanges[1].transcript.request)

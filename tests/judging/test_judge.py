@@ -227,6 +227,15 @@ def test_either_answer_is_free_but_not_a_wrong_one() -> None:
     assert redirected == WrongStatus("200", 302, ERROR_BODY.decode())
 
 
+def test_an_answer_that_need_not_come_must_pass_the_checks() -> None:
+    free = make_case({"outcome": "survives"})
+    case = make_case({"outcome": "survives", "checks": ["client_error"]})
+    for received, ending in ((b"", Ending.CLOSED), (http(ERROR_BODY, 400), Ending.COMPLETE)):
+        assert verdict(received, case, ending=ending).outcome is Outcome.PASS
+    assert verdict(GOOD, free).outcome is Outcome.PASS
+    assert failure(GOOD, case) == WrongStatus("4xx", 200, ANY)
+
+
 def test_a_case_that_compares_nothing_takes_any_strict_json() -> None:
     case = make_case({"outcome": "either", "outputs": {"0": "binary"}, "compare": "nothing"})
     other = answer(entry(data=[9], shape=[1]))

@@ -28,7 +28,7 @@ def test_the_most_demanding_form_comes_first_and_json_has_no_blobs(role: str) ->
     assert blobs == [len(model.inputs), len(model.inputs), 0]
     asked = [b'"binary_data":true' in b"".join(form.request.http1) for form in forms]
     assert asked == [True, False, False]
-    (alone,) = known_good(role, ADDRESS, binding(role), json=True)
+    (alone,) = known_good(role, ADDRESS, binding(role), form="json")
     assert alone.request == forms[-1].request
     assert HEADER_LENGTH not in dict(alone.request.head.fields)
     assert parse_json(b"".join(alone.request.body))["inputs"]

@@ -12,7 +12,8 @@ from support.servers import ask, read_answer
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS, behaviour_with
+from v2_conformance.reference.deviations import behaviour_with
+from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.server import ReferenceServer
 

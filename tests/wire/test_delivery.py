@@ -76,3 +76,13 @@ def test_a_body_of_which_nothing_is_left_has_no_pieces(how: str | int) -> None:
     case = make_case(REJECT, body={"drop": size}, delivery={"chunks": how})
     request = prepared(case).request
     assert (request.body, request.http1[1:]) == ((), (b"0\r\n\r\n",))
+
+
+def test_very_many_chunks_share_writes_and_stay_chunks() -> None:
+    request: dict[str, Any] = {"inputs": [{"shape": [4000]}]}
+    whole = sent(make_case(REJECT, **request))[1]
+    prepared_ = prepared(make_case(REJECT, **request, delivery={"chunks": 1}))
+    pieces = [bytes(piece) for piece in prepared_.request.http1]
+    assert len(pieces) < 100
+    assert dechunked(b"".join(pieces[1:])) == whole
+    assert b"".join(pieces[1:]).count(b"1\r\n") >= len(whole)

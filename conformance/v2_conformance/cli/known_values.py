@@ -30,6 +30,17 @@ def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[Compl
     ]
 
 
+def variants(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The variants of the embedded server, each with what it does."""
+    from v2_conformance.reference.variants import VARIANTS
+
+    return [
+        CompletionItem(variant.name, help=variant.text)
+        for variant in VARIANTS.values()
+        if variant.name.startswith(begun)
+    ]
+
+
 def variations(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The variations of requests, each with what it changes."""
     from v2_conformance.suite.variations import variations

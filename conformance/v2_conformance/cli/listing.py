@@ -37,6 +37,13 @@ def _faults() -> Iterator[str]:
         yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
 
 
+def _variants() -> Iterator[str]:
+    from v2_conformance.reference.variants import VARIANTS
+
+    for variant in VARIANTS.values():
+        yield f"{variant.name}: {variant.text} ({variant.allowed_by})"
+
+
 def _variations() -> Iterator[str]:
     from v2_conformance.suite.variations import variations
 
@@ -71,6 +78,7 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "requirements": _requirements,
     "cases": _cases,
     "faults": _faults,
+    "variants": _variants,
     "variations": _variations,
     "models": _models,
     "traceability": _traceability,
@@ -86,11 +94,12 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "what",
     type=one_of("listing", LISTINGS),
     shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
-    help="One of requirements, cases, faults (of the embedded server), variations (of requests), "
-    "models (that a server must have) and traceability (the text of docs/traceability.md).",
+    help="One of requirements, cases, faults and variants (of the embedded server), variations (of "
+    "requests), models (that a server must have) and traceability (the text of "
+    "docs/traceability.md).",
 )
 def listing(*, what: str) -> int:
-    """List requirements, cases, faults, variations, models or traceability."""
+    """List requirements, cases, faults, variants, variations, models or traceability."""
     for line in LISTINGS[what]():
         print(line)
     return 0

@@ -16,6 +16,9 @@ from v2_conformance.errors import UnreachableError
         "v2-conformance serve --port 0 --fault response-header-length-short": (
             "Run a broken server on a free port."
         ),
+        "v2-conformance serve --variant chunked-responses --variant json-indented": (
+            "Run a right server that does two things in another legal way."
+        ),
     },
     exit_codes={
         0: "Stopped with Ctrl-C, or ended by a fault.",
@@ -38,14 +41,23 @@ from v2_conformance.errors import UnreachableError
     shell_complete=known_values.faults,
     help="Break the server in this way; `v2-conformance list faults` lists the names. Repeatable.",
 )
-def serve(*, port: int, faults: tuple[str, ...]) -> int:
+@cloup.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=known_values.variants,
+    help="Let the server behave in this way, which is legal, too; `v2-conformance list variants` "
+    "lists the names. Repeatable.",
+)
+def serve(*, port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
     """Run the reference server until it is interrupted.
 
     Its first line of output is `serving on URL`.
     """
     from v2_conformance.reference.server import ReferenceServer
 
-    server = ReferenceServer(faults, port=port)
+    server = ReferenceServer(faults, variants=variants, port=port)
     try:
         server.start()
     except OSError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.target import Target
-from v2_conformance.judging.known_good import answer, known_good, problem_with
+from v2_conformance.judging.known_good import Form, answer, known_good, problem_with
 from v2_conformance.suite.causes import Cause, Unavailable
 from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Prepared
@@ -53,12 +53,12 @@ class Canary:
         self._patience = patience
         self._target = target
         self._server = server
-        self._known: dict[tuple[str, bool], _Known] = {}
-        self._right: dict[tuple[str, bool], bytes] = {}
+        self._known: dict[tuple[str, Form], _Known] = {}
+        self._right: dict[tuple[str, Form], bytes] = {}
         self._lock = threading.Lock()
 
-    def calibrate(self, role: str, connection: Connection, *, json: bool = False) -> str:
-        """Find the canary for `role`, once; with `json` one without blobs.
+    def calibrate(self, role: str, connection: Connection, *, form: Form = "binary") -> str:
+        """Find the canary for `role`, once, in `form`.
 
         `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
         would wait forever for a server that serves one at a time.
@@ -67,27 +67,32 @@ class Canary:
         perhaps not well.
         """
         with self._lock:
-            known = self._known.get((role, json))
+            known = self._known.get((role, form))
             if known is None:
                 binding = self._server.present[role]
-                forms = known_good(role, self._target.address, binding, json=json)
+                forms = known_good(role, self._target.address, binding, form=form)
                 known = self._find(forms, connection)
                 if known.lasting:
-                    self._known[role, json] = known
+                    self._known[role, form] = known
         return known.silence
 
     def send(
-        self, role: str, connection: Connection, *, json: bool = False
+        self, role: str, connection: Connection, *, form: Form = "binary"
     ) -> tuple[Transcript, Cause | None]:
         """Send the canary. What is wrong with its answer, None if it is as calibrated."""
-        known = self._known[role, json]
+        known = self._known[role, form]
         transcript = connection.exchange(known.prepared.request)
-        return transcript, self._problem(role, known, transcript, json=json)
+        return transcript, self._problem(role, known, transcript, form=form)
+
+    def serves(self, role: str, form: Form) -> bool:
+        """Whether the canary for `role` was seen to be answered exactly in `form`."""
+        known = self._known.get((role, form))
+        return known is not None and not known.silence and known.expected is None
 
     def send_patiently(self, role: str, connection: Connection) -> Seen:
         """Send the canary on a fresh connection, again while the server is unavailable."""
         alive: list[Transcript] = []
-        known = self._known[role, False]
+        known = self._known[role, "binary"]
         transcript, _ = self._patience.exchange(
             connection,
             known.prepared.request,
@@ -95,25 +100,25 @@ class Canary:
             unasked=True,
             at_loss=lambda: alive.append(liveness(connection, self._target.address)),
         )
-        problem = self._problem(role, known, transcript, json=False)
+        problem = self._problem(role, known, transcript, form="binary")
         return Seen(transcript, problem, alive[0] if alive else None)
 
     def _problem(
-        self, role: str, known: _Known, transcript: Transcript, *, json: bool
+        self, role: str, known: _Known, transcript: Transcript, *, form: Form
     ) -> Cause | None:
         if known.expected is None:
-            right = self._right.get((role, json))
+            right = self._right.get((role, form))
             if transcript.ending is Ending.COMPLETE and transcript.received == right:
                 return None  # byte for byte an answer that was found right before
         problem = problem_with(known.prepared, known.expected, transcript)
         if problem is None and problem_with(known.prepared, None, transcript) is None:
-            self._right[role, json] = bytes(transcript.received)
-            self._known[role, json] = replace(known, expected=None)  # from now on it must be exact
+            self._right[role, form] = bytes(transcript.received)
+            self._known[role, form] = replace(known, expected=None)  # from now on it must be exact
         return problem
 
-    def expected(self, role: str, *, json: bool = False) -> str | None:
+    def expected(self, role: str, *, form: Form = "binary") -> str | None:
         """The answer that the canary must get again, None for the exact one."""
-        return self._known[role, json].expected
+        return self._known[role, form].expected
 
     def _find(self, forms: Sequence[Prepared], connection: Connection) -> _Known:
         found: list[_Known] = []

@@ -8,8 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
+from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.response import decode_body, validate
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
@@ -186,16 +188,20 @@ class _Session:
         limits = replace(target.limits, response=_MAX_METADATA)
         self._target = replace(target, limits=limits)
         self._connection = self._target.transport().connection()
+        self._patience = Patience(limits.exchange_s)
 
     def get(self, path: str) -> Response:
         """A whole response. Raises UnreachableError, within the target's limits, if there is none.
 
-        A server may close a kept connection at any time; then the request goes out once more.
+        A server may close a kept connection at any time, or say that it cannot serve just now; then
+        the request goes out again.
         """
         request = get_request(self._target.address, path)
         transcript = self._connection.exchange(request)
-        if stale(transcript):
-            transcript = self._connection.exchange(request, fresh=True)
+        if stale(transcript) or unavailable(transcript):
+            transcript, _ = self._patience.exchange(
+                self._connection, request, fresh=True, unasked=True
+            )
         if transcript.response is None:
             url = self._target.public_url.rstrip("/") + path
             raise UnreachableError(_no_answer(url, transcript, self._target.limits.exchange_s))

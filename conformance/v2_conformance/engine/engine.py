@@ -26,6 +26,7 @@ from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.availability import down
 from v2_conformance.judging.judge import judge
+from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
@@ -167,8 +168,8 @@ class Engine:
         connection = self._connection()
         if isinstance(case, RequestCase):
             silence = next(filter(None, map(self._calibrated(connection), case.roles)), "")
-            if case.canary == "json" and not silence:
-                silence = self._canary.calibrate(case.model, connection, json=True)
+            if not silence and (case.negative or case.canary):
+                silence = self._calibrate_own_form(case, connection)
             if silence:
                 return Result(case, not_sent(case, silence))
         if connection.pending():
@@ -193,6 +194,21 @@ class Engine:
 
     def _calibrated(self, connection: Connection) -> Callable[[str], str]:
         return lambda role: self._canary.calibrate(role, connection)
+
+    def _calibrate_own_form(self, case: RequestCase, connection: Connection) -> str:
+        """Find the canary in the case's own form. Returns why the case cannot do without, or ""."""
+        if case.canary == "json":
+            return self._canary.calibrate(case.model, connection, form="json")
+        if own_form(case) != "binary":
+            self._canary.calibrate(case.model, connection, form=own_form(case))
+        return ""
+
+    def _form(self, case: RequestCase) -> Form:
+        """The form of the canary on the case's own connection: the case's, if it is served."""
+        if case.canary == "json":
+            return "json"
+        form = own_form(case)
+        return form if self._canary.serves(case.model, form) else "binary"
 
     def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
         """The request that the case sends first on the same connection, if there is one."""
@@ -303,10 +319,10 @@ class Engine:
         exchanges = []
         same = None
         if connection.open:
-            json = case.canary == "json"
-            transcript, problem = self._canary.send(case.model, connection, json=json)
+            form = self._form(case)
+            transcript, problem = self._canary.send(case.model, connection, form=form)
             if not stale(transcript):
-                expected = self._canary.expected(case.model, json=json)
+                expected = self._canary.expected(case.model, form=form)
                 exchanges.append(_exchange(transcript, Purpose.CANARY_SAME, expected))
                 same = on_same_connection(transcript, problem)
         connection.close()

@@ -58,7 +58,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     """The verdict on one exchange, from nothing but its bytes."""
     response = transcript.response
     if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
-        return Verdict(Outcome.PASS, None, describe_request(case, prepared))
+        return _of_any_answer(case, prepared, response)
     if response is None:
         return _without_response(case, prepared, transcript)
     if asks_to_wait(response):
@@ -158,6 +158,19 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
         forms = {output.form for output in message.outputs}
         return Verdict(Outcome.DISPUTED, AnsweredInForm(tuple(sorted(forms))))
     return Verdict(settled, Accepted() if case.expects == "either" else None)
+
+
+def _of_any_answer(
+    case: RequestCase | GetCase, prepared: Prepared, response: Response | None
+) -> Verdict:
+    """The verdict if the server need not answer: an answer passes the checks of the case."""
+    sent = describe_request(case, prepared)
+    try:
+        if response is not None:
+            apply_checks(case, prepared, response, None)
+    except Finding as finding:
+        return Verdict(Outcome.FAIL, finding.cause, sent)
+    return Verdict(Outcome.PASS, None, sent)
 
 
 def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict:

@@ -4,30 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.judge import canary_problem
+from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes import Cause, ChangedAnswer
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
+from v2_conformance.wire.encode_inputs import input_entries
 from v2_conformance.wire.transcript import Transcript
 
+Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
+"""In what way a known-good request is sent: with blobs both ways, as far as the server knows that;
+with that flag instead of a list of outputs; with blobs in a content coding; or without blobs."""
+
 # What a server may know: the extension both ways, binary inputs only, plain JSON.
-_FORMS = (("binary", True), ("binary", False), ("json", False))
+_FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("json", False))
 
 
 @lru_cache(maxsize=128)
 def known_good(
-    role: str, address: Address, binding: Binding, *, json: bool = False
+    role: str, address: Address, binding: Binding, form: Form = "binary"
 ) -> Sequence[Prepared]:
-    """The forms of the canary for `role`, the most demanding first; `json` only without blobs."""
-    forms = _FORMS[-1:] if json else _FORMS
-    return [_known_good(role, address, binding, form, binary) for form, binary in forms]
+    """The canaries for `role` that are of this form, the most demanding first."""
+    ways = _FORMS
+    if form != "binary":
+        ways = _FORMS[-1:] if form == "json" else _FORMS[:1]
+    return [_known_good(role, address, binding, inputs, binary, form) for inputs, binary in ways]
 
 
-def _known_good(role: str, address: Address, binding: Binding, form: str, binary: bool) -> Prepared:
+def own_form(case: RequestCase) -> Form:
+    """The form of a known-good request that is most like the request of `case`."""
+    request = case.request
+    if request.get("raw"):
+        return "binary"
+    coding = known(str(request.get("encoding", "")))
+    if coding is not None:
+        return "gzip" if coding == "gzip" else "deflate"
+    forms = {entry.get("form", "binary") for entry in input_entries(request)}
+    if not forms & {"binary", "both"}:
+        return "json"
+    flag = request.get("parameters", {}).get("binary_data_output")
+    return "binary_data_output" if flag is True and "outputs" not in request else "binary"
+
+
+def _known_good(
+    role: str, address: Address, binding: Binding, form: str, binary: bool, whole: Form
+) -> Prepared:
     model = contract()[role]
     inputs: list[dict[str, Any]] = [
         {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
@@ -35,7 +60,11 @@ def _known_good(role: str, address: Address, binding: Binding, form: str, binary
     ]
     outputs = range(len(model.outputs))
     request: dict[str, Any] = {"inputs": inputs}
-    if binary:
+    if whole in ("gzip", "deflate"):
+        request["encoding"] = whole
+    if whole == "binary_data_output":
+        request["parameters"] = {"binary_data_output": True}
+    elif binary:
         request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
     case = RequestCase(
         id=f"canary {role}",

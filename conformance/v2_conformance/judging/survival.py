@@ -38,6 +38,7 @@ from v2_conformance.wire.encode import Binding
 from v2_conformance.wire.transcript import JSON_FACTOR, Ending, Transcript
 
 _MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
+_IDLE_TOO_LONG = 408
 _REQUESTS_IN_CODINGS = "compression"
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
@@ -74,8 +75,9 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         # A contract that grows must not take the certificate from a server that has the older one.
         outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
-    if role is not None and case.names_version and claims.present[role].version is None:
-        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(role))
+    named = case.role if case.names_version else None
+    if named is not None and claims.present[named].version is None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(named))
     return None
 
 
@@ -97,10 +99,14 @@ def surplus(transcript: Transcript) -> int:
 def stale(transcript: Transcript) -> bool:
     """Whether the kept connection had been closed before, so that this is no answer.
 
-    A server may close an idle connection at any time (RFC 9112 9.5).
+    A server may close an idle connection at any time (RFC 9112 9.5), and say so with a 408 that
+    crosses the next request (RFC 9110 15.5.9).
     """
-    ended = transcript.ending in (Ending.CLOSED, Ending.RESET)
-    return transcript.reused and ended and not transcript.received
+    if not transcript.reused:
+        return False
+    if transcript.response is not None:
+        return transcript.response.status == _IDLE_TOO_LONG
+    return transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.received
 
 
 def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:

@@ -19,6 +19,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.version import __version__
 
 SERVER_NAME = "v2-conformance-reference"
+IDLE_SECONDS = 60.0
 
 _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
@@ -48,6 +49,13 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
             return self.error(400, str(error))
         except Exception as error:
             return self.error(500, f"internal error: {type(error).__name__}: {error}")
+
+    def check_head(self, request: Request) -> None:
+        """Raises Rejected to refuse a request before its body is there: `request` has none yet."""
+
+    def finish(self, request: Request, response: Response) -> Response:
+        """The response as it is sent, with the framing that this server chooses."""
+        return response
 
     def rejection_response(self, rejection: Rejected) -> Response:
         """The error for a request that was refused."""
@@ -163,6 +171,26 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     # --- the connection and the server -------------------------------------------------------
 
+    def http_error(self, rejection: Rejected) -> Response:
+        """The answer to what is not HTTP, or is too large: that of every other refused request."""
+        return self.rejection_response(rejection)
+
+    def before_expected_body(self, request: Request) -> bytes:
+        """What a client is sent that waits for 100 Continue before it sends the body."""
+        return b"HTTP/1.1 100 Continue\r\n\r\n"
+
+    def farewell(self) -> bytes:
+        """What a client is sent before its idle connection is closed: nothing."""
+        return b""
+
+    def serves_one_at_a_time(self) -> bool:
+        """Whether a connection waits until the one before it is closed."""
+        return False
+
+    def idle_seconds(self) -> float:
+        """How long a connection is kept without another request."""
+        return IDLE_SECONDS
+
     def most_chunks(self) -> int:
         """How many chunks a body may have (J7)."""
         return 2**16
@@ -173,6 +201,10 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     def broken_off(self, breach: Breach) -> None:
         """Told that a client broke off, which is no concern of other clients (C8)."""
+
+    def received(self, data: bytes) -> bytes:
+        """What is read of bytes as they come from the socket: all of them, unchanged (C8)."""
+        return data
 
     def read_ahead(self, data: bytes) -> bytes:
         """What of the bytes that came behind a request is read as the next one: all (V2)."""

@@ -19,7 +19,8 @@ class Request:
     at which one piece ended: `chunk_cuts` for chunks of the chunked coding, `segment_cuts` for
     reads from the socket (only if the body is not chunked). `framing` is a chunked body as it was
     received, with the lines and fields around its chunks. `head_reads` are the lengths of the reads
-    that brought the head, `waited_s` the seconds from there until some of the body came.
+    that brought the head, `waited_s` the seconds from there until some of the body came. `followed`
+    says whether bytes of another request had arrived with this one.
     """
 
     method: str
@@ -33,11 +34,20 @@ class Request:
     framing: bytes = b""
     head_reads: tuple[int, ...] = ()
     waited_s: float = 0.0
+    followed: bool = False
 
     def values(self, name: str) -> list[str]:
         """The values of all header lines called `name` (in any case), in their order."""
         name = name.lower()
         return [value for key, value in self.headers if key == name]
+
+
+class Framing(Enum):
+    """How a response says where its body ends (RFC 9112, section 6.3)."""
+
+    LENGTH = "Content-Length"
+    CHUNKS = "Transfer-Encoding"
+    CLOSE = "Connection"
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,7 @@ class Response:
     headers: Headers = ()
     body: tuple[Buffer, ...] = ()
     keep_open: bool = True
+    framing: Framing = Framing.LENGTH
 
     @property
     def size(self) -> int:

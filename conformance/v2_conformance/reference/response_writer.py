@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer, to_json
 from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
-from v2_conformance.reference.http_messages import Headers, Request, Response
+from v2_conformance.reference.http_messages import Framing, Headers, Request, Response
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_SIZE,
     InferenceRequest,
@@ -17,6 +17,8 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract
+
+_JOIN_BELOW = 2**16
 
 
 class ResponseWriter:
@@ -70,7 +72,7 @@ class ResponseWriter:
 
     def dump_document(self, document: JsonObject) -> bytes:
         """The bytes of the response's JSON."""
-        return dump_json(document)
+        return self.json_text(document)
 
     def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
         """One entry of the response's `outputs`: with a size or with `data` (O10, O11)."""
@@ -132,7 +134,7 @@ class ResponseWriter:
 
     def error_body(self, message: str) -> bytes:
         """The body of an error: `{"error": string}` (R2)."""
-        return dump_json({"error": message})
+        return self.json_text({"error": message})
 
     # --- on the wire -------------------------------------------------------------------------
 
@@ -146,8 +148,12 @@ class ResponseWriter:
         asked_to_close = "close" in {token.strip() for token in tokens}
         # RFC 9112, section 6.1: whoever sent both may be smuggling a second request (J9).
         two_lengths = request.values("transfer-encoding") and request.values("content-length")
-        closes = asked_to_close or bool(two_lengths)
+        closes = asked_to_close or bool(two_lengths) or response.framing is Framing.CLOSE
         return response.keep_open and request.version == "1.1" and not closes
+
+    def interim_responses(self, request: Request) -> bytes:
+        """What goes before the response: nothing (RFC 9110, section 15.2)."""
+        return b""
 
     def serialize(
         self, response: Response, *, keep_open: bool, with_body: bool = True
@@ -156,18 +162,64 @@ class ResponseWriter:
 
         There is no Date: equal requests get equal bytes, so recordings stay comparable.
         """
-        lines = [f"HTTP/1.1 {response.status} {_reason(response.status)}"]
-        lines += [f"{name}: {value}" for name, value in response.headers]
-        lines.append(f"Content-Length: {self.content_length(response)}")
-        if not keep_open:
-            lines.append("Connection: close")
+        fields = self.fields_to_send(response, keep_open=keep_open)
+        lines = [self.status_line(response), *(self.field_line(*field) for field in fields)]
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-        return [head, *response.body] if with_body else [head]
+        return [head, *self.framed_body(response)] if with_body else [head]
+
+    def status_line(self, response: Response) -> str:
+        """The first line of a response."""
+        return f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}"
+
+    def fields_to_send(self, response: Response, *, keep_open: bool) -> Headers:
+        """The response's header fields, with those of its framing and of the connection."""
+        fields = [*response.headers]
+        if response.framing is Framing.LENGTH:
+            fields.append(("Content-Length", str(self.content_length(response))))
+        elif response.framing is Framing.CHUNKS:
+            fields.append(("Transfer-Encoding", "chunked"))
+        if not keep_open:
+            fields.append(("Connection", "close"))
+        return tuple(fields)
+
+    def field_line(self, name: str, value: str) -> str:
+        """A header field as a line of the head."""
+        return f"{name}: {value}"
+
+    def framed_body(self, response: Response) -> list[Buffer]:
+        """The pieces of the body as they are sent, in chunks if the response says so."""
+        if response.framing is not Framing.CHUNKS:
+            return [*response.body]
+        chunks = [chunk for piece in response.body if len(piece) for chunk in self.chunks(piece)]
+        return [*chunks, self.last_chunk()]
+
+    def chunks(self, piece: Buffer) -> Iterator[Buffer]:
+        """A piece of a body as chunks: one."""
+        yield b"%x\r\n" % len(piece)
+        yield piece
+        yield b"\r\n"
+
+    def last_chunk(self) -> bytes:
+        """What ends a body in chunks."""
+        return b"0\r\n\r\n"
+
+    def writes(self, pieces: Sequence[Buffer]) -> Iterator[Buffer]:
+        """What is written at once: small pieces are joined, large ones never copied."""
+        small: list[Buffer] = []
+        for piece in pieces:
+            if len(piece) < _JOIN_BELOW:
+                small.append(piece)
+                continue
+            yield b"".join(small)
+            yield piece
+            small = []
+        if small:
+            yield b"".join(small)
 
     def json_response(self, document: object) -> Response:
         """A 200 with a JSON document, for everything but inference."""
-        return Response(200, (("Content-Type", JSON_TYPE),), (dump_json(document),))
+        return Response(200, (("Content-Type", JSON_TYPE),), (self.json_text(document),))
 
-
-def _reason(status: int) -> str:
-    return HTTPStatus(status).phrase
+    def json_text(self, value: object) -> bytes:
+        """The bytes of any JSON that the server writes."""
+        return dump_json(value)

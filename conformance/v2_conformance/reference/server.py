@@ -12,6 +12,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import TracebackType
 
 import h11
@@ -19,43 +21,44 @@ import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import behaviour_with
-from v2_conformance.reference.http_messages import Breach, Rejected, Request
+from v2_conformance.reference.behaviour import IDLE_SECONDS, Behaviour
+from v2_conformance.reference.deviations import behaviour_with
+from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 
 MAX_BODY = 2**31
-IDLE_SECONDS = 60.0
 
 _MAX_HEAD = 2**16
 _RECEIVE = 2**16
-_JOIN_BELOW = 2**16
 _LINGER_BYTES = 2**20
 _LINGER_SECONDS = 1.0
 _STOP_SECONDS = 2.0
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class ReferenceServer:
     """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
-    `faults` are names from reference.faults; an unknown name raises UsageError. Port 0 picks a free
-    port. Every start() begins with fresh state, on the same port if one was given.
+    `faults` are names from reference.faults, `variants` from reference.variants; an unknown name
+    raises UsageError. Port 0 picks a free port. Every start() begins with fresh state, on the same
+    port if one was given.
     """
 
     def __init__(
         self,
         faults: Sequence[str] = (),
         *,
+        variants: Sequence[str] = (),
         host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
     ) -> None:
         self.faults = tuple(faults)
+        self.variants = tuple(variants)
         self.profiles = tuple(profiles)
         self._host = host
         self._requested_port = port
         self._port = port
-        self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
+        self._behaviour = self._fresh_behaviour()
+        self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._open: dict[socket.socket, threading.Thread] = {}
         self._acceptor: threading.Thread | None = None
@@ -88,7 +91,7 @@ class ReferenceServer:
         """Listen, and serve on threads. Once this returns, clients can connect. Raises OSError."""
         if self._acceptor is not None:
             raise RuntimeError("the reference server is already running")
-        self._behaviour = behaviour_with(self.faults, profiles=self.profiles)
+        self._behaviour = self._fresh_behaviour()
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.create_server(
             (self._host, self._requested_port), family=family, backlog=128
@@ -119,6 +122,9 @@ class ReferenceServer:
         """Block until the server no longer accepts connections."""
         if self._acceptor is not None:
             self._acceptor.join()
+
+    def _fresh_behaviour(self) -> Behaviour:
+        return behaviour_with(self.faults, variants=self.variants, profiles=self.profiles)
 
     def _stop_listening(self) -> None:
         with self._lock:
@@ -153,7 +159,7 @@ class ReferenceServer:
 
     def _serve(self, sock: socket.socket) -> None:
         try:
-            with sock, contextlib.suppress(OSError):
+            with sock, contextlib.suppress(OSError), self._turn_taken():
                 sock.setblocking(True)
                 sock.settimeout(IDLE_SECONDS)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -161,6 +167,9 @@ class ReferenceServer:
         finally:
             with self._lock:
                 self._open.pop(sock, None)
+
+    def _turn_taken(self) -> AbstractContextManager[object]:
+        return self._turn if self._behaviour.serves_one_at_a_time() else contextlib.nullcontext()
 
 
 class ServedConnection:
@@ -174,6 +183,7 @@ class ServedConnection:
         self._stop_listening = stop_listening
         self._left: Breach | None = None  # where the client said that nothing more comes
         self._pending = b""  # received after the request that is being served
+        self._served = False
 
     def serve(self) -> None:
         """Serve until the connection ends. Raises OSError if the client is gone or idle."""
@@ -196,26 +206,29 @@ class ServedConnection:
                 request = self._receive()
             except h11.RemoteProtocolError as error:
                 self._broken_off(self._left or Breach.FRAMING)
-                return self._refuse(Rejected(f"not HTTP/1.1: {error}", error.error_status_hint))
+                rejection = Rejected(f"not HTTP/1.1: {error}", error.error_status_hint)
+                return self._refuse(self._behaviour.http_error(rejection))
             except Rejected as rejection:
-                return self._refuse(rejection)
+                return self._refuse(self._behaviour.rejection_response(rejection))
             if request is None or not self._respond(request):
                 return None
 
     def _respond(self, request: Request) -> bool:
         behaviour = self._behaviour
-        response = behaviour.handle(request)
+        response = behaviour.finish(request, behaviour.handle(request))
         keep_open = behaviour.keeps_open(request, response)
         with_body = request.method != "HEAD"
         listening = behaviour.listening()
         if not listening:
             self._stop_listening()  # first: a client that has the response finds the port closed
-        self._send(behaviour.serialize(response, keep_open=keep_open, with_body=with_body))
+        interim = behaviour.interim_responses(request)
+        pieces = behaviour.serialize(response, keep_open=keep_open, with_body=with_body)
+        self._send([interim, *pieces] if interim else pieces)
+        self._served = True
         self._pending = behaviour.left_on_connection(request, response) + self._pending
         return keep_open and listening
 
-    def _refuse(self, rejection: Rejected) -> None:
-        response = self._behaviour.rejection_response(rejection)
+    def _refuse(self, response: Response) -> None:
         self._send(self._behaviour.serialize(response, keep_open=False))
         # Closing with unread bytes resets the connection, and the client may lose the response.
         self._sock.shutdown(socket.SHUT_WR)
@@ -227,17 +240,9 @@ class ServedConnection:
                 return
             left -= read
 
-    def _send(self, pieces: list[Buffer]) -> None:
-        small: list[Buffer] = []
-        for piece in pieces:
-            if len(piece) < _JOIN_BELOW:
-                small.append(piece)
-                continue
-            self._sock.sendall(b"".join(small))
-            self._sock.sendall(piece)
-            small = []
-        if small:
-            self._sock.sendall(b"".join(small))
+    def _send(self, pieces: Sequence[Buffer]) -> None:
+        for data in self._behaviour.writes(pieces):
+            self._sock.sendall(data)
 
     def _receive(self) -> Request | None:
         """The next whole request, or None if the client closed the connection instead.
@@ -250,7 +255,7 @@ class ServedConnection:
         data, self._pending = self._pending, b""
         event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED] = h11.NEED_DATA
         while event is h11.NEED_DATA:
-            data = data or self._sock.recv(_RECEIVE)
+            data = data or (self._receive_some() if received else self._first_bytes())
             self._left = None if data else Breach.LEFT_IN_HEAD
             reads.append(len(data))
             begun = received.strip(b"\r\n")
@@ -266,16 +271,25 @@ class ServedConnection:
         head = bytes(received[: len(received) - len(rest)])
         if len(head) > _MAX_HEAD:  # h11 only limits heads that are not complete yet
             raise Rejected(f"the head is longer than {_MAX_HEAD} bytes", 431)
+        request = Request(
+            method=event.method.decode(),
+            target=event.target.decode("latin-1"),
+            version=event.http_version.decode(),
+            headers=tuple((n.decode(), v.decode("latin-1")) for n, v in event.headers),
+            head=head,
+            body=memoryview(b""),
+        )
+        self._behaviour.check_head(request)
         chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
         length = int(dict(event.headers).get(b"content-length", b"0"))
         if length > MAX_BODY and not chunked:
             self._broken_off(Breach.TOO_LONG)
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
         if parser.they_are_waiting_for_100_continue and not rest:
-            self._sock.sendall(_CONTINUE)
+            self._sock.sendall(self._behaviour.before_expected_body(request))
         asked = time.monotonic()
         if not rest and (chunked or length):
-            rest = self._sock.recv(_RECEIVE)
+            rest = self._receive_some()
             if not rest:
                 self._left = Breach.LEFT_IN_BODY
                 raise h11.RemoteProtocolError("the body does not come")
@@ -288,19 +302,27 @@ class ServedConnection:
         else:
             body, framing = self._plain_body(rest, length, segment_cuts), b""
         self._pending = self._behaviour.read_ahead(self._pending)
-        return Request(
-            method=event.method.decode(),
-            target=event.target.decode("latin-1"),
-            version=event.http_version.decode(),
-            headers=tuple((n.decode(), v.decode("latin-1")) for n, v in event.headers),
-            head=head,
+        return replace(
+            request,
             body=body,
             chunk_cuts=tuple(chunk_cuts),
             segment_cuts=tuple(segment_cuts),
             framing=framing,
             head_reads=tuple(reads),
             waited_s=waited,
+            followed=bool(self._pending),
         )
+
+    def _first_bytes(self) -> bytes:
+        """The first bytes of a request, for which a kept connection waits a shorter time."""
+        self._sock.settimeout(self._behaviour.idle_seconds() if self._served else IDLE_SECONDS)
+        try:
+            return self._receive_some()
+        except TimeoutError:
+            self._sock.sendall(self._behaviour.farewell())
+            raise
+        finally:
+            self._sock.settimeout(IDLE_SECONDS)
 
     def _plain_body(self, rest: bytes, length: int, cuts: list[int]) -> memoryview:
         if len(rest) >= length:
@@ -320,6 +342,9 @@ class ServedConnection:
             filled += read
         return body
 
+    def _receive_some(self) -> bytes:
+        return self._behaviour.received(self._sock.recv(_RECEIVE))
+
     def _chunked_body(
         self, parser: h11.Connection, rest: bytes, cuts: list[int]
     ) -> tuple[memoryview, bytes]:
@@ -330,7 +355,7 @@ class ServedConnection:
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                data = self._sock.recv(_RECEIVE)
+                data = self._receive_some()
                 self._left = None if data else Breach.LEFT_IN_CHUNKS
                 framing += data
                 parser.receive_data(data)

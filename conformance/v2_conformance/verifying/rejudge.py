@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
-from v2_conformance.judging.known_good import known_good, problem_with
+from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
 from v2_conformance.judging.observed import Observations, Seen, observe
 from v2_conformance.judging.survival import (
     FLOODED,
@@ -381,7 +381,7 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     blamed = fresh and killer.outcome is not Outcome.PASS
     if last is None or not blamed or not isinstance(named, RequestCase):
         raise _Broken(f"{killer.id}, which it blames, is not recorded as having killed anything")
-    if _problem(named, read_exchange(last), known, json=False) is None:
+    if _problem(named, read_exchange(last), known, "binary") is None:
         raise _Broken(f"after {killer.id}, which it blames, a known-good request was answered well")
     if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
         return Verdict(Outcome.NOT_RUN, cause)
@@ -462,25 +462,25 @@ def _canaries(
     if purposes[0] is same_connection:
         if not own.transcript.open and case.together == 1:
             raise _Broken("a canary is recorded on the same connection, which was closed")
-        problem = _problem(case, canaries[0], known, json=case.canary == "json")
+        forms: list[Form] = ["json"] if case.canary == "json" else [own_form(case), "binary"]
+        problem = _problem(case, canaries[0], known, *forms)
         same = on_same_connection(canaries[0].transcript, problem)
     elif own.transcript.open and case.together == 1 and "client" not in case.request:
         believed.append(Belief.KEPT)
-    return same, _problem(case, canaries[-1], known, json=False), believed
+    return same, _problem(case, canaries[-1], known, "binary"), believed
 
 
-def _problem(
-    case: RequestCase, canary: ReadExchange, known: Setting, *, json: bool
-) -> Cause | None:
+def _problem(case: RequestCase, canary: ReadExchange, known: Setting, *forms: Form) -> Cause | None:
     """What is wrong with a canary's answer, None for nothing."""
     binding = known.claims.present.get(case.model)
     if binding is None:
         raise _Broken(f"a canary is recorded for {case.model}, which is not there")
     try:
-        forms = known_good(case.model, known.address, binding, json=json)
+        made = [known_good(case.model, known.address, binding, form) for form in forms]
     except CaseFileError as error:
         raise _Broken(f"its canary cannot be made again: {error}") from error
-    prepared = _matching(forms, canary, known, "a canary's request")
+    candidates = list(dict.fromkeys(one for several in made for one in several))
+    prepared = _matching(candidates, canary, known, "a canary's request")
     return problem_with(prepared, canary.recorded.expected, canary.transcript)
 
 

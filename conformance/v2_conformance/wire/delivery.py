@@ -15,6 +15,8 @@ from v2_conformance.wire.transport import Head, Request
 
 # Long enough for a server to be woken by each piece on loopback, short enough for many of them.
 _PAUSE_S = 0.005
+# A write takes as long as a thousand bytes, and a transcript records each.
+_MOST_WRITES = 10_000
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,15 @@ def make_request(
     edges = pairwise([0, *cuts, len(body)])
     pieces: tuple[Buffer, ...] = tuple(body[a:b] for a, b in edges if b > a)
     if delivery.chunked:
-        return Request(head, pieces, (wire[:start], *spelling.write_chunks(pieces)))
+        return Request(head, pieces, (wire[:start], *_writes(spelling.write_chunks(pieces))))
     return Request(head, pieces, (view[:start], *pieces), _PAUSE_S if pieces else 0.0)
+
+
+def _writes(chunks: Sequence[bytes]) -> Sequence[bytes]:
+    """A write for each chunk or, if there are very many, for a thousand of them."""
+    if len(chunks) <= _MOST_WRITES:
+        return chunks
+    return [b"".join(chunks[at : at + 1000]) for at in range(0, len(chunks), 1000)]
 
 
 def _cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[int]:

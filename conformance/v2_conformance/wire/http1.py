@@ -104,7 +104,7 @@ class Http1Connection:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
-        elif not _asks_to_close(data):
+        elif request.parting is None and not _asks_to_close(data):
             self._kept_at = time.perf_counter()
         if kept_at is not None and ending in (Ending.CLOSED, Ending.RESET) and not reader.raw:
             self._closed_before_s = round(started - kept_at, 3)

@@ -16,6 +16,7 @@ from v2_conformance.wire.case_data import array, from_hex, integer, mapping, tex
 
 _KINDS = ("to", "text", "hex", "long", "digits", "remove", "repeat", "nest")
 _MOST = 1 << 20
+_MOST_COPIES = 1000
 # A private-use character, which no case sends, marks where a literal goes.
 _MARK = "\ue000"
 
@@ -67,7 +68,10 @@ def _change(root: dict[str, Any], change: Mapping[str, Any], literals: list[byte
         if not isinstance(holder, list):
             raise CaseFileError(f"{what}: {place!r} is no element of an array")
         times = integer(value, what, least=1, most=_MOST)
-        holder[key + 1 : key + 1] = [copy.deepcopy(holder[key]) for _ in range(times - 1)]
+        # Copies, so that a later change can tell them apart, unless they are too many for that.
+        few = times <= _MOST_COPIES
+        again = [copy.deepcopy(holder[key]) if few else holder[key] for _ in range(times - 1)]
+        holder[key + 1 : key + 1] = again
     elif kind == "to":
         _put(holder, key, value)
     elif kind == "long":

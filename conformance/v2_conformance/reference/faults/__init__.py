@@ -11,12 +11,12 @@ from importlib import import_module
 from v2_conformance.reference.faults.registry import (
     FAULTS,
     Fault,
-    behaviour_with,
     fault,
+    find_fault,
     sort_faults,
 )
 
-__all__ = ["FAULTS", "Fault", "behaviour_with", "fault"]
+__all__ = ["FAULTS", "Fault", "fault", "find_fault"]
 
 # Importing a module registers its faults. This is the order of the families, as in the catalogue.
 for _family in (

@@ -1,12 +1,11 @@
-"""All faults by name, and servers that have some of them."""
+"""All faults by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from v2_conformance.errors import UsageError
-from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.suggestions import did_you_mean
 
@@ -50,18 +49,8 @@ def sort_faults() -> None:
         FAULTS[registered.name] = FAULTS.pop(registered.name)
 
 
-def behaviour_with(
-    faults: Sequence[str] = (), *, profiles: Collection[str] = SERVER_PROFILES
-) -> Behaviour:
-    """A fresh Behaviour with all of the named faults. Raises UsageError for an unknown name."""
-    classes = [_find(name).cls for name in dict.fromkeys(faults)]
-    if not classes:
-        return Behaviour(profiles)
-    combined: type[Behaviour] = type("FaultyBehaviour", tuple(classes), {})
-    return combined(profiles)
-
-
-def _find(name: str) -> Fault:
+def find_fault(name: str) -> Fault:
+    """The fault called `name`. Raises UsageError if there is none."""
     if name in FAULTS:
         return FAULTS[name]
     hint = did_you_mean(name, FAULTS, "`v2-conformance list faults` lists every fault")

@@ -438,3 +438,43 @@ class _BrokenChunkKillsServer(CrashingServer):
 class _ContentLengthAllocated(CrashingServer):
     def broken_off(self, breach: Breach) -> None:
         self.crashed |= breach is Breach.TOO_LONG
+
+
+@fault(
+    "json-parser-stuck-after-error",
+    breaks="R3",
+    text="After a refused request without blobs, the next one is refused too if it has none.",
+)
+class _JsonParserStuckAfterError(Behaviour):
+    stuck = False
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        plain = not request.values(HEADER_LENGTH)
+        stuck, self.stuck = self.stuck, False
+        if plain and stuck:
+            raise Rejected("the parser is in an error state", 500)
+        try:
+            return super().infer(model, request)
+        except Exception:
+            self.stuck = plain
+            raise
+
+
+@fault(
+    "decoder-stuck-after-error",
+    breaks="Z6",
+    text="After a refused encoded request, the next one is refused too if it is encoded.",
+)
+class _DecoderStuckAfterError(Behaviour):
+    stuck = False
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        coded = bool(request.values("content-encoding"))
+        stuck, self.stuck = self.stuck, False
+        if coded and stuck:
+            raise Rejected("the decoder has not reached the end of its stream", 500)
+        try:
+            return super().infer(model, request)
+        except Exception:
+            self.stuck = coded
+            raise

@@ -1,0 +1,31 @@
+"""Named ways in which a right server may differ from the reference server.
+
+Each is allowed by the documents, and seen on servers, frameworks or proxies. So none of them may
+make a case fail; tests/reference/test_variants.py holds the suite to that.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from v2_conformance.reference.variants.registry import VARIANTS, Variant, find_variant, variant
+
+__all__ = ["VARIANTS", "Variant", "find_variant", "variant"]
+
+# Importing a module registers its variants.
+for _group in (
+    "framing",
+    "fields",
+    "connections",
+    "availability",
+    "json_text",
+    "json_members",
+    "json_numbers",
+    "media_types",
+    "codings",
+    "metadata",
+    "errors",
+    "requests_declined",
+    "requests_read",
+):
+    import_module(f"{__name__}.{_group}")

@@ -1,0 +1,220 @@
+"""Right servers that behave otherwise than the reference server: nothing fails, nothing warns.
+
+Each test meets a sample of the suite; with --whole-runs all of it (`tox -e variants`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import requests
+
+from support.runs import chosen, made, outcomes, results, said, target_of
+from v2_conformance.engine.readiness import wait_until_ready
+from v2_conformance.engine.target import Target
+from v2_conformance.errors import UsageError
+from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
+from v2_conformance.reference.deviations import behaviour_with
+from v2_conformance.reference.faults import FAULTS
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.reference.variants import VARIANTS
+from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.library import generated_case, suite_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode import Prepared, prepare
+
+
+@dataclass(frozen=True)
+class Differs:
+    """What does not pass against a variant.
+
+    `declines` says which cases may be unsupported, as the server declines what they send. `warns`
+    are the starts of ids of cases of level SHOULD that fail: the variant is legal, but not as
+    servers should be. `meets` are those of slow cases that pass.
+    """
+
+    declines: Callable[[Case], bool] = lambda _: False
+    warns: tuple[str, ...] = ()
+    meets: tuple[str, ...] = ()
+
+
+def sent(case: Case) -> Iterator[Prepared]:
+    """Every request of a case, as the engine sends it."""
+    if isinstance(case, RequestCase):
+        target = Target("http://host:1")
+        for one in (case, *case.others):
+            yield prepare(one, target.address, replace(target.binding(one.model), version="1"))
+
+
+def in_chunks(case: Case) -> bool:
+    fields = {name for request in sent(case) for name, _ in request.request.head.fields}
+    return "Transfer-Encoding" in fields
+
+
+def large(case: Case) -> bool:
+    return any(sum(map(len, prepared.request.body)) > 2**16 for prepared in sent(case)) or any(
+        case.id.startswith(f"V3/codings-and-chunks-of-any-size[{size}")
+        for size in ("bytes-65537", "mebibyte")
+    )
+
+
+def named(*starts: str) -> Callable[[Case], bool]:
+    return lambda case: case.id.startswith(starts)
+
+
+def varied(name: str) -> Callable[[Case], bool]:
+    return lambda case: isinstance(case, RequestCase) and name in case.variations
+
+
+FLOAT_CORNERS = tuple(
+    f"D11/json-and-binary-agree[{datatype},binary-to-json,finite_extremes]"
+    for datatype in ("FP32", "FP64")
+)
+DIFFERS = {
+    **dict.fromkeys(
+        (
+            "closes-after-each-response",
+            "http-1.0-responses",
+            "http-1.0-responses-by-close",
+            "length-by-close",
+        ),
+        Differs(declines=named("R8/observed")),  # no connection stays open
+    ),
+    **dict.fromkeys(
+        ("metadata-with-more", "metadata-without-tensors"),
+        Differs(declines=varied("versioned-path")),
+    ),
+    "header-length-without-blobs": Differs(declines=named("P9/observed[json_types]")),
+    "content-length-required": Differs(declines=in_chunks),
+    "content-length-required-by-gateway": Differs(declines=in_chunks),
+    "bodies-limited-by-gateway": Differs(declines=large, warns=("L1/",)),
+    "decoded-bodies-limited": Differs(declines=large, warns=("L1/",)),
+    "expectations-refused": Differs(
+        declines=lambda case: "expect-continue" in getattr(case, "variations", ())
+    ),
+    "http-1.0-refused": Differs(
+        declines=lambda case: "http-1.0" in getattr(case, "variations", ())
+    ),
+    "never-compresses": Differs(declines=named("Z2/")),
+    "no-model-name": Differs(warns=("O20/model-name-sent",)),
+    "no-empty-tensors": Differs(warns=("E1/",)),
+    "data-before-blobs": Differs(warns=("S5/contradiction",)),
+    "size-beyond-body-cut-by-shape": Differs(warns=("S2/size-against-shape-and-body[20]",)),
+    "six-digit-floats": Differs(warns=FLOAT_CORNERS),
+    "base64-for-other-bytes": Differs(warns=("B14/not-utf8-as-json",)),
+    "space-around-json-refused": Differs(
+        warns=tuple(f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both"))
+    ),
+    "one-connection-at-a-time": Differs(meets=("C6/",)),
+    "one-request-at-a-time": Differs(meets=("C6/",)),
+}
+# Many pieces or bytes; only variants that treat these differently meet them in a sample.
+SLOW = ("B12/", "C2/", "C3/", "C4/", "C6/", "J7/", "L1/", "M7/", "Z5/")
+# What urllib3 and http.client cannot read, which is why the suite has a transport of its own.
+BEYOND_AN_ORDINARY_CLIENT = {"many-fields", "interim-responses", "space-around-values"}
+
+
+def cases_for(differs: Differs, *, whole: bool) -> Sequence[Case]:
+    """All cases, or the first of each entry and those that may not pass."""
+    quick = [case for case in suite_cases() if not case.id.startswith(SLOW)]
+    first = {case.id for case in {case.template: case for case in reversed(quick)}.values()}
+    other = (*differs.warns, *differs.meets)
+    return [
+        case
+        for case in suite_cases()
+        if whole or case.id in first or case.id.startswith(other) or differs.declines(case)
+    ]
+
+
+def allowed(case: Case, differs: Differs) -> tuple[Outcome, ...]:
+    if case.id.startswith(differs.warns):
+        return (Outcome.FAIL,)
+    usual = (Outcome.PASS, Outcome.DISPUTED)
+    return (*usual, Outcome.UNSUPPORTED) if differs.declines(case) else usual
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config) -> None:
+    differs = DIFFERS.get(variant, Differs())
+    cases = cases_for(differs, whole=pytestconfig.getoption("--whole-runs"))
+    with ReferenceServer(variants=[variant]) as server:
+        target = target_of(server.url, *OPT_IN_PROFILES, timeout=30)
+        wait_until_ready(target)
+        found = results(target, cases)
+    wrong = {
+        id: result.message or result.outcome
+        for id, result in found.items()
+        if result.outcome not in allowed(result.case, differs)
+    }
+    assert wrong == {}
+    failed = [result.case for result in found.values() if result.outcome is Outcome.FAIL]
+    assert all(case.level == "SHOULD" for case in failed)
+    declined = [result for result in found.values() if result.outcome is Outcome.UNSUPPORTED]
+    assert len(declined) < len(found) / 4
+
+
+def test_under_forty_variants_and_more_everything_passes() -> None:
+    assert DIFFERS.keys() <= VARIANTS.keys()
+    other = {name for name, differs in DIFFERS.items() if not differs.meets}
+    assert len(VARIANTS.keys() - other) >= 40
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_variant_hides_a_fault(variant: str) -> None:
+    fault = FAULTS["request-blobs-off-by-one"]
+    cases = [case for case in chosen(f"{fault.requirement}/") if not case.negative]
+    with ReferenceServer([fault.name], variants=[variant]) as server:
+        wait_until_ready(target_of(server.url, timeout=30))
+        found = results(target_of(server.url, timeout=30), cases)
+    assert Outcome.FAIL in outcomes(found).values()
+
+
+@pytest.mark.parametrize("variant", sorted(VARIANTS.keys() - BEYOND_AN_ORDINARY_CLIENT))
+def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
+    tensor = {"name": "INPUT0", "shape": [2], "datatype": "INT32", "data": [1, -2]}
+    with ReferenceServer(variants=[variant]) as server, requests.Session() as session:
+        wait_until_ready(target_of(server.url))
+        assert "binary_tensor_data" in session.get(f"{server.url}/v2").json()["extensions"]
+        url = f"{server.url}/v2/models/identity_int32/infer"
+        asked = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
+        answer = session.post(url, json=asked)
+        end = int(answer.headers[HEADER_LENGTH])
+        assert answer.content[end:] == b"\1\0\0\0\xfe\xff\xff\xff"
+        (output,) = session.post(url, json={"inputs": [tensor]}).json()["outputs"]
+        assert output["data"] == [1, -2]
+        refused = session.post(url, json={"inputs": []})
+        assert (refused.status_code // 100, type(refused.json()["error"])) == (4, str)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_every_variant_composes_with_every_other_and_with_faults(backwards: bool) -> None:
+    names = sorted(VARIANTS, reverse=backwards)
+    assert behaviour_with(sorted(FAULTS)[:5], variants=names).handle is not None
+
+
+def test_a_variant_is_described_in_its_own_words() -> None:
+    assert len({variant.text for variant in VARIANTS.values()}) == len(VARIANTS)
+    for variant in VARIANTS.values():
+        assert variant.text.endswith(".")
+        assert variant.allowed_by
+
+
+def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError) as refused:
+        ReferenceServer(variants=["tiny-chunk"])
+    assert str(refused.value).startswith(
+        "unknown variant 'tiny-chunk': did you mean tiny-chunks? ("
+    )
+    with pytest.raises(UsageError, match="`v2-conformance list variants` lists every variant"):
+        ReferenceServer(variants=["xyzzy"])
+
+
+def test_what_a_server_declines_is_judged_again_from_its_bytes(tmp_path: Path) -> None:
+    for variant in ("content-length-required", "bodies-limited-by-gateway"):
+        cases = [*chosen("C1/", "B12/"), generated_case()]
+        with ReferenceServer(variants=[variant]) as server:
+            found, words = said(made(tmp_path, target_of(server.url), cases))
+        assert (found.exit_code, "the verdict holds" in words) == (0, True), words
