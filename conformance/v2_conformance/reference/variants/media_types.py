@@ -69,7 +69,7 @@ class _HeaderLengthOnErrors(Behaviour):
 @variant(
     "no-header-length-for-no-bytes",
     allowed_by="docs/disputes.md, E3",
-    text="A response whose binary outputs are all empty has no header length, and is typed as JSON.",
+    text="A response whose binary outputs are all empty is typed as JSON, without header length.",
 )
 class _NoHeaderLengthForNoBytes(Behaviour):
     def inference_headers(self, text: bytes, blobs: Sequence[Buffer], binary: bool) -> Headers:
