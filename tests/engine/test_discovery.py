@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import ssl
 import time
@@ -253,6 +254,20 @@ def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:
         peer.head()  # reads the next request, and goes without an answer
 
     assert discovered(script).name == "srv"
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None:
+    asked = itertools.count()
+    busy = http(b"", status, ("Retry-After", "0"))
+
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            peer.send(http(BODY) if next(asked) % 9 else busy)
+
+    server = discovered(script)
+    assert (server.name, server.absent) == ("srv", {})
 
 
 def test_metadata_may_not_unfold_without_bound() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
+from support.responses import http, transcript
 from v2_conformance.judging.survival import (
     Claims,
     needs_canary,
@@ -27,6 +28,7 @@ from v2_conformance.suite.causes import (
     DatatypesUnsupported,
     DidNotSurvive,
     KilledBy,
+    ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoResponse,
     ProfileNotClaimed,
@@ -80,6 +82,14 @@ def test_a_role_that_is_absent_is_not_run_and_has_its_reason() -> None:
     assert unknown == Verdict(Outcome.NOT_RUN, RoleAbsent("identity/INT8", "no such model"))
 
 
+def test_a_version_in_the_url_needs_one_that_the_server_lists() -> None:
+    case = replace(CASE, variations=("versioned-path",))
+    verdict = skipped(case, claims())
+    assert verdict == Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(INT32))
+    known = {INT32: replace(binding(), version="1")}
+    assert skipped(case, replace(claims(), present=known)) is None
+
+
 def test_a_role_that_is_optional_and_absent_blocks_nothing_and_has_its_reason() -> None:
     trio = skipped(replace(CASE, model="trio"), claims())
     assert trio == Verdict(Outcome.UNSUPPORTED, RoleAbsent("trio", "no such model"))
@@ -125,6 +135,16 @@ def test_only_a_kept_connection_that_ends_without_a_byte_is_stale(
     reused: bool, received: bytes, ending: Ending, expected: bool
 ) -> None:
     assert stale(Transcript(b"", 0, received, ending, reused=reused)) is expected
+
+
+@pytest.mark.parametrize(
+    ("reused", "status", "expected"), [(True, 408, True), (False, 408, False), (True, 400, False)]
+)
+def test_a_408_on_a_kept_connection_is_about_the_time_before(
+    reused: bool, status: int, expected: bool
+) -> None:
+    came = transcript(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
+    assert stale(replace(came, reused=reused)) is expected
 
 
 # One verdict on several exchanges.
