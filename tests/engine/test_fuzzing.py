@@ -86,16 +86,6 @@ def test_a_server_without_faults_answers_random_requests() -> None:
     assert found.result is not None
     assert not found.failed, (found.entry, found.result.message)
     assert found.sent == 150
-    assert found.failed_at == 0
-
-
-def test_exchanges_of_passes_are_kept_if_asked_for_each_with_its_entry() -> None:
-    with ReferenceServer() as server:
-        kept = explored(server.url, 5, 1, keep=True)
-        dropped = explored(server.url, 5, 1)
-    assert len(kept.exchanges) == 5
-    assert all(exchange.entry for exchange in kept.exchanges)
-    assert dropped.exchanges == ()
 
 
 # Failures.
@@ -147,15 +137,6 @@ def test_a_failure_is_shrunk_to_what_fails() -> None:
     assert set(found.entry["request"]) <= {"inputs", "outputs", "parameters"}
     (entry,) = found.entry["request"]["inputs"]
     assert max(entry["shape"]) == 10
-
-
-def test_the_number_of_the_first_failure_does_not_depend_on_shrinking() -> None:
-    def passes(case: RequestCase) -> bool:
-        return case.model != "mixed"
-
-    found = [explore(Recording(passes), ROLES, 200, 5, shrink_s=limit) for limit in (0.0, 20.0)]
-    assert found[0].failed_at == found[1].failed_at > 0
-    assert found[0].sent < found[1].sent
 
 
 def test_a_server_that_dies_ends_the_exploration_and_is_found_dead_alone(

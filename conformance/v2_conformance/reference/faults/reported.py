@@ -146,7 +146,7 @@ class _LongBodyOfUnknownModelLeftOnConnection(_LeavesUnreadBody):
 @fault(
     "expected-body-left-on-connection",
     breaks="C5",
-    text="If a request with Expect: 100-continue names no model, its body begins the next one.",
+    text="After Expect: 100-continue for an unknown model, the body begins the next request.",
 )
 class _ExpectedBodyLeftOnConnection(_LeavesUnreadBody):
     def unread(self, request: Request) -> bool:
