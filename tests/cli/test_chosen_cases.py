@@ -62,7 +62,7 @@ def test_a_run_of_given_cases_is_no_run_of_the_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verdict = Verdict(Outcome.FAIL, HeaderLengthMissing())
-    found = Exploration(9, 9, Result(generated_case(), verdict), ENTRY)
+    found = Exploration(9, Result(generated_case(), verdict), ENTRY)
     path = write_counterexample(found, Mask(), tmp_path, "--seed 0")
     for given in (path, tmp_path):
         arguments = ["run", "--cases", str(given), "--report-dir", str(tmp_path / "reports")]
@@ -91,7 +91,7 @@ def test_a_run_of_given_cases_is_no_run_of_the_suite(
         (["--cases", "{here}/empty/axis.yaml"], 2, "axes.n"),
         (["--fuzz", "0"], 2, "--fuzz: expected a whole number from 1, got 0"),
         (["--seed", "1"], 2, "--seed needs --fuzz"),
-        (["--fuzz", "9", "--case", "M7"], 2, "remove --case and --cases"),
+        (["--fuzz", "9", "--case", "M7"], 2, "remove --case, --cases and --variation"),
     ],
 )
 def test_a_run_that_would_test_nothing_is_an_error_in_one_line(

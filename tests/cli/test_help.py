@@ -28,6 +28,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--case": "",
         "--large": "",
         "--thorough": "",
+        "--variation": "",
         "--cases": "",
         "-n, --workers": "1",
         "--restart-command": "",

@@ -56,7 +56,7 @@ from v2_conformance.cli.main import main
         (
             "list cass",
             "unknown listing 'cass': did you mean cases? (expected one of requirements, cases, "
-            "faults, models, traceability)",
+            "faults, variations, models, traceability)",
         ),
         (
             "completion csh",

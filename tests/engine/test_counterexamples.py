@@ -33,7 +33,7 @@ ENTRY = {
 def failed(words: str, **changes: object) -> Exploration:
     verdict = Verdict(Outcome.FAIL, WrongStatus("200", 500, words), "sent")
     entry = {**ENTRY, **changes}
-    return Exploration(3, 2, Result(make_case(), verdict), entry)
+    return Exploration(3, Result(make_case(), verdict), entry)
 
 
 def test_the_case_sends_what_failed_and_says_what_came_of_it(tmp_path: Path) -> None:

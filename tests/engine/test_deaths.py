@@ -38,6 +38,9 @@ def death(result: Result) -> DidNotSurvive:
     return result.cause
 
 
+REJECTED = chosen("R3/survives-a-rejection")
+
+
 class TestBookkeeping:
     def test_a_role_is_dead_until_it_lives_again(self) -> None:
         deaths = DeathsHere()
@@ -99,7 +102,9 @@ class TestBlame:
 
     def test_other_roles_go_on_when_one_model_is_dead(self) -> None:
         with ReferenceServer(["rejection-kills-model"]) as server:
-            found = results(target_of(server.url), chosen("R3/", "S12/size-zero-for", "H6/not-a-n"))
+            found = results(
+                target_of(server.url), chosen("R3/survives", "S12/size-zero-for", "H6/not-a-n")
+            )
         assert found["S12/size-zero-for-elements[int32]"].outcome is Outcome.FAIL
         assert found["S12/size-zero-for-elements[uint8]"].outcome is Outcome.FAIL
         assert found["R3/survives-a-rejection[short_blob]"].outcome is Outcome.NOT_RUN
@@ -113,7 +118,9 @@ class TestBlame:
 
     def test_a_server_that_stops_listening_fails_one_case(self) -> None:
         with ReferenceServer(["rejection-stops-listening"]) as server:
-            found = list(results(target_of(server.url), chosen("R3/", "P2/", "S12/")).values())
+            found = list(
+                results(target_of(server.url), chosen("R3/survives", "P2/", "S12/")).values()
+            )
         passed = {result.outcome for result in found if not result.case.negative}
         assert passed == {Outcome.PASS}
         first, *rest = [result for result in found if result.case.negative]
@@ -132,7 +139,7 @@ class TestBlame:
             engine = Engine(target, discover(target))
             (get,) = chosen("P1/")
             assert engine.run(get).outcome is Outcome.PASS
-            killer = chosen("R3/")[0]
+            killer = REJECTED[0]
             death(engine.run(killer))
             result = engine.run(get)
             engine.close()
@@ -143,7 +150,7 @@ class TestBlame:
             target = target_of(server.url)
             deaths = DeathsHere()
             engine = Engine(target, discover(target), deaths=deaths)
-            killer = chosen("R3/")[0]
+            killer = REJECTED[0]
             first = engine.run(killer)
             death(first)
             assert engine.run(killer) is first
@@ -187,7 +194,9 @@ class TestBlame:
                 return not self.crashed
 
         server = start(DiesOfCompany)
-        first, *rest = results(target_of(server.url), chosen("C6/", "R3/")).values()
+        first, *rest = results(
+            target_of(server.url), chosen("C6/concurrent", "R3/survives")
+        ).values()
         death(first)
         assert first.exchanges[0].purpose is Purpose.SAMPLE
         assert {result.outcome for result in rest} == {Outcome.NOT_RUN}
@@ -197,7 +206,7 @@ class TestBlame:
         server.start()
         target = target_of(server.url)
         engine = Engine(target, discover(target))
-        first, second, third = chosen("R3/")
+        first, second, third = REJECTED
         assert engine.run(first).outcome is Outcome.PASS
         server.stop()
         away = engine.run(second)
@@ -215,7 +224,7 @@ class TestBlame:
 class TestRecovery:
     def test_without_recovery_the_rest_is_not_run(self) -> None:
         with ReferenceServer(["rejection-stops-listening"]) as server:
-            found = results(target_of(server.url), chosen("R3/"))
+            found = results(target_of(server.url), REJECTED)
         assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
 
     @pytest.mark.parametrize("wait", [0.0, 20.0])
@@ -223,7 +232,7 @@ class TestRecovery:
         server = ReferenceServer(["rejection-stops-listening"], port=free_port())
         with server, restarting_on_request(server) as command:
             found = results(
-                target_of(server.url), chosen("R3/"), recovery=Recovery(command, wait_s=wait)
+                target_of(server.url), REJECTED, recovery=Recovery(command, wait_s=wait)
             )
         assert list(outcomes(found).values()) == ["fail"] * 3
         assert all(died(result.cause) for result in found.values())
@@ -244,7 +253,7 @@ class TestRecovery:
         restarts: list[threading.Timer] = []
         monkeypatch.setattr(engine_module, "liveness", noticed)
         with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
-            found = results(target_of(server.url), chosen("R3/"), recovery=Recovery(wait_s=20))
+            found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
             for timer in restarts:
                 timer.join()
         assert list(outcomes(found).values()) == ["fail"] * 3
@@ -253,7 +262,7 @@ class TestRecovery:
     def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
         with ReferenceServer(["rejection-stops-listening"]) as server:
             found = results(
-                target_of(server.url), chosen("R3/"), recovery=Recovery("exit 1", wait_s=0.3)
+                target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3)
             )
         assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
 

@@ -86,16 +86,6 @@ def test_a_server_without_faults_answers_random_requests() -> None:
     assert found.result is not None
     assert not found.failed, (found.entry, found.result.message)
     assert found.sent == 150
-    assert found.failed_at == 0
-
-
-def test_exchanges_of_passes_are_kept_if_asked_for_each_with_its_entry() -> None:
-    with ReferenceServer() as server:
-        kept = explored(server.url, 5, 1, keep=True)
-        dropped = explored(server.url, 5, 1)
-    assert len(kept.exchanges) == 5
-    assert all(exchange.entry for exchange in kept.exchanges)
-    assert dropped.exchanges == ()
 
 
 # Failures.
@@ -142,20 +132,12 @@ def test_a_failure_is_shrunk_to_what_fails() -> None:
     def passes(case: RequestCase) -> bool:
         return not any(max(entry["shape"], default=0) > 9 for entry in case.request["inputs"])
 
-    found = explore(Recording(passes), ROLES, 200, seed=5, shrink_s=20)
+    single = [role for role in ROLES if len(contract()[role].inputs) == 1]
+    found = explore(Recording(passes), single, 200, seed=5, shrink_s=20)
     assert found.entry is not None
     assert set(found.entry["request"]) <= {"inputs", "outputs", "parameters"}
     (entry,) = found.entry["request"]["inputs"]
     assert max(entry["shape"]) == 10
-
-
-def test_the_number_of_the_first_failure_does_not_depend_on_shrinking() -> None:
-    def passes(case: RequestCase) -> bool:
-        return case.model != "mixed"
-
-    found = [explore(Recording(passes), ROLES, 200, 5, shrink_s=limit) for limit in (0.0, 20.0)]
-    assert found[0].failed_at == found[1].failed_at > 0
-    assert found[0].sent < found[1].sent
 
 
 def test_a_server_that_dies_ends_the_exploration_and_is_found_dead_alone(
@@ -185,7 +167,7 @@ def test_a_silent_server_ends_an_exploration_without_shrinking(start: Start) -> 
 
         def infer(self, model: Any, request: Request) -> Response:
             self.answers += 1
-            if self.answers > 30:
+            if self.answers > 120:  # by then, each model has answered a known-good request
                 time.sleep(0.4)
             return super().infer(model, request)
 

@@ -100,9 +100,9 @@ def test_a_reason_that_outlived_the_first_case_is_a_gap() -> None:
 
 
 def test_a_case_without_a_requirement_is_a_gap() -> None:
-    case = replace(links().cases[0], id="X1/made-up[a]", requirement="X1", level="MAY")
+    case = replace(links().cases[0], id="Y1/made-up[a]", requirement="Y1", level="MAY")
     assert find_gaps(replace(links(), cases=[*links().cases, case])) == [
-        "X1/made-up is a case of X1, which is not a requirement"
+        "Y1/made-up is a case of Y1, which is not a requirement"
     ]
 
 
@@ -133,8 +133,8 @@ def test_a_should_case_wants_no_fault() -> None:
 
 
 def test_a_fault_of_no_requirement_is_a_gap() -> None:
-    assert find_gaps(replace(links(), faults={**links().faults, "made-up": "X1"})) == [
-        "the fault made-up breaks X1, which is not a requirement"
+    assert find_gaps(replace(links(), faults={**links().faults, "made-up": "Y1"})) == [
+        "the fault made-up breaks Y1, which is not a requirement"
     ]
 
 
@@ -150,8 +150,8 @@ def test_a_fault_of_no_requirement_is_a_gap() -> None:
             "triton/made-up/1.1 has requirements, but also a reason for having none",
         ),
         (
-            made(requirements=("X1",)),
-            "triton/made-up/1.1 names X1, which is not a requirement",
+            made(requirements=("Y1",)),
+            "triton/made-up/1.1 names Y1, which is not a requirement",
         ),
     ],
 )

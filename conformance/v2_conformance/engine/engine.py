@@ -19,7 +19,8 @@ from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.fuzzing import explore, usable_roles
+from v2_conformance.engine.fuzzing import Exploration
+from v2_conformance.engine.generated import ANSWERED, GeneratedResults
 from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
@@ -31,7 +32,6 @@ from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
-    NO_USABLE_MODEL,
     Claims,
     needs_canary,
     needs_the_dead,
@@ -45,11 +45,10 @@ from v2_conformance.judging.survival import (
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes import (
-    Cause,
     GeneratedFailure,
-    GeneratedRequests,
     InvalidCase,
     SuiteError,
     Unavailable,
@@ -241,29 +240,29 @@ class Engine:
         return prepare(case, self._address, self.server.present[case.model])
 
     def _run_generated(self, case: GeneratedCase) -> Result:
-        """All generated requests of a certifying run, which are the same in each run."""
-        import hypothesis
-
+        """The generated requests whose models the server has; the smallest failure counts."""
         if self._directory:
             remove_counterexample(self._directory)  # an older run's
-        roles = usable_roles(self.target, self.server)
-        found = explore(self.run, roles, case.count, case.seed, keep=True)
-        result = found.result
-        if result is None:
-            return Result(case, NO_USABLE_MODEL)
-        if not found.exchanges:  # a request that was not sent shows nothing
-            return Result(case, result.verdict)
-        if not found.failed and not found.passed:  # the server declined all of them
-            return Result(case, result.verdict, exchanges=found.exchanges)
-        version = hypothesis.__version__
-        cause: Cause = GeneratedRequests(found.passed, case.seed, version)
-        if found.entry is not None and result.cause is not None:
+        sent = GeneratedResults()
+        for number, entry in enumerate(case.requests, 1):
+            made = make_case(entry)
+            if skipped(made, self._claims) is None:
+                result = self.run(made)
+                sent.add(number, entry, result)
+                if result.case is not made or result.outcome not in ANSWERED:
+                    break  # the server is dead or away: nothing more can be learnt
+        verdict = sent.verdict()
+        failure = sent.failure
+        if failure is not None and failure.exchanges and verdict.cause is not None:
             name = None
             if self._directory:
-                how = f"seed {case.seed}, Hypothesis {version}"
-                name = write_counterexample(found, self.target.mask, self._directory, how).name
-            cause = GeneratedFailure(result.cause, found.failed_at, case.seed, version, name)
-        return Result(case, replace(result.verdict, cause=cause), exchanges=found.exchanges)
+                how = f"generated request {failure.number}"
+                found = Exploration(result=failure.result, entry=failure.entry)
+                mask = self.target.mask
+                name = write_counterexample(found, mask, self._directory, how).name
+            cause = GeneratedFailure(verdict.cause, failure.number, None, None, name)
+            verdict = replace(verdict, cause=cause)
+        return Result(case, verdict, exchanges=sent.exchanges)
 
     def _exchange(
         self, prepared: Prepared, connection: Connection

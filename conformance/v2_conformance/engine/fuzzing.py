@@ -1,7 +1,4 @@
-"""Sends generated requests: a fixed number in a certifying run, or any number with --fuzz.
-
-The first failure is shrunk.
-"""
+"""Sends generated requests with --fuzz: any number, up to the first failure, which is shrunk."""
 
 from __future__ import annotations
 
@@ -29,18 +26,13 @@ _ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 class Exploration:
     """What came of generated requests: the smallest failure with its entry, or the last pass.
 
-    `sent` counts all, `passed` those that were answered exactly; a server may decline others.
-    `exchanges` are those of all of them, or of the smallest failure, each with the entry it is for.
-    `failed_at` is the number of the first request that failed, which the seed decides; how many
-    more were sent to shrink it depends on the time that they took.
+    `sent` counts all. `exchanges` are those of the smallest failure, each with the entry it is for.
     """
 
     sent: int = 0
-    failed_at: int = 0
     result: Result | None = None
     entry: Mapping[str, Any] | None = None
     exchanges: tuple[Exchange, ...] = ()
-    passed: int = 0
 
     @property
     def failed(self) -> bool:
@@ -63,6 +55,7 @@ def usable_roles(target: Target, server: Server) -> list[str]:
         for role in server.present
         # Models of the profile raw are for raw requests.
         if (model := contract()[role]).does == "identity"
+        and not model.batching  # its inputs have one dimension in common, and a limit
         and model.profile in target.profiles
         and model.profile != "raw"
         and model.profile not in target.unsupported
@@ -78,13 +71,11 @@ def explore(
     *,
     extras: bool = False,
     shrink_s: float = _SHRINK_S,
-    keep: bool = False,
 ) -> Exploration:
     """Send up to `examples` generated requests to `roles`, up to the first failure, and shrink it.
 
     `seed` decides all of them. Shrinking ends after `shrink_s` seconds, and as soon as the server
-    cannot be asked any more. A failure that is no wrong answer (a time-out) is not shrunk. With
-    `keep` the exchanges of requests that pass are kept, too.
+    cannot be asked any more. A failure that is no wrong answer (a time-out) is not shrunk.
     """
     import hypothesis
 
@@ -121,15 +112,12 @@ def explore(
         found.sent += 1
         shown = tuple(replace(exchange, entry=entry) for exchange in result.exchanges)
         if result.outcome.harmless:
-            if not found.failed:
-                passed = result.outcome is Outcome.PASS
-                found.passed += passed
-                found.result = result if passed or found.result is None else found.result
-                found.exchanges += shown if keep else ()
+            passed = result.outcome is Outcome.PASS
+            if not found.failed and (passed or found.result is None):
+                found.result = result
             return
         size = len(json.dumps(entry))
         if not found.failed:
-            found.failed_at = found.sent
             deadline = time.monotonic() + shrink_s
         # Of equal size the later one is the simpler: Hypothesis goes one way only.
         if not found.failed or size <= smallest:

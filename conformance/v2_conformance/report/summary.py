@@ -70,7 +70,8 @@ def conclude(
     `planned` counts the cases of a whole run, by requirement. `complete` is False for a run that
     was stopped, `own` for a run of other cases than the suite's. Cases that did not run block what
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
-    a profile that is not claimed is left out, and so is one that others have replaced.
+    a profile that is not claimed is left out, and so is one that others have replaced, or of which
+    a whole run has no case.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -83,6 +84,8 @@ def conclude(
         if requirement.profile not in profiles or requirement.superseded_by:
             continue
         of_this = by_requirement.get(requirement.id, [])
+        if not of_this and _is_for_other_runs(requirement, planned, own=own):
+            continue
         level = requirement.level_for(profiles)
         rows.append(_row(requirement, level, of_this))
         for reason, case_level in _reasons(requirement.id, of_this):
@@ -112,6 +115,11 @@ def concluded(report: Report) -> Report:
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None
     )
+
+
+def _is_for_other_runs(requirement: Requirement, planned: Mapping[str, int], *, own: bool) -> bool:
+    """Whether only a run that was asked for more, such as a thorough one, has cases of it."""
+    return own and bool(planned) and requirement.id not in planned and not requirement.untested
 
 
 def _of_the_run(

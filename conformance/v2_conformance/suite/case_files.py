@@ -24,7 +24,14 @@ from v2_conformance.yaml_files import as_text, check_yaml, read_yaml
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
-_NOT_CASES = {"models.yaml", "requirements.yaml", "statements.yaml", "variations.yaml"}
+_THOROUGH = "_thorough"
+_NOT_CASES = {
+    "generated_requests.yaml",
+    "models.yaml",
+    "requirements.yaml",
+    "statements.yaml",
+    "variations.yaml",
+}
 
 
 def load_cases(
@@ -32,7 +39,8 @@ def load_cases(
 ) -> list[Case]:
     """Every case of `directory` (default: the suite's own cases/).
 
-    `directory` can also be one file. Large and thorough cases are left out unless asked for.
+    `directory` can also be one file. Large and thorough cases are left out unless asked for; files
+    that have nothing else (*_thorough.yaml) are then not even read.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -40,6 +48,7 @@ def load_cases(
     if not directory.exists():
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
+    files = [path for path in files if thorough or not path.stem.endswith(_THOROUGH)]
     files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: no case files (*.yaml) are there")

@@ -224,15 +224,17 @@ class GetCase(_Common):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedCase(_Common):
-    """`count` generated requests, which `seed` decides: all are well-formed, so all must be
-    answered exactly."""
+    """Generated requests that are well-formed, so that all must be answered exactly.
 
-    count: int
-    seed: int
+    `requests` are entries of a case file with this case's id. A server gets those whose models and
+    datatypes it has.
+    """
+
+    requests: tuple[Mapping[str, Any], ...]
 
     @property
     def alone(self) -> bool:
-        """See _Common. True: what fails is made smaller, for which nothing else may interfere."""
+        """See _Common. True: each is a request of its own, which nothing else may disturb."""
         return True
 
 

@@ -270,25 +270,30 @@ class AnsweredInForm(CauseBase, frozen=True):
 
 
 class GeneratedRequests(CauseBase, frozen=True):
-    """`count` generated requests were answered exactly; `seed` and `hypothesis` decide which.
+    """`count` generated requests were answered exactly.
 
-    All of them, but for those that the server may decline (`LengthRequired`, `BodyTooLarge`).
+    All of them, but for those that the server may decline (`LengthRequired`, `BodyTooLarge`) and
+    those to models that it lacks. `seed` and `hypothesis` are what made them in a report of an
+    older version; None since they are data.
     """
 
     count: int
-    seed: int
-    hypothesis: str
+    seed: int | None
+    hypothesis: str | None
 
 
 class GeneratedFailure(_AboutOthers, frozen=True):
-    """Generated request `number` failed and was shrunk; `file` has it as a case."""
+    """Generated request `number` failed; `file` has it as a case.
+
+    With a `seed`, it is in a report of an older version, which shrunk the request.
+    """
 
     rank: ClassVar[int] = 3
 
     request: Cause
     number: int
-    seed: int
-    hypothesis: str
+    seed: int | None
+    hypothesis: str | None
     file: str | None
 
 

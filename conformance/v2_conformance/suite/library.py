@@ -2,45 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.yaml_files import read_yaml
 
-EXAMPLES = 50
-SEED = 0
 GENERATED = "M7/generated"
+REQUESTS_FILE = "generated_requests.yaml"
 
 
 def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
     """Every case of a run of the suite; large and thorough ones only if asked for."""
-    return [
-        case
-        for case in every_case()
-        if (large or not case.large) and (thorough or not case.thorough)
-    ]
+    return [case for case in _cases(thorough=thorough) if large or not case.large]
+
+
+def every_case() -> Sequence[Case]:
+    """Every case that there is, including those that run only when asked for."""
+    return _cases(thorough=True)
 
 
 @cache
-def every_case() -> tuple[Case, ...]:
-    """Every case that there is, including those that run only when asked for."""
+def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True, thorough=True), generated_case())
+    return (*load_cases(large=True, thorough=thorough), generated_case())
 
 
+@cache
 def generated_case() -> GeneratedCase:
-    """What stands for all generated requests of a run: in its plan, its report and its blame."""
+    """What stands for all generated requests of a run: in its plan, its report and its blame.
+
+    Raises CaseFileError if their file cannot be read.
+    """
     requirement = catalogue()["M7"]
+    requests = read_yaml(folder("cases") / REQUESTS_FILE, CaseFileError).document["requests"]
     return GeneratedCase(
         id=GENERATED,
         requirement=requirement.id,
-        why=f"{EXAMPLES} requests that nobody wrote: any mix of datatypes, shapes, forms, outputs "
-        "and deliveries, made from what the server says about itself. All are well-formed, so each "
-        "has one right answer.",
+        why=f"{len(requests)} requests that nobody wrote: any mix of datatypes, shapes, forms, "
+        "outputs and deliveries. All are well-formed, so each has one right answer.",
         level=requirement.level,
         profile=requirement.profile,
         expect={"outcome": "success"},
-        count=EXAMPLES,
-        seed=SEED,
+        requests=tuple(map(_generated_entry, requests)),
     )
+
+
+def _generated_entry(written: Mapping[str, Any]) -> dict[str, Any]:
+    """A generated request as an entry of a case file."""
+    role = written["model"]
+    return {
+        "id": GENERATED,
+        "why": f"Generated: a well-formed request to {role}, which every server must answer.",
+        "model": role,
+        "request": written["request"],
+        "expect": {"outcome": "success", "outputs": written["answer"]},
+    }

@@ -104,10 +104,15 @@ def _failed_beside_others(cause: causes.FailedBesideOthers) -> str:
 
 def _generated_failure(cause: causes.GeneratedFailure) -> str:
     where = f"; {cause.file} has it as a case" if cause.file else ""
-    return (
-        f"{describe(cause.request)} (shrunk from generated request {cause.number}, "
-        f"{_generator(cause)}{where})"
-    )
+    made = f"generated request {cause.number}"
+    if cause.seed is not None:
+        made = f"shrunk from {made}, {_generator(cause)}"
+    return f"{describe(cause.request)} ({made}{where})"
+
+
+def _generated_requests(cause: causes.GeneratedRequests) -> str:
+    text = f"{cause.count} generated requests"
+    return text if cause.seed is None else f"{text} ({_generator(cause)})"
 
 
 def _generator(cause: causes.GeneratedFailure | causes.GeneratedRequests) -> str:
@@ -321,7 +326,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.AnsweredInJson: lambda c: "answered in strict JSON",
     causes.NotDone: lambda c: f"optional, not done here: {describe(c.finding)}",
     causes.AnsweredInForm: lambda c: f"the server answered in {' and '.join(c.forms)} form",
-    causes.GeneratedRequests: lambda c: f"{c.count} generated requests ({_generator(c)})",
+    causes.GeneratedRequests: _generated_requests,
     causes.GeneratedFailure: _generated_failure,
     causes.InvalidCase: lambda c: c.problem,
     causes.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",

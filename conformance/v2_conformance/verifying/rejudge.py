@@ -6,8 +6,9 @@ such thing is named, so that a reader knows how far the second judgement goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
@@ -25,7 +26,6 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
-from v2_conformance.resources import fits
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import (
     Case,
@@ -319,7 +319,7 @@ def _of_generated(
     case: GeneratedCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on generated requests: each is a case of its own, made of its recorded entry."""
-    believed = [Belief.GENERATED]
+    believed: list[Belief] = []
     groups: list[list[ReadExchange]] = []
     for exchange in exchanges:
         if not exchange.recorded.purpose.after or not groups:
@@ -338,8 +338,12 @@ def _of_generated(
             declined.append(verdict)
         elif verdict.outcome is not Outcome.PASS:
             if isinstance(cause, GeneratedFailure) and verdict.cause is not None:
-                verdict = replace(verdict, cause=_with_request(cause, verdict.cause))
+                number = 1 + case.requests.index(group[0].recorded.entry or {})
+                failure = GeneratedFailure(verdict.cause, number, None, None, cause.file)
+                verdict = replace(verdict, cause=failure)
             return verdict, believed
+    if [group[0].recorded.entry for group in groups] != _sendable(case, known):
+        raise _Broken("the recorded requests are not all generated ones that the suite sends")
     passed = len(groups) - len(declined)
     if not passed:
         return declined[0], believed
@@ -350,23 +354,18 @@ def _of_generated(
     return Verdict(Outcome.PASS, cause), believed
 
 
-def _with_request(cause: GeneratedFailure, request: Cause) -> GeneratedFailure:
-    return GeneratedFailure(request, cause.number, cause.seed, cause.hypothesis, cause.file)
+def _sendable(case: GeneratedCase, known: Setting) -> list[Mapping[str, Any]]:
+    """The generated requests that the suite sends to this target."""
+    return [e for e in case.requests if skipped(make_case(e), known.claims) is None]
 
 
 def _made_of(case: GeneratedCase, first: ReadExchange) -> RequestCase:
     """The case that a generated request was, from its recorded entry."""
     entry = first.recorded.entry
-    file = {"family": case.requirement[0], "cases": [entry]}
-    if entry is None or "axes" in entry or not fits("case", file):
+    if entry is None or entry not in case.requests:
         raise _Broken("the entry of a generated request is not one")
-    try:
-        made = make_case(entry)
-    except CaseFileError as error:
-        raise _Broken(f"the entry of a generated request is not one: {error!s:.200}") from error
-    same = (made.id, made.level, made.expects) == (case.id, case.level, "success")
-    if not same or not isinstance(made, RequestCase):
-        raise _Broken("the entry of a generated request is not one of this case")
+    made = make_case(entry)
+    assert isinstance(made, RequestCase)
     return made
 
 

@@ -12,7 +12,9 @@ from v2_conformance.protocol.datatypes import (
     Buffer,
     ElementError,
     check_blob,
+    decode_bytes,
     element_count,
+    encode_bytes,
     from_json,
     to_json,
 )
@@ -131,7 +133,7 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
     """The tensor's true value."""
     values = given.get("values", "counting")
     if isinstance(values, dict):
-        return from_hex(only_member(values, "`values`", ("hex",))[1], "`values.hex`")
+        return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, skip)
     if isinstance(values, list):
         try:
             return from_json(datatype, (len(values),), values)
@@ -144,6 +146,24 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
     if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
         raise unexpected("`shape`", "a shape that can be filled, or else `elements`", shape)
     return value_pattern(name, datatype, count, skip=skip)
+
+
+def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
+    """The elements in `hex`, and in place of the missing ones those of the pattern `then`."""
+    start = from_hex(values.get("hex"), "`values.hex`")
+    if "then" not in values:
+        return start
+    if not _is_shape(shape):
+        raise unexpected("`shape`", "a shape that can be filled", shape)
+    name = text(values["then"], "`values.then`")
+    rest = value_pattern(name, datatype, element_count(shape), skip=skip)
+    if DATATYPES[datatype].size is not None:
+        return start + rest[len(start) :]
+    try:
+        first = decode_bytes(start)
+    except ElementError as error:
+        raise CaseFileError(f"`values.hex`: {error}") from error
+    return start + encode_bytes(decode_bytes(rest)[len(first) :])
 
 
 def _is_shape(shape: Sequence[Any]) -> bool:

@@ -99,12 +99,14 @@ class Http1Connection:
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
         reader = current.reader
-        keep = ending is Ending.COMPLETE and reader.reusable and current.sent == len(data)
+        whole = ending is Ending.COMPLETE and current.sent == len(data)
+        # After its half-close a client can send no other request.
+        keep = whole and reader.reusable and request.parting is not Parting.HALF_CLOSES
         if request.parting is Parting.RESETS:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
-        elif not _asks_to_close(data):
+        elif request.parting is None and not _asks_to_close(data):
             self._kept_at = time.perf_counter()
         if kept_at is not None and ending in (Ending.CLOSED, Ending.RESET) and not reader.raw:
             self._closed_before_s = round(started - kept_at, 3)

@@ -35,7 +35,6 @@ for _family in (
     "raw_requests",
     "transport",
     "chunk_sizes",
-    "state",
     "compression",
     "large_tensors",
     "spelling_json",
@@ -50,7 +49,9 @@ for _family in (
     "later_inputs",
     "malformed_types",
     "malformed_requests",
+    "state",
     "reported",
+    "crossing",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()

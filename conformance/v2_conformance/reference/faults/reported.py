@@ -146,7 +146,7 @@ class _LongBodyOfUnknownModelLeftOnConnection(_LeavesUnreadBody):
 @fault(
     "expected-body-left-on-connection",
     breaks="C5",
-    text="If the model of a request with Expect: 100-continue is unknown, its body begins the next.",
+    text="After Expect: 100-continue for an unknown model, the body begins the next request.",
 )
 class _ExpectedBodyLeftOnConnection(_LeavesUnreadBody):
     def unread(self, request: Request) -> bool:

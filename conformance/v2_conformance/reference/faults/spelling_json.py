@@ -8,12 +8,12 @@ from typing import Any
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.spellings import (
-    crashes_on_json,
     reads_zeros,
     refuses_json,
 )
 from v2_conformance.reference.request_reader import JsonObject
 
+_FRACTION = re.compile(r'"shape"\s*:\s*\[[0-9]+[.]')
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 
 
@@ -35,6 +35,13 @@ def _in_order(document: JsonObject, *names: str) -> bool:
 
 def _begins(document: JsonObject, *names: str) -> bool:
     return any(list(entry)[: len(names)] == list(names) for entry in _inputs(document))
+
+
+def _integers(shape: Any) -> Any:
+    """A shape with its whole floats as integers."""
+    if not isinstance(shape, list):
+        return shape
+    return [int(size) if isinstance(size, float) else size for size in shape]
 
 
 def _parameters(document: JsonObject) -> list[Any]:
@@ -274,17 +281,26 @@ fault(
     breaks="V1",
     text="Data of an integer tensor with an exponent are read as zeros.",
 )(reads_zeros(lambda text, document: "E" in _data(text, document, floats=False)))
-fault(
-    "shape-with-fraction-ends-in-a-stack-trace",
+
+
+@fault(
+    "sizes-with-fraction-read-as-zeros",
     breaks="V1",
-    text="A shape with a fraction is answered with 500 and a stack trace in plain text.",
-)(
-    crashes_on_json(
-        lambda text, document: any(
-            type(size) is float for entry in _inputs(document) for size in entry.get("shape", ())
-        )
-    )
+    text="A shape with a fraction is accepted, but the data of the request are read as zeros.",
 )
+class _SizesWithFractionReadAsZeros(
+    reads_zeros(lambda text, document: _FRACTION.search(text) is not None)  # type: ignore[misc]
+):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        document: JsonObject = super().parse_document(text)
+        for entry in _inputs(document):
+            entry["shape"] = _integers(entry.get("shape"))
+            size = entry.get("parameters", {}).get("binary_data_size")
+            if isinstance(size, float):
+                entry["parameters"]["binary_data_size"] = int(size)
+        return document
+
+
 fault(
     "nested-data-beside-blobs-lost",
     breaks="V1",

@@ -146,5 +146,5 @@ class _InterimResponses(Interim):
     interim = (
         b"HTTP/1.1 102 Processing\r\n\r\n"
         b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
-        b"HTTP/1.1 103 \r\nContent-Length: 7\r\nInference-Header-Content-Length: 7\r\n\r\n"
+        b"HTTP/1.1 103 \r\nInference-Header-Content-Length: 7\r\n\r\n"
     )

@@ -66,25 +66,3 @@ def reads_zeros(when: Reads) -> type[Behaviour]:
             return all_zeros(inference) if lost else inference
 
     return ReadsZeros
-
-
-class _Crash(Rejected):
-    """What the framework of a server makes of an exception."""
-
-
-def crashes_on_json(when: Reads) -> type[Behaviour]:
-    """A server whose framework answers with a stack trace when `when` says so of the JSON."""
-
-    class CrashesOnJson(Behaviour):
-        def parse_document(self, text: memoryview) -> JsonObject:
-            document = super().parse_document(text)
-            if when(str(text, "utf-8"), document):
-                raise _Crash("no integer", 500)
-            return document
-
-        def rejection_response(self, rejection: Rejected) -> Response:
-            if isinstance(rejection, _Crash):
-                return _STACK_TRACE
-            return super().rejection_response(rejection)
-
-    return CrashesOnJson

@@ -1,0 +1,206 @@
+"""cases/crossing.yaml and crossing_thorough.yaml: all pairs and triples of levels meet.
+
+After a change of the factors, write the files anew in a checkout, with the extra `authoring`:
+
+    python -m v2_conformance.maintenance.crossing
+
+The rows of the files are kept and only those are added that are still missing, so that no case
+loses its id.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from v2_conformance.maintenance.crossing_factors import (
+    EMPTY,
+    RULES,
+    Row,
+    combination,
+    factors,
+    is_legal,
+    label,
+    row_of,
+)
+from v2_conformance.resources import folder
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.models import contract
+
+Levels = Mapping[str, Sequence[str]]
+
+FILES = {"pairs": "crossing.yaml", "triples": "crossing_thorough.yaml"}
+_SALTS = 24  # tries, of which the one with the fewest rows is taken
+_ABOUT = """\
+# Written by maintenance/crossing.py, which keeps the rows that are here: change the factors in
+# maintenance/crossing_factors.py, not this file.
+#
+# The label of a case has the levels of its factors, without those that every request has anyway:
+# a whole JSON document that is written plainly, blobs in and out, and some elements in one tensor.
+
+family: X
+about: Requests in which two or three unusual but legal things come together.
+cases:
+"""
+_PROFILES = {
+    "": "",
+    "-in-codings": "compression",
+    "-in-coded-answers": "compression-responses",
+}
+_WHY = {
+    "pairs": "Everything that the name of this case lists is legal, and clients combine it. A "
+    "server that handles each of these things on a path of its own breaks where two paths meet.",
+    "triples": "Everything that the name of this case lists is legal, and clients combine it. "
+    "Three such things together take a path through the server that no two of them take.",
+}
+
+
+def stages(strength: int) -> list[Levels]:
+    """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
+    (optional models, codings) or reject (tensors without elements) must not be needed to cover the
+    rest.
+
+    Triples are only so covered without codings: rows for each stage would be twice as many.
+    """
+    every = factors()
+    filled = {**every, "size": [size for size in every["size"] if size != EMPTY]}
+    plain = {name: every[name][:1] for name in ("coding", "answer")}
+    needed = [model for model in every["model"] if not _is_optional(model)]
+    if strength > 2:
+        return [{**filled, **plain}, filled, every]
+    return [
+        {**filled, **plain, "model": needed},
+        {**filled, **plain},
+        {**every, **plain},
+        {**filled, "answer": plain["answer"]},
+        filled,
+        every,
+    ]
+
+
+def _is_optional(model: str) -> bool:
+    return any(c.optional for role, c in contract().items() if role.partition("/")[0] == model)
+
+
+def within(rows: Iterable[Row], levels: Levels) -> list[Row]:
+    """The rows that have only these levels."""
+    return [row for row in rows if all(row[name] in some for name, some in levels.items())]
+
+
+def uncovered(rows: Collection[Row], levels: Levels, strength: int) -> Iterator[dict[str, str]]:
+    """The combinations of `strength` levels that could come together and do so in no row."""
+    for names in itertools.combinations(levels, strength):
+        there = {tuple(row[name] for name in names) for row in rows}
+        for combined in itertools.product(*(levels[name] for name in names)):
+            part = dict(zip(names, combined, strict=True))
+            if combined not in there and can_be(part, levels):
+                yield part
+
+
+def can_be(part: Row, levels: Levels) -> bool:
+    """Whether some legal row of these levels has this part."""
+    if not is_legal(part):
+        return False
+    missing = next((name for name in levels if name not in part), None)
+    if missing is None:
+        return True
+    return any(can_be({**part, missing: level}, levels) for level in levels[missing])
+
+
+def extended(rows: Sequence[Row], strength: int) -> list[Row]:
+    """`rows`, and as few more as the library finds so that nothing is uncovered."""
+    kept = list(rows)
+    for levels in stages(strength):
+        present = within(kept, levels)
+        if next(uncovered(present, levels, strength), None) is not None:
+            kept += _added(present, levels, strength)
+    return kept
+
+
+def _added(present: Sequence[Row], levels: Levels, strength: int) -> list[Row]:
+    """The rows that the library adds to those `present`."""
+    import covertable
+
+    constraints = [
+        {
+            "operator": "fn",
+            "requires": list(rule.of),
+            "evaluate": lambda row, rule=rule: rule.allows(row),
+        }
+        for rule in RULES
+    ]
+    made = [
+        covertable.make(
+            {name: list(some) for name, some in levels.items()},
+            strength=strength,
+            constraints=constraints,
+            presets=[dict(row) for row in present],
+            salt=str(salt),
+        )
+        for salt in range(_SALTS if strength == 2 else 1)
+    ]
+    there = {label(row) for row in present}
+    return [row for row in min(made, key=len) if label(row) not in there]
+
+
+def committed(slug: str, directory: Path | None = None) -> list[Row]:
+    """The rows of the file of "pairs" or "triples"; none if there is no file."""
+    path = (directory or folder("cases")) / FILES[slug]
+    cases = load_cases(path, thorough=True) if path.exists() else []
+    return [row_of(case.id.partition("[")[2].removesuffix("]")) for case in cases]
+
+
+def page(slug: str, rows: Sequence[Row]) -> str:
+    """The text of the file of "pairs" or "triples" with these rows."""
+    requirement = {"pairs": "X1", "triples": "X2"}[slug]
+    entries = []
+    for suffix, profile in _PROFILES.items():
+        of_this = [row for row in rows if _profile(row) == profile]
+        if of_this:
+            lines = [f"  - id: {requirement}/{slug}{suffix}", f"    why: {_WHY[slug]}"]
+            lines += [f"    profile: {profile}"] if profile else []
+            lines += ["    thorough: true"] if slug == "triples" else []
+            coded = profile == "compression-responses"
+            entries.append("\n".join([*lines, *_entry(of_this, coded=coded)]))
+    return _ABOUT + "\n\n".join(entries) + "\n"
+
+
+def _profile(row: Row) -> str:
+    if row["answer"] != factors()["answer"][0]:
+        return "compression-responses"
+    return "" if row["coding"] == factors()["coding"][0] else "compression"
+
+
+def _entry(rows: Sequence[Row], *, coded: bool) -> Iterator[str]:
+    yield "    axes:"
+    yield "      combination:"
+    for row in rows:
+        yield f"        {label(row)}: {_flow(combination(row))}"
+    for member in ("model", "request", "variations"):
+        yield f"    {member}: ${{combination.{member}}}"
+    checks = ", checks: [encoded]" if coded else ""
+    yield (
+        "    expect: {outcome: '${combination.outcome}', "
+        f"outputs: '${{combination.answer}}'{checks}}}"
+    )
+
+
+def _flow(value: Any) -> str:
+    return json.dumps(value, separators=(", ", ": "))
+
+
+def main() -> None:
+    """Write the files."""
+    pairs = extended(committed("pairs"), 2)
+    seen = {label(row) for row in pairs}
+    triples = [row for row in committed("triples") if label(row) not in seen]
+    triples = extended([*pairs, *triples], 3)[len(pairs) :]
+    for slug, rows in (("pairs", pairs), ("triples", triples)):
+        (folder("cases") / FILES[slug]).write_text(page(slug, rows), encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

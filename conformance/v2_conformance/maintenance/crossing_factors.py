@@ -1,0 +1,277 @@
+"""What the crossing crosses: factors, their levels, which go together, and the case that they make.
+
+A row has one level of each factor. Its label is made of its own levels, without those that every
+request has anyway, so that it stays the same when factors and levels are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from v2_conformance.suite.models import ModelContract, contract
+
+Row = Mapping[str, str]
+"""Factor to level."""
+
+SIXTEEN_BIT = ("FP16", "BF16")
+"""These never go as JSON: a server may refuse that (D12)."""
+
+EVERY = "every"
+"""The datatype of a request to the model that has all of them."""
+
+EMPTY = "empty"
+"""The size of a tensor without elements."""
+
+ONE_OF_EACH_KIND = ("BOOL", "INT32", "FP64", "BYTES", EVERY)
+"""Where the element's size hardly matters, the crossing has these datatypes only: tensors without
+elements, each of which costs two known-good requests more, and requests without `outputs`."""
+
+_MOST_ELEMENTS = 1001
+_FEWER_ELEMENTS = 301  # of each of thirteen tensors
+# Primes, so that the cuts are at no boundary.
+_PIECE, _LARGE_PIECE, _LARGE_SLICE = 61, 997, 4001
+
+
+@cache
+def factors() -> dict[str, tuple[str, ...]]:
+    """Each factor with its levels. The first is what a request has unless it is crossed."""
+    datatypes = [spec.datatype for spec in contract()["all_types"].inputs]
+    return {
+        "datatype": (*datatypes, EVERY),
+        "model": ("identity", "matrix", "mixed", "all_types", "trio", "cube", "batched"),
+        "form": ("binary-in", "json-in", "nested-in", "mixed-in"),
+        "outputs": (
+            "binary-out",
+            "json-out",
+            "unlisted",
+            "binary-by-default",
+            "json-despite-default",
+            "binary-despite-default",
+            "subset",
+        ),
+        "delivery": ("whole", "slices", "chunks"),
+        "spelling": ("plain", *SPELLINGS),
+        "size": ("some", "one", "many", EMPTY),
+        "coding": ("uncoded", "gzip", "deflate"),
+        "answer": ("any-answer", "answer-in-gzip", "answer-in-deflate"),
+    }
+
+
+SPELLINGS = ("members-reversed", "model-name", "escaped-names", "media-type-with-charset")
+"""Variations that fit every request, and that a server must understand."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Levels of some factors go together if `holds`, which gets those of `of` in their order."""
+
+    of: tuple[str, ...]
+    holds: Callable[..., bool]
+
+    def allows(self, row: Row) -> bool:
+        """Whether the row, which may lack factors, does not break the rule."""
+        if any(factor not in row for factor in self.of):
+            return True
+        return self.holds(*(row[factor] for factor in self.of))
+
+
+def role_of(datatype: str, model: str) -> str | None:
+    """The role of the contract that has a tensor of this datatype, None if there is none."""
+    if datatype == EVERY or model == "all_types":
+        return "all_types" if (datatype, model) == (EVERY, "all_types") else None
+    role = f"{model}/{datatype}"
+    if role in contract():
+        return role
+    several = contract().get(model)
+    return model if several and any(s.datatype == datatype for s in several.inputs) else None
+
+
+def _tensors(datatype: str, model: str) -> int:
+    role = role_of(datatype, model)
+    return 0 if role is None else len(contract()[role].inputs)
+
+
+def _has_sixteen_bit(datatype: str, model: str) -> bool:
+    role = role_of(datatype, model)
+    return role is not None and any(s.datatype in SIXTEEN_BIT for s in contract()[role].inputs)
+
+
+def _form_fits(datatype: str, model: str, form: str) -> bool:
+    role = role_of(datatype, model)
+    if role is None or form == "binary-in":
+        return role is not None
+    if form == "mixed-in":
+        return len(contract()[role].inputs) > 1
+    if datatype in SIXTEEN_BIT:
+        return False
+    return form == "json-in" or len(_focus_spec(role, datatype).dims) > 1
+
+
+def _outputs_fit(datatype: str, model: str, outputs: str) -> bool:
+    if outputs == "subset":
+        return _tensors(datatype, model) > 1
+    if outputs == "unlisted":
+        return datatype in ONE_OF_EACH_KIND and not _has_sixteen_bit(datatype, model)
+    return datatype not in SIXTEEN_BIT or outputs not in ("json-out", "json-despite-default")
+
+
+RULES = (
+    Rule(("datatype", "model"), lambda datatype, model: role_of(datatype, model) is not None),
+    Rule(("datatype", "model", "form"), _form_fits),
+    Rule(("datatype", "model", "outputs"), _outputs_fit),
+    Rule(("datatype", "size"), lambda t, size: size != EMPTY or t in ONE_OF_EACH_KIND),
+)
+
+
+def is_legal(row: Row) -> bool:
+    """Whether the levels of a row, which may lack factors, go together as far as rules say."""
+    return all(rule.allows(row) for rule in RULES)
+
+
+# --- labels ----------------------------------------------------------------------------------
+
+
+def label(row: Row) -> str:
+    """The row's levels that are not the first of their factor; the datatype always."""
+    told = [row[name] for name, levels in factors().items() if row[name] != levels[0]]
+    return ".".join(told if row["datatype"] in told else [row["datatype"], *told])
+
+
+def row_of(label: str) -> dict[str, str]:
+    """The row that a label is of. Raises ValueError for a level that there is not."""
+    row = {factor: levels[0] for factor, levels in factors().items()}
+    for level in label.split("."):
+        factor = next((name for name, levels in factors().items() if level in levels), None)
+        if factor is None:
+            raise ValueError(f"no factor has the level {level}")
+        row[factor] = level
+    return row
+
+
+# --- the case --------------------------------------------------------------------------------
+
+
+def combination(row: Row) -> dict[str, Any]:
+    """What the case files say of a row: model, request, variations, and what must come back."""
+    role = role_of(row["datatype"], row["model"])
+    assert role is not None, row
+    model = contract()[role]
+    focus = next(
+        (i for i, spec in enumerate(model.inputs) if spec.datatype == row["datatype"]),
+        len(model.inputs) // 2,
+    )
+    answer, asked = _asked(row["outputs"], model, focus)
+    inputs = [
+        _input(row, model, index, focused=index == focus, comes_as=answer.get(index))
+        for index in range(len(model.inputs))
+    ]
+    request: dict[str, Any] = {"inputs": inputs, **asked}
+    large = row["size"] == "many"
+    if row["delivery"] == "slices":
+        request["delivery"] = {"slices": _LARGE_SLICE if large else _PIECE}
+    elif row["delivery"] == "chunks":
+        blobs = [i for i, entry in enumerate(inputs) if "form" not in entry]
+        cut: int | str = _LARGE_PIECE if large else _PIECE
+        if any(model.inputs[i].datatype == "BYTES" for i in blobs):
+            cut = "seam"  # a chunk that ends inside a length prefix is what B10 is about
+        request["delivery"] = {"chunks": cut}
+    if row["coding"] != "uncoded":
+        request["encoding"] = row["coding"]
+    if row["answer"] != "any-answer":
+        request["accept_encoding"] = row["answer"].removeprefix("answer-in-")
+    return {
+        "model": role,
+        "request": request,
+        "variations": [] if row["spelling"] == "plain" else [row["spelling"]],
+        "outcome": "either" if row["size"] == EMPTY else "success",
+        "answer": _in_short(answer, len(inputs)),
+    }
+
+
+def _in_short(answer: Mapping[int, str], tensors: int) -> str | dict[str, str]:
+    """The forms of the outputs, as `expect` has them: one word for all if it is the same."""
+    if len(answer) == tensors and len(set(answer.values())) == 1:
+        return answer[0]
+    return {str(index): form for index, form in answer.items()}
+
+
+def _focus_spec(role: str, datatype: str) -> Any:
+    specs = contract()[role].inputs
+    return next((spec for spec in specs if spec.datatype == datatype), specs[len(specs) // 2])
+
+
+def _asked(outputs: str, model: ModelContract, focus: int) -> tuple[dict[int, str], dict[str, Any]]:
+    """The form in which each output comes back, and the members of the request that say so."""
+    every = range(len(model.outputs))
+    blob = {i: spec.datatype in SIXTEEN_BIT for i, spec in enumerate(model.outputs)}
+
+    def listed(flags: Mapping[int, bool | None], **default: bool) -> tuple[dict[int, str], Any]:
+        entries = [
+            {"tensor": i} if flag is None else {"tensor": i, "binary_data": flag}
+            for i, flag in flags.items()
+        ]
+        members = {"parameters": dict(default)} if default else {}
+        forms = {i: "binary" if flag else "json" for i, flag in flags.items()}
+        return forms, {**members, "outputs": entries}
+
+    if outputs == "unlisted":
+        return dict.fromkeys(every, "json"), {}
+    if outputs == "binary-by-default":
+        return dict.fromkeys(every, "binary"), {"parameters": {"binary_data_output": True}}
+    if outputs == "binary-out":
+        return listed(dict.fromkeys(every, True))
+    if outputs == "json-out":
+        return listed({i: blob[i] for i in every})
+    if outputs == "json-despite-default":
+        return listed({i: i != focus for i in every}, binary_data_output=True)
+    if outputs == "binary-despite-default":
+        flags = {i: True if i == focus or blob[i] else None for i in every}
+        return listed(flags, binary_data_output=False)
+    some = [i for i in reversed(every) if (i - focus) % 2 == 0]
+    return listed({i: i % 3 != 1 or i == focus or blob[i] for i in some})
+
+
+def _input(
+    row: Row, model: ModelContract, index: int, *, focused: bool, comes_as: str | None
+) -> dict[str, Any]:
+    spec = model.inputs[index]
+    form = _form(row["form"], spec.datatype, index, focused=focused, flat=len(spec.dims) < 2)
+    entry: dict[str, Any] = {"shape": _shape(row, model, index, focused=focused)}
+    if form != "binary":
+        entry["form"] = form
+    exact = form == "binary" and comes_as != "json"
+    if spec.datatype == "BYTES":
+        entry["values"] = "unicode"  # other bytes are what B3 and B14 are about
+    elif row["size"] == "one":
+        entry["values"] = "counting_in_json"  # the first of the extremes is 0
+    else:
+        entry["values"] = "extremes" if exact else "counting_in_json"
+    return entry
+
+
+def _form(form: str, datatype: str, index: int, *, focused: bool, flat: bool) -> str:
+    if form == "binary-in" or datatype in SIXTEEN_BIT:
+        return "binary"
+    if form == "mixed-in" and not focused and index % 2 == 0:
+        return "binary"
+    return "nested" if form == "nested-in" and not flat else "json"
+
+
+def _shape(row: Row, model: ModelContract, index: int, *, focused: bool) -> list[int]:
+    size = row["size"]
+    empty = size == EMPTY and focused
+    rank = len(model.inputs[index].dims)
+    if model.batching:  # all inputs have the same batch
+        batch = {"one": 1, "many": 8}.get(size, 3)
+        return [batch, 0 if empty else {"one": 1, "many": 125}.get(size, 2 + index)]
+    if empty:
+        return [0, 2, 3][:rank] if rank != 2 else [2, 0]
+    if size == "one":
+        return [1] * rank
+    if size == "many":
+        elements = _FEWER_ELEMENTS if len(model.inputs) > 3 else _MOST_ELEMENTS
+        return {1: [elements], 2: [7, 143], 3: [7, 11, 13]}[rank]
+    return {1: [7 - index % 4], 2: [3, 5 - index], 3: [3, 2, 5]}[rank]

@@ -1,0 +1,191 @@
+"""The crossing: every pair and triple of levels that can come together does, in rows that stay."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import pytest
+
+from support.runs import engine_for
+from v2_conformance.maintenance import crossing_factors
+from v2_conformance.maintenance.crossing import (
+    FILES,
+    can_be,
+    committed,
+    extended,
+    page,
+    stages,
+    uncovered,
+    within,
+)
+from v2_conformance.maintenance.crossing_factors import (
+    SIXTEEN_BIT,
+    combination,
+    factors,
+    is_legal,
+    label,
+    row_of,
+)
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.resources import fits, folder
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.library import every_case, suite_cases
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.outcomes import Outcome
+
+CASES = [c for c in every_case() if c.requirement in ("X1", "X2") and isinstance(c, RequestCase)]
+SLUGS = sorted(FILES)
+
+
+def test_every_pair_that_can_come_together_does_even_without_what_a_server_may_lack() -> None:
+    rows = committed("pairs")
+    for levels in stages(2):
+        assert not list(uncovered(within(rows, levels), levels, 2))
+
+
+def test_every_triple_that_can_come_together_does() -> None:
+    rows = [*committed("pairs"), *committed("triples")]
+    for levels in stages(3):
+        assert not list(uncovered(within(rows, levels), levels, 3))
+
+
+def test_without_one_row_something_is_uncovered() -> None:
+    rows = committed("pairs")
+    levels = stages(2)[0]
+    assert list(uncovered(within(rows, levels)[1:], levels, 2))
+
+
+def test_what_can_come_together_is_what_some_legal_row_has() -> None:
+    levels = {
+        **factors(),
+        "delivery": ("whole",),
+        "spelling": ("plain",),
+        "answer": ("any-answer",),
+    }
+    legal = [
+        row
+        for values in itertools.product(*levels.values())
+        if is_legal(row := dict(zip(levels, values, strict=True)))
+    ]
+    for one, other in itertools.combinations(levels, 2):
+        pairs = {(row[one], row[other]) for row in legal}
+        for a, b in itertools.product(levels[one], levels[other]):
+            assert can_be({one: a, other: b}, levels) == ((a, b) in pairs)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_row_is_legal_and_there_once(slug: str) -> None:
+    rows = committed(slug)
+    assert all(is_legal(row) for row in rows)
+    assert len({label(row) for row in rows}) == len(rows)
+
+
+def test_no_triple_is_a_pair_as_well() -> None:
+    pairs, triples = ({label(row) for row in committed(slug)} for slug in ("pairs", "triples"))
+    assert not pairs & triples
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_file_is_what_its_rows_amount_to(slug: str) -> None:
+    text = (folder("cases") / FILES[slug]).read_text(encoding="utf-8")
+    assert text == page(slug, committed(slug))
+
+
+def test_nothing_is_added_to_the_rows_and_no_library_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "covertable", None)
+    rows = committed("pairs")
+    assert extended(rows, 2) == rows
+
+
+def test_labels_stay_when_a_factor_and_a_level_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = committed("pairs")
+    before = [label(row) for row in rows]
+    more = {**factors(), "moon": ("new", "full")}
+    more["delivery"] = (*more["delivery"], "pigeon")
+    monkeypatch.setattr(crossing_factors, "factors", lambda: more)
+    assert [label({**row, "moon": "new"}) for row in rows] == before
+    assert [row_of(name) for name in before] == [{**row, "moon": "new"} for row in rows]
+    assert label({**rows[0], "moon": "full"}).endswith(".full")
+
+
+def test_no_two_factors_have_a_level_in_common() -> None:
+    levels = [level for some in factors().values() for level in some]
+    assert len(set(levels)) == len(levels)
+    with pytest.raises(ValueError, match="pigeon"):
+        row_of("INT32.pigeon")
+
+
+def test_nothing_is_sent_that_the_documents_leave_open() -> None:
+    for case in CASES:
+        model, inputs = contract()[case.model], case.request["inputs"]
+        sixteen = {i for i, spec in enumerate(model.inputs) if spec.datatype in SIXTEEN_BIT}
+        assert all("form" not in inputs[i] for i in sixteen), case.id  # D12
+        forms = case.expect["outputs"]
+        if isinstance(forms, str):
+            forms = dict.fromkeys(map(str, range(len(inputs))), forms)
+        assert all(forms.get(str(i), "binary") == "binary" for i in sixteen), case.id
+        by_default = case.request.get("parameters", {}).get("binary_data_output", False)
+        flags = [output.get("binary_data") for output in case.request.get("outputs", ())]
+        assert not (by_default and None in flags), case.id  # O6
+        empty = any(0 in entry["shape"] for entry in inputs)
+        assert case.expects == ("either" if empty else "success"), case.id  # E1
+        assert case.level == "MUST"
+
+
+def test_codings_are_for_servers_that_claim_them() -> None:
+    for case in CASES:
+        answer = "accept_encoding" in case.request
+        profile = "compression" if case.codings else "binary"
+        assert case.profile == ("compression-responses" if answer else profile), case.id
+
+
+def test_both_inputs_of_a_batching_model_have_the_same_batch() -> None:
+    batched = [case.request["inputs"] for case in CASES if contract()[case.model].batching]
+    assert batched
+    for one, other in batched:
+        assert 1 <= one["shape"][0] == other["shape"][0] <= 8
+
+
+def test_each_request_fits_the_schema_once_its_axis_is_filled_in() -> None:
+    entries = [
+        {
+            "id": "X1/row",
+            "why": "A row of the crossing by itself.",
+            "model": made["model"],
+            "request": made["request"],
+            "expect": {"outcome": made["outcome"], "outputs": made["answer"]},
+        }
+        for slug in SLUGS
+        for made in map(combination, committed(slug))
+    ]
+    assert fits("case", {"family": "X", "cases": entries})
+
+
+def test_triples_belong_to_a_thorough_run_alone() -> None:
+    usual = {case.id for case in suite_cases()}
+    thorough = {case.id for case in suite_cases(thorough=True)}
+    triples = {case.id for case in CASES if case.requirement == "X2"}
+    assert triples
+    assert triples <= thorough - usual
+    assert {case.id for case in CASES if case.thorough} == triples
+
+
+def test_a_correct_server_answers_every_pair() -> None:
+    pairs = [case for case in CASES if case.requirement == "X1"]
+    with (
+        ReferenceServer() as server,
+        engine_for(server.url, *SERVER_PROFILES) as engine,
+    ):
+        results = [engine.run(case) for case in pairs]
+    assert [result.case.id for result in results if result.outcome is not Outcome.PASS] == []
+
+
+def test_a_server_without_codings_and_optional_models_gets_most_pairs() -> None:
+    default = [case for case in CASES if case.requirement == "X1" and case.profile == "binary"]
+    needed = [case for case in default if not contract()[case.model].optional]
+    assert len(needed) > 70
+    assert len(default) <= 110
