@@ -220,6 +220,8 @@ def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_bod
     assert seen("continues", impatient) is None
     old = exchange(GOOD, request.replace(b"HTTP/1.1", b"HTTP/1.0"))
     assert seen("continues", replace(old, pause_s=1.0, first_byte_s=1.002)) is None
+    old_server = replace(silent, received=GOOD.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert seen("continues", old_server) is None
     assert seen("continues", exchange(GOOD)) is None
 
 

@@ -332,11 +332,13 @@ def _announced_closes(look: _Look) -> bool:
 
 
 def _continues(look: _Look) -> bool:
-    """Only of a client that waited before it sent its body, in HTTP/1.1."""
+    """Only of a client that waited before it sent its body, and if both sides speak HTTP/1.1."""
     transcript, request = look.transcript, look.request
     waited_s, first_s = transcript.pause_s, transcript.first_byte_s
     expects = "100-continue" in map(str.lower, request.values("expect"))
-    if not expects or request.version == "1.0" or waited_s < _PATIENCE_S or first_s is None:
+    if request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0":
+        return False
+    if not expects or waited_s < _PATIENCE_S or first_s is None:
         return False
     if first_s >= waited_s:
         raise Finding(NotContinued(round(waited_s * 1000)))

@@ -43,6 +43,7 @@ for _family in (
     "spelling_ids",
     "errors",
     "every_exchange",
+    "crossing",
     "malformed_data",
     "malformed_json",
     "malformed_inputs",
@@ -51,7 +52,6 @@ for _family in (
     "malformed_requests",
     "state",
     "reported",
-    "crossing",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()

@@ -52,7 +52,7 @@ def _joined(data: Any) -> list[Any]:
 
 def _padded(entry: RequestInput, count: int) -> Any:
     flat = _flat(entry.data)
-    few = flat is not None and 1 < len(flat) < count
+    few = flat is not None and 1 < len(flat) < count and len(entry.shape) == 1
     return [*flat, *[0] * (count - len(flat))] if flat and few else entry.data
 
 
@@ -249,7 +249,8 @@ def _wraps(datatype: str, above: bool) -> Callable[[RequestInput, int], Any]:
         return (item - low) % (1 << bits) + low if outside else item
 
     def repair(entry: RequestInput, count: int) -> Any:
-        concerned = entry.spec.datatype == datatype and isinstance(entry.data, list)
+        vector = isinstance(entry.data, list) and len(entry.shape) == 1
+        concerned = entry.spec.datatype == datatype and vector
         return list(map(wrapped, entry.data)) if concerned else entry.data  # type: ignore[call-overload]
 
     return repair
