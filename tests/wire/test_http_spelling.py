@@ -54,7 +54,11 @@ def test_fields_in_reverse_order() -> None:
 
 
 def test_space_around_values_and_none() -> None:
-    assert "Host: \t host:1\t " in fields("spaces-around-field-values")
+    assert "Host:   host:1  " in fields("spaces-around-field-values")
+    assert "Host: \t host:1\t " in fields("tabs-around-all-field-values")
+    tabs = fields("tabs-around-field-values")
+    assert "Host: host:1" in tabs
+    assert "Content-Type: \t application/octet-stream\t " in tabs
     assert "Host:host:1" in fields("no-space-before-field-values")
 
 
