@@ -59,15 +59,21 @@ class ReadRequest:
             return None
         return found if isinstance(found, str) and found else None
 
-    def _json(self) -> bytes | None:
-        body = self.body
+    def decoded(self) -> Buffer | None:
+        """The body without content coding, None if it has one that is unknown, broken or large."""
         coding = ",".join(self.values("content-encoding"))
-        if coding:
-            known = content_codings.known(coding)
-            try:
-                body = content_codings.decode(known, body, _LONGEST) if known else b""
-            except content_codings.CodingError:
-                return None
+        if not coding:
+            return self.body
+        known = content_codings.known(coding)
+        try:
+            return content_codings.decode(known, self.body, _LONGEST) if known else None
+        except content_codings.CodingError:
+            return None
+
+    def _json(self) -> bytes | None:
+        body = self.decoded()
+        if body is None:
+            return None
         lengths = self.values(HEADER_LENGTH.lower())
         if not lengths:
             return bytes(body) if len(body) <= _LONGEST else None
