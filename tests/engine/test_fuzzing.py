@@ -132,7 +132,8 @@ def test_a_failure_is_shrunk_to_what_fails() -> None:
     def passes(case: RequestCase) -> bool:
         return not any(max(entry["shape"], default=0) > 9 for entry in case.request["inputs"])
 
-    found = explore(Recording(passes), ROLES, 200, seed=5, shrink_s=20)
+    single = [role for role in ROLES if len(contract()[role].inputs) == 1]
+    found = explore(Recording(passes), single, 200, seed=5, shrink_s=20)
     assert found.entry is not None
     assert set(found.entry["request"]) <= {"inputs", "outputs", "parameters"}
     (entry,) = found.entry["request"]["inputs"]
@@ -166,7 +167,7 @@ def test_a_silent_server_ends_an_exploration_without_shrinking(start: Start) -> 
 
         def infer(self, model: Any, request: Request) -> Response:
             self.answers += 1
-            if self.answers > 30:
+            if self.answers > 120:  # by then, each model has answered a known-good request
                 time.sleep(0.4)
             return super().infer(model, request)
 

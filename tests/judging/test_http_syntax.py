@@ -26,6 +26,7 @@ def ended(*lines: bytes) -> bytes:
         b"HTTP/1.0 404 \r\n\r\n",
         b"HTTP/1.1 299 \xfcblich\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\n" + ended(b"Content-Length: 0"),
+        b"HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n" + ended(b"Content-Length: 0"),
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 \r\n\r\n",
         ended(b"Set-Cookie: a", b"Set-Cookie: b", b"Vary: a", b"Vary: b", b"Content-Length: 0"),
         CHUNKED + b"3\r\nabc\r\n0\r\n\r\n",

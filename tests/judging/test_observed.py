@@ -149,6 +149,7 @@ def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
         ("ids", http(ERROR, 400)),
         ("binary_types", GOOD_JSON),
         ("json_types", GOOD),
+        ("json_types", http(dump_json(answer(sized(0, shape=[0]))))),
         ("json_types", http(b'{"live":true}')),
         ("unique_members", http(b'{"a":1,"a":2}')),
         ("data_or_size", GOOD_JSON),

@@ -128,14 +128,15 @@ def test_faults_are_listed_in_the_order_of_requirements() -> None:
     assert broken == sorted(broken, key=list(catalogue()).index)
 
 
+# Modules of what several families have in common, and of what functions of `shared` make.
+OF_SEVERAL_FAMILIES = ("reported", "state", "every_exchange", "blobs", "crashes", "deliveries")
+
+
 def test_a_module_of_faults_has_the_faults_of_one_family() -> None:
     families: dict[str, set[str]] = {}
     for fault in FAULTS.values():
-        # Faults that are made by a function of `shared` have no module of their own, and those that
-        # were reported of public servers have one for all families.
-        if ".shared." not in fault.cls.__module__ and not fault.cls.__module__.endswith(
-            ".reported"
-        ):
-            families.setdefault(fault.cls.__module__, set()).add(fault.requirement[0])
+        module = fault.cls.__module__.rpartition(".")[2]
+        if module not in OF_SEVERAL_FAMILIES:
+            families.setdefault(module, set()).add(fault.requirement[0])
     assert families
     assert {module: found for module, found in families.items() if len(found) > 1} == {}

@@ -98,7 +98,7 @@ DIFFERS = {
     "http-1.0-refused": Differs(
         declines=lambda case: "http-1.0" in getattr(case, "variations", ())
     ),
-    "never-compresses": Differs(declines=named("Z2/")),
+    "never-compresses": Differs(declines=named("Z2/", "X1/pairs-in-coded-answers")),
     "no-model-name": Differs(warns=("O20/model-name-sent",)),
     "no-empty-tensors": Differs(warns=("E1/",)),
     "data-before-blobs": Differs(warns=("S5/contradiction",)),

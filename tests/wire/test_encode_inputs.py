@@ -133,7 +133,7 @@ INPUTS: list[tuple[dict[str, Any], str]] = [
     ),
     (one_input(elements="3"), "`inputs[0]`: `elements`: expected an integer, got '3'"),
     (one_input(values=3), "`inputs[0]`: `values`: expected text, got 3"),
-    (one_input(values={}), "`inputs[0]`: `values`: expected only hex, got []"),
+    (one_input(values={}), "`inputs[0]`: `values.hex`: expected text, got None"),
     (
         one_input(values={"hex": "0"}),
         "`inputs[0]`: `values.hex`: expected two hexadecimal digits for each byte, got '0'",

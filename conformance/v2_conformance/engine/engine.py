@@ -260,7 +260,7 @@ class Engine:
                 found = Exploration(result=failure.result, entry=failure.entry)
                 mask = self.target.mask
                 name = write_counterexample(found, mask, self._directory, how).name
-            cause = GeneratedFailure(verdict.cause, failure.number, file=name)
+            cause = GeneratedFailure(verdict.cause, failure.number, None, None, name)
             verdict = replace(verdict, cause=cause)
         return Result(case, verdict, exchanges=sent.exchanges)
 

@@ -66,4 +66,4 @@ class GeneratedResults:
         passed = [answer for answer in self.answers if answer.result.outcome is Outcome.PASS]
         if not passed:
             return self.answers[0].result.verdict
-        return replace(passed[0].result.verdict, cause=GeneratedRequests(len(passed)))
+        return replace(passed[0].result.verdict, cause=GeneratedRequests(len(passed), None, None))

@@ -167,7 +167,7 @@ def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) 
 
 
 def _client_error(_: Prepared, response: Response, __: ReadMessage | None) -> None:
-    if response.status < 400:  # an error all the same, but what its status is not is R1
+    if response.status < 400 and has_error_body(response):  # that its status is none is R1
         raise Untested(NoErrorToJudge(response.status))
     if not 400 <= response.status < 500:
         raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))

@@ -43,10 +43,9 @@ def check_syntax(received: Buffer, *, asked_in_1_0: bool = False) -> bool:
             return False
         status, fields = _head(data[at : end.end()])
         at = end.end()
-        coded = _framing(status, fields, asked_in_1_0=asked_in_1_0)
-        if status >= 200:
+        if status >= 200:  # what an interim response frames is not a body; hints may name anything
             break
-    if coded:
+    if _framing(status, fields, asked_in_1_0=asked_in_1_0):
         _chunks(data, at)
     return True
 
@@ -87,7 +86,7 @@ def _framing(status: int, fields: _Fields, *, asked_in_1_0: bool) -> bool:
         raise _broken("content_length", lengths[0])
     listed = b",".join(value for key, value in fields if key == b"transfer-encoding").lower()
     codings = [coding.strip(b" \t") for coding in listed.split(b",") if coding.strip(b" \t")]
-    bodiless = status < 200 or status == 204
+    bodiless = status == 204
     if lengths and (codings or bodiless):
         raise _broken("content_length_not_allowed", lengths[0])
     if codings and (bodiless or asked_in_1_0 or b"chunked" in codings[:-1]):

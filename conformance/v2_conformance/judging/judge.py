@@ -168,6 +168,8 @@ def _of_any_answer(
     try:
         if response is not None:
             apply_checks(case, prepared, response, None)
+    except Untested as untested:
+        return Verdict(Outcome.UNSUPPORTED, untested.cause, sent)
     except Finding as finding:
         return Verdict(Outcome.FAIL, finding.cause, sent)
     return Verdict(Outcome.PASS, None, sent)

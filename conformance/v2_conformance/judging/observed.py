@@ -167,15 +167,20 @@ class _Look:
         return self.json_end < len(self.response.body)
 
     @property
-    def blob_bytes(self) -> int | None:
-        """The bytes that follow the JSON, None if they are not those that the sizes declare."""
-        if self.parsed is None or self.response is None or self.json_end is None:
-            return None
-        entries = [entry for entry in self.parsed[0]["outputs"] if isinstance(entry, dict)]
+    def sizes(self) -> list[Any]:
+        """The sizes that the outputs of a successful inference declare."""
+        outputs = self.parsed[0]["outputs"] if self.parsed else []
+        entries = [entry for entry in outputs if isinstance(entry, dict)]
         given = [entry.get("parameters") for entry in entries]
-        sizes = [one.get(_SIZE) for one in given if isinstance(one, dict)]
-        declared = sum(size for size in sizes if isinstance(size, int))
-        return declared if declared == len(self.response.body) - self.json_end else None
+        return [one[_SIZE] for one in given if isinstance(one, dict) and one.get(_SIZE) is not None]
+
+    @property
+    def sizes_fit(self) -> bool:
+        """Whether as many bytes follow the JSON as the sizes declare."""
+        if self.response is None or self.json_end is None:
+            return False
+        declared = sum(size for size in self.sizes if isinstance(size, int))
+        return declared == len(self.response.body) - self.json_end
 
 
 Check = Callable[[_Look], bool]
@@ -272,7 +277,7 @@ def _binary_types(look: _Look) -> bool:
 
 def _json_types(look: _Look) -> bool:
     response = look.response
-    if response is None or look.parsed is None or response.values(HEADER_LENGTH):
+    if response is None or look.parsed is None or look.sizes or response.values(HEADER_LENGTH):
         return False
     check_json_type(response)
     return True
@@ -287,7 +292,7 @@ def _unique_members(look: _Look) -> bool:
 
 
 def _data_or_size(look: _Look) -> bool:
-    if look.parsed is None or not look.has_blobs or look.blob_bytes is None:
+    if look.parsed is None or not look.has_blobs or not look.sizes_fit:
         return False
     check_data_or_size(look.parsed[0]["outputs"])
     return True

@@ -277,8 +277,8 @@ class GeneratedRequests(CauseBase, frozen=True):
     """
 
     count: int
-    seed: int | None = None
-    hypothesis: str | None = None
+    seed: int | None
+    hypothesis: str | None
 
 
 class GeneratedFailure(_AboutOthers, frozen=True):
@@ -291,9 +291,9 @@ class GeneratedFailure(_AboutOthers, frozen=True):
 
     request: Cause
     number: int
-    seed: int | None = None
-    hypothesis: str | None = None
-    file: str | None = None
+    seed: int | None
+    hypothesis: str | None
+    file: str | None
 
 
 # The suite itself

@@ -339,7 +339,7 @@ def _of_generated(
         elif verdict.outcome is not Outcome.PASS:
             if isinstance(cause, GeneratedFailure) and verdict.cause is not None:
                 number = 1 + case.requests.index(group[0].recorded.entry or {})
-                failure = GeneratedFailure(verdict.cause, number, file=cause.file)
+                failure = GeneratedFailure(verdict.cause, number, None, None, cause.file)
                 verdict = replace(verdict, cause=failure)
             return verdict, believed
     if [group[0].recorded.entry for group in groups] != _sendable(case, known):

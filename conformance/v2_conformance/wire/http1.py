@@ -99,7 +99,9 @@ class Http1Connection:
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
         reader = current.reader
-        keep = ending is Ending.COMPLETE and reader.reusable and current.sent == len(data)
+        whole = ending is Ending.COMPLETE and current.sent == len(data)
+        # After its half-close a client can send no other request.
+        keep = whole and reader.reusable and request.parting is not Parting.HALF_CLOSES
         if request.parting is Parting.RESETS:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:

@@ -32,7 +32,6 @@ for _family in (
     "zero_elements",
     "raw_requests",
     "transport",
-    "state",
     "compression",
     "large_tensors",
     "spelling_json",
@@ -45,6 +44,7 @@ for _family in (
     "malformed_json",
     "malformed_inputs",
     "malformed_requests",
+    "state",
     "reported",
     "crossing",
 ):

@@ -383,9 +383,39 @@ _FAULTS: Sequence[tuple[str, type[_Meets], Callable[[_Seen], bool], str]] = (
 )
 
 
+_OF_THREE: Sequence[tuple[str, type[_Meets], Callable[[_Seen], bool], str]] = (
+    (
+        "rank-3-in-chunks-by-default-reversed",
+        _ShapeReversed,
+        lambda seen: seen.chunked and seen.by_default is True and seen.role == "cube/FP64",
+        "An FP64 tensor with three dimensions comes back with reversed shape if the request is in "
+        "chunks and binary_data_output is true.",
+    ),
+    (
+        "bool-in-gzip-despite-default-as-blob",
+        _OtherForm,
+        lambda seen: (
+            seen.coding == "gzip"
+            and seen.by_default is True
+            and seen.has("BOOL")
+            and bool(seen.outputs)
+        ),
+        "If the request is in gzip, a BOOL output does not have the form that binary_data says.",
+    ),
+    (
+        "mixed-inputs-answered-in-gzip-despite-default-zeroed",
+        _Blanks,
+        lambda seen: seen.accepted == "gzip" and seen.by_default is False and seen.mixed,
+        "The last input is zeros if blobs and JSON data are mixed, binary_data_output is false and "
+        "the answer is in gzip.",
+    ),
+)
+
+
 def _fault_of(kind: type[_Meets], meets: Callable[[_Seen], bool]) -> type[Behaviour]:
     return type("_CrossingFault", (kind,), {"meets": lambda self, seen: meets(seen)})
 
 
-for _name, _kind, _meets, _text in _FAULTS:
-    fault(_name, breaks="X1", text=_text)(_fault_of(_kind, _meets))
+for _requirement, _faults in (("X1", _FAULTS), ("X2", _OF_THREE)):
+    for _name, _kind, _meets, _text in _faults:
+        fault(_name, breaks=_requirement, text=_text)(_fault_of(_kind, _meets))

@@ -69,8 +69,8 @@ class _HeaderLengthOnErrors(Behaviour):
 @variant(
     "no-header-length-for-no-bytes",
     allowed_by="docs/disputes.md, E3",
-    text="A response whose binary outputs are all empty has no header length.",
+    text="A response whose binary outputs are all empty is typed as JSON, without header length.",
 )
 class _NoHeaderLengthForNoBytes(Behaviour):
-    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
-        return super().response_header_length(text, blobs) if any(map(len, blobs)) else None
+    def inference_headers(self, text: bytes, blobs: Sequence[Buffer], binary: bool) -> Headers:
+        return super().inference_headers(text, blobs, binary and any(map(len, blobs)))
