@@ -101,7 +101,7 @@ def test_absolute_form_has_the_targets_own_scheme() -> None:
 
 def test_the_path_has_the_version_that_the_server_lists() -> None:
     case = vary(make_case(), ["versioned-path"])
-    assert case.names_version
+    assert case.versioned == (case.model,)
     target = prepare(case, ADDRESS, VERSIONED).request.head.target
     assert target == "/v2/models/identity_int32/versions/3/infer"
     with pytest.raises(CaseFileError, match="the version of the model is not known"):
