@@ -24,6 +24,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--profile": "",
         "--header": "",
         "--timeout": f"{Limits().exchange_s:.0f}",
+        "--wait-ready": "30, but a server that is not there is not waited for",
         "--insecure": "",
         "--case": "",
         "--large": "",

@@ -29,8 +29,8 @@ from v2_conformance.cli.main import main
         ),
         (
             "run -timeout 5",
-            "unknown option '-t': did you mean --target or --timeout? (see `v2-conformance run "
-            "--help`)",
+            "unknown option '-t': did you mean --target, --timeout or --thorough? (see "
+            "`v2-conformance run --help`)",
         ),
         ("diff -x", "unknown option '-x': see `v2-conformance diff --help`"),
         ("run --timeout soon", "--timeout: expected a number of seconds, got 'soon'"),
@@ -56,7 +56,7 @@ from v2_conformance.cli.main import main
         (
             "list cass",
             "unknown listing 'cass': did you mean cases? (expected one of requirements, cases, "
-            "faults, variations, models, traceability)",
+            "faults, variants, variations, models, traceability)",
         ),
         (
             "completion csh",

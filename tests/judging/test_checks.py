@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,9 @@ CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
      HeaderLengthUnexpected(str(SIZE))),
     (checked("id_echo", id="é"), v2(answer(sized(), id="é"), BLOB), GOOD,
      WrongId("'\\xe9'", "None")),
+    (replace(checked("own_id", id="mine"), foreign_ids=("theirs",)),
+     v2(answer(sized(), id="mine"), BLOB), v2(answer(sized(), id="theirs"), BLOB),
+     WrongId("'mine'", "'theirs'")),
     (checked("only_requested"), GOOD, v2(answer(sized(), entry(name="X", data=[1, 2, 3])), BLOB),
      UnrequestedOutputs(("X",))),
     (checked("content_length_sent"), GOOD, GOOD.replace(b"Content-Length: ", b"X: ", 1),

@@ -173,6 +173,29 @@ def test_a_400_to_what_is_no_http_may_look_as_it_likes() -> None:
     assert seen("error_bodies", exchange(page)) is not None
 
 
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_the_error_of_a_router_may_look_as_it_likes(status: int) -> None:
+    page = http(b"no such page", status)
+    unknown = REQUEST.replace(b"/m/", b"/no_such_model/")
+    assert seen("error_bodies", exchange(page, unknown)) is not None
+    of_no_route = REQUEST.replace(b"/m/", b"/a%0D%0Ab/")
+    assert seen("error_bodies", exchange(page, of_no_route)) is None
+    object_of_the_server = exchange(http(ERROR, status), of_no_route)
+    assert seen("error_bodies", object_of_the_server) is not None
+
+
+def test_the_error_of_a_decoder_may_look_as_it_likes() -> None:
+    coded = REQUEST.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+    body = encode("gzip", TEXT)
+    decoded = coded.replace(b"Length: %d" % len(TEXT), b"Length: %d" % len(body))
+    decoded = decoded.replace(TEXT, body)
+    assert seen("error_bodies", exchange(http(b"no", 400), decoded)) is not None
+    for status in (400, 415):
+        assert seen("error_bodies", exchange(http(b"cannot decode", status), coded)) is None
+    assert seen("error_bodies", exchange(http(b"Traceback", 500), coded)) is not None
+    assert seen("error_bodies", exchange(http(b"no", 415))) is not None
+
+
 def test_only_a_request_that_must_be_rejected_is_a_clients_mistake() -> None:
     error = http(ERROR, 500)
     broken = WrongStatus("4xx", 500, ERROR.decode())

@@ -68,9 +68,27 @@ def test_an_id_on_which_servers_may_differ_is_none(data: bytes) -> None:
         request(TEXT, b"Bad Name: x"),
         request(TEXT, b"X: " + b"a" * 9000),
         request(target=b"/v2/models/a%2Fb/infer"),
+        request(target=b"/v2/models/a%0Ab/infer"),
+        request(target=b"/v2/models/a%22%5cb/infer"),
+        request(target=b"http://h/v2/models/m/infer"),
+        request(TEXT, b"Transfer-Encoding: chunked", b"Content-Length: 5"),
+        request().replace(b"Host: h", b"host: \th"),
+        request().replace(b"Content-Length: 22", b"Content-Length: 22\t"),
+        b"\r\n" + request(),
         request(target=b"/v2/models/a%zz/infer"),
         request(target=b"/v2/models/\"/infer"),
     ],
 )  # fmt: skip
 def test_what_a_proxy_may_refuse_is_not_plain(data: bytes) -> None:
     assert not read_request(data).plain
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(target=b"/v2/models/%6D%2d_%7E%30/infer"),
+        request(TEXT, b"Content-Type: \tapplication/json\t"),
+    ],
+)
+def test_what_every_proxy_passes_on_is_plain(data: bytes) -> None:
+    assert read_request(data).plain

@@ -90,6 +90,14 @@ def test_a_version_in_the_url_needs_one_that_the_server_lists() -> None:
     assert skipped(case, replace(claims(), present=known)) is None
 
 
+def test_a_request_beside_it_needs_a_version_that_the_server_lists_as_well() -> None:
+    beside = replace(CASE, model="identity/BYTES", variations=("versioned-path",))
+    case = replace(CASE, members=(beside,))
+    present = {INT32: replace(binding(), version="1"), "identity/BYTES": binding()}
+    verdict = skipped(case, replace(claims(), present=present))
+    assert verdict == Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown("identity/BYTES"))
+
+
 def test_a_role_that_is_optional_and_absent_blocks_nothing_and_has_its_reason() -> None:
     trio = skipped(replace(CASE, model="trio"), claims())
     assert trio == Verdict(Outcome.UNSUPPORTED, RoleAbsent("trio", "no such model"))

@@ -109,6 +109,19 @@ DIFFERS = {
     "space-around-json-refused": Differs(
         warns=tuple(f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both"))
     ),
+    "http-layer-with-errors-of-its-own": Differs(
+        warns=tuple(
+            f"V2/request-in-any-spelling[{spelling}]"
+            for spelling in ("tabs-around-all-field-values", "empty-line-first", "absolute-form")
+        ),
+        meets=("J8/model-in-an-error", "J9/"),
+    ),
+    "last-of-two-members-counts": Differs(meets=("J3/member-twice",)),
+    "first-of-two-members-counts": Differs(
+        warns=("J3/member-twice[data]",), meets=("J3/member-twice",)
+    ),
+    "decoder-with-errors-of-its-own": Differs(meets=("Z5/",)),
+    "no-halves-in-json": Differs(meets=("V1/nested-data-beside-a-blob", "X1/")),
     "one-connection-at-a-time": Differs(meets=("C6/",)),
     "one-request-at-a-time": Differs(meets=("C6/",)),
 }
@@ -156,7 +169,7 @@ def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config)
     }
     assert wrong == {}
     failed = [result.case for result in found.values() if result.outcome is Outcome.FAIL]
-    assert all(case.level == "SHOULD" for case in failed)
+    assert all(case.level in ("SHOULD", "MAY") for case in failed)
     declined = [result for result in found.values() if result.outcome is Outcome.UNSUPPORTED]
     assert len(declined) < len(found) / 4
 

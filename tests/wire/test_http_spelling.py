@@ -54,7 +54,11 @@ def test_fields_in_reverse_order() -> None:
 
 
 def test_space_around_values_and_none() -> None:
-    assert "Host: \t host:1\t " in fields("spaces-around-field-values")
+    assert "Host:   host:1  " in fields("spaces-around-field-values")
+    assert "Host: \t host:1\t " in fields("tabs-around-all-field-values")
+    tabs = fields("tabs-around-field-values")
+    assert "Host: host:1" in tabs
+    assert "Content-Type: \t application/octet-stream\t " in tabs
     assert "Host:host:1" in fields("no-space-before-field-values")
 
 
@@ -97,7 +101,7 @@ def test_absolute_form_has_the_targets_own_scheme() -> None:
 
 def test_the_path_has_the_version_that_the_server_lists() -> None:
     case = vary(make_case(), ["versioned-path"])
-    assert case.names_version
+    assert case.versioned == (case.model,)
     target = prepare(case, ADDRESS, VERSIONED).request.head.target
     assert target == "/v2/models/identity_int32/versions/3/infer"
     with pytest.raises(CaseFileError, match="the version of the model is not known"):

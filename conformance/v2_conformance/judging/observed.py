@@ -58,6 +58,8 @@ OF_THE_PATH = frozenset(
 """Statuses of errors that a proxy, or the HTTP layer, finds before the inference server sees the
 request: their bodies are not the inference server's (docs/disputes.md)."""
 
+_OF_THE_DECODER = frozenset({400, 415})
+
 
 class Seen(msgspec.Struct, frozen=True):
     """What the exchanges of one case show of one thing that is observed.
@@ -226,10 +228,17 @@ def _error_bodies(look: _Look) -> bool:
     response = look.error or look.unlabeled_error
     if response is None or response.status in OF_THE_PATH:
         return False
-    if response.status == 400 and not has_error_body(response) and not look.request.plain:
+    if _found_below(look.request, response.status) and not has_error_body(response):
         return False
     check_error_body(response)
     return True
+
+
+def _found_below(request: ReadRequest, status: int) -> bool:
+    """Whether the HTTP layer, its router or its decoder may have found the error in `request`."""
+    if not request.plain:
+        return True
+    return status in _OF_THE_DECODER and request.decoded() is None
 
 
 def _client_errors(look: _Look) -> bool:

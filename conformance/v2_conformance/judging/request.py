@@ -16,8 +16,18 @@ _LONGEST = 8 * 1024 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
 _LONG_HEAD = 8000
 _DIGITS = re.compile(r"[0-9]{1,19}")
-# Without an encoded slash, NUL or dots, over which proxies differ.
-_PLAIN_TARGET = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!2[Ff]|00)[0-9A-Fa-f]{2})*")
+# In origin form, and nothing is encoded but letters, digits and other unreserved characters:
+# servlet containers refuse encoded slashes and backslashes, and the pattern of a route often ends
+# at a line break.
+_PLAIN_TARGET = re.compile(
+    rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]"
+    rb"|%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]))*"
+)
+# nginx and Node take no tab around what they frame and route a request by.
+_TAB_IN_FRAMING = re.compile(
+    rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
+)
+_TWO_LENGTHS = {"content-length", "transfer-encoding"}
 
 
 @dataclass(frozen=True)
@@ -49,15 +59,21 @@ class ReadRequest:
             return None
         return found if isinstance(found, str) and found else None
 
-    def _json(self) -> bytes | None:
-        body = self.body
+    def decoded(self) -> Buffer | None:
+        """The body without content coding, None if it has one that is unknown, broken or large."""
         coding = ",".join(self.values("content-encoding"))
-        if coding:
-            known = content_codings.known(coding)
-            try:
-                body = content_codings.decode(known, body, _LONGEST) if known else b""
-            except content_codings.CodingError:
-                return None
+        if not coding:
+            return self.body
+        known = content_codings.known(coding)
+        try:
+            return content_codings.decode(known, self.body, _LONGEST) if known else None
+        except content_codings.CodingError:
+            return None
+
+    def _json(self) -> bytes | None:
+        body = self.decoded()
+        if body is None:
+            return None
         lengths = self.values(HEADER_LENGTH.lower())
         if not lengths:
             return bytes(body) if len(body) <= _LONGEST else None
@@ -90,12 +106,17 @@ def read_request(data: Buffer) -> ReadRequest:
     if head is None:
         return ReadRequest("", "1.1", (), b"", plain=False)
     fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
-    long = bytes(data).find(b"\r\n\r\n") > _LONG_HEAD
-    fits = _PLAIN_TARGET.fullmatch(head.target) is not None
+    raw = bytes(data).partition(b"\r\n\r\n")[0]
+    odd = (
+        len(raw) > _LONG_HEAD
+        or _PLAIN_TARGET.fullmatch(head.target) is None
+        or _TAB_IN_FRAMING.search(raw) is not None
+        or {name for name, _ in fields} >= _TWO_LENGTHS
+    )
     return ReadRequest(
         head.method.decode("latin-1"),
         head.http_version.decode("latin-1"),
         fields,
         body,
-        plain=plain and fits and not long,
+        plain=plain and not odd,
     )

@@ -75,9 +75,9 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         # A contract that grows must not take the certificate from a server that has the older one.
         outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
-    named = case.role if case.names_version else None
-    if named is not None and claims.present[named].version is None:
-        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(named))
+    unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
+    if unknown is not None:
+        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(unknown))
     return None
 
 

@@ -124,9 +124,9 @@ class _Common:
         return frozenset()
 
     @property
-    def names_version(self) -> bool:
-        """Whether its request names a version of the model."""
-        return False
+    def versioned(self) -> tuple[str, ...]:
+        """The roles of the models whose version its requests name."""
+        return ()
 
     @property
     def codings(self) -> frozenset[str]:
@@ -204,9 +204,13 @@ class RequestCase(_Common):
         return frozenset(spec.datatype for role in self.roles for spec in contract()[role].inputs)
 
     @property
-    def names_version(self) -> bool:
+    def versioned(self) -> tuple[str, ...]:
         """See _Common."""
-        return any(variation(name).operation == "version_path" for name in self.variations)
+        return tuple(
+            one.model
+            for one in (self, *self.others)
+            if any(variation(name).operation == "version_path" for name in one.variations)
+        )
 
     @property
     def codings(self) -> frozenset[str]:

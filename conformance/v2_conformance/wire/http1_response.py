@@ -31,6 +31,9 @@ class _Message:
     whole: bool = False
 
 
+_BEGINNING = b"HTTP/"
+
+
 class ResponseReader:
     """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
 
@@ -82,6 +85,10 @@ class ResponseReader:
         """Take what arrived. Afterwards look at `done` and `error`."""
         if data:
             self.raw += data
+            if not _BEGINNING.startswith(self.raw[: len(_BEGINNING)]):
+                # Known at once, although more of a line may come, or nothing ever (SSH, TLS, …).
+                self.error = f"it begins with {bytes(self.raw[:20])!r}, not with HTTP/"
+                return
         else:
             self.eof = True
             if self.answered_first:

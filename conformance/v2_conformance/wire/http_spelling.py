@@ -113,13 +113,16 @@ class HttpSpelling:
     def write_head(self, head: Head) -> bytes:
         """The bytes of a head that `head` has changed."""
         names = _NAMES[self._of.get("field_names", {}).get("as", "given")]
-        space = self._of.get("field_space", {"before": " ", "after": ""})
         lines = [f"{head.method} {head.target} HTTP/1.{self._minor}"]
-        lines += [
-            f"{names(name)}:{space['before']}{value}{space['after']}" for name, value in head.fields
-        ]
+        lines += [f"{names(name)}:{self._spaced(name, value)}" for name, value in head.fields]
         start = "\r\n" if "empty_line" in self._of else ""
         return (start + "\r\n".join([*lines, "", ""])).encode()
+
+    def _spaced(self, name: str, value: str) -> str:
+        space = self._of.get("field_space", {})
+        if not space or name in space.get("without", ()):
+            return f" {value}"
+        return f"{space['before']}{value}{space['after']}"
 
     def write_chunks(self, body: Sequence[Buffer]) -> tuple[bytes, ...]:
         """Each piece of a body as a chunk, and the chunk that ends it, with its trailer fields."""

@@ -145,25 +145,48 @@ for _name, _text, _escape, _as in (
     )
 
 
-def _takes_last(member: str) -> type[Behaviour]:
-    class TakesLast(Behaviour):
+_TwoInOne = Callable[[JsonObject, JsonObject], JsonObject]
+
+
+def _makes_one_of_two(member: str, one: _TwoInOne) -> type[Behaviour]:
+    """A server that makes `one` input of that with the first and that with the last `member`."""
+
+    class MakesOneOfTwo(Behaviour):
         def parse_document(self, text: memoryview) -> JsonObject:
             try:
                 return super().parse_document(text)
             except RepeatedMemberError as error:
                 if error.member != member:
                     raise
-                return parse_json(text, unique=False)
+            last = parse_json(text, unique=False)
+            first = json.loads(bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
+            both = zip(first["inputs"], last["inputs"], strict=True)
+            return last | {"inputs": [one(*inputs) for inputs in both]}
 
-    return TakesLast
+    return MakesOneOfTwo
 
 
-for _member in ("shape", "data"):
-    fault(
-        f"last-{_member}-counts",
-        breaks="J3",
-        text=f"If an input has two members called {_member}, the last one counts.",
-    )(_takes_last(_member))
+def _cut_to_the_first_shape(first: JsonObject, last: JsonObject) -> JsonObject:
+    return first | {"data": last["data"][: first["shape"][0]]}
+
+
+def _by_turns(first: JsonObject, last: JsonObject) -> JsonObject:
+    pairs = zip(first["data"], last["data"], strict=False)
+    return last | {"data": [pair[number % 2] for number, pair in enumerate(pairs)]}
+
+
+def _one_behind_the_other(first: JsonObject, last: JsonObject) -> JsonObject:
+    return last | {"data": first["data"] + last["data"]}
+
+
+for _name, _text, _member, _one in (
+    ("first-shape-cuts-data", "The first of two shapes cuts the data.", "shape",
+     _cut_to_the_first_shape),
+    ("repeated-data-mixed", "Of two `data`, elements are taken by turns.", "data", _by_turns),
+    ("repeated-data-joined", "Two `data` become one, the last behind the first.", "data",
+     _one_behind_the_other),
+):  # fmt: skip
+    fault(_name, breaks="J3", text=_text)(_makes_one_of_two(_member, _one))
 
 
 @fault(

@@ -59,9 +59,21 @@ _REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
         400,
     ),
     (
+        "several-spaces-before-value-refused",
+        "A request with two spaces before the value of a field is rejected.",
+        _head(rb"\n[A-Za-z-]+:  "),
+        400,
+    ),
+    (
         "tab-before-value-refused",
         "A request with a tab before the value of a field is rejected.",
         _head(rb"\n[A-Za-z-]+:[ ]*\t"),
+        400,
+    ),
+    (
+        "tab-before-host-refused",
+        "A request with a tab before the value of Host is rejected.",
+        _head(rb"\nHost:[ ]*\t"),
         400,
     ),
     (

@@ -142,10 +142,17 @@ class _NumbersAreDoubles(Behaviour):
     "binary_data are JSON.",
 )
 class _NoHalvesInJson(Behaviour):
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        self._only_others(entry.spec.datatype)
+        return super().json_blob(entry)
+
     def output_data(self, tensor: Tensor) -> Any:
-        if tensor.datatype in ("FP16", "BF16"):
-            raise Rejected("16-bit floats have no JSON form")
+        self._only_others(tensor.datatype)
         return super().output_data(tensor)
+
+    def _only_others(self, datatype: str) -> None:
+        if datatype in ("FP16", "BF16"):
+            raise Rejected("16-bit floats have no JSON form")
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
         return super().binary_flag(parameters, False)

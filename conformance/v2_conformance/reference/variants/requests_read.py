@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from v2_conformance.protocol.datatypes import Buffer, Shape, blob_size, check_blob
+from v2_conformance.protocol.message import RepeatedMemberError, parse_json
 from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
@@ -95,3 +98,32 @@ class _SizeBeyondBodyCutByShape(Behaviour):
 class _AnyBoolByteIsTrue(Behaviour):
     def bool_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
         return bytes(1 if byte else 0 for byte in bytes(blob))
+
+
+@variant(
+    "last-of-two-members-counts",
+    allowed_by="RFC 8259, section 4, and docs/disputes.md, J3",
+    text="Of two members with one name, the last one counts.",
+)
+class _LastOfTwoMembersCounts(Behaviour):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        try:
+            return super().parse_document(text)
+        except RepeatedMemberError:
+            return parse_json(text, unique=False)
+
+
+@variant(
+    "first-of-two-members-counts",
+    allowed_by="RFC 8259, section 4, and docs/disputes.md, J3",
+    text="Of two members with one name, the first one counts.",
+)
+class _FirstOfTwoMembersCounts(Behaviour):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        try:
+            return super().parse_document(text)
+        except RepeatedMemberError:
+            found: JsonObject = json.loads(
+                bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1])
+            )
+            return found
