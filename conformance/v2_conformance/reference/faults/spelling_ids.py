@@ -36,7 +36,7 @@ _CHANGES: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     (
         "id-used-as-format",
         "An id is used as a format string.",
-        lambda id: id.replace("%s", "(null)").replace("%%", "%"),
+        lambda id: id.replace("%%", "%"),
     ),
     (
         "id-read-as-latin-1",
