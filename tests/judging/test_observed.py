@@ -29,6 +29,7 @@ from v2_conformance.suite.observations import (
     OBSERVED,
     AllKept,
     InvalidHttp,
+    NotContinued,
     NothingObserved,
     Observed,
     UnannouncedClose,
@@ -130,7 +131,7 @@ def test_what_does_not_keep_it_is_found_with_its_cause(
 
 
 def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
-    elsewhere = {"client_errors", "announced_closes"}
+    elsewhere = {"client_errors", "announced_closes", "continues"}
     assert {what for what, _ in KEPT} | elsewhere == set(OBSERVED)
     assert {what for what, _, _ in BROKEN} | elsewhere == set(OBSERVED)
 
@@ -227,6 +228,31 @@ def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
     assert seen("announced_closes", announced) is None
     died = replace(transcript(b"", Ending.REFUSED), closed_before_s=0.003)
     assert seen("announced_closes", died) is None
+
+
+def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_body() -> None:
+    request = REQUEST.replace(b"Host: h", b"Host: h\r\nExpect: 100-Continue")
+    asked = replace(exchange(GOOD, request), pause_s=1.0, first_byte_s=0.01)
+    kept = Seen("continues", "D1/made-by-hand", 1, 0)
+    assert seen("continues", asked) == kept
+    silent = replace(asked, first_byte_s=1.002)
+    assert seen("continues", silent) == Seen(
+        "continues", "D1/made-by-hand", 1, 1, NotContinued(1000)
+    )
+    impatient = replace(silent, pause_s=0.005)
+    assert seen("continues", impatient) is None
+    old = exchange(GOOD, request.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert seen("continues", replace(old, pause_s=1.0, first_byte_s=1.002)) is None
+    old_server = replace(silent, received=GOOD.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert seen("continues", old_server) is None
+    assert seen("continues", exchange(GOOD)) is None
+
+
+def test_an_error_in_a_coding_that_nobody_named_is_no_error_body() -> None:
+    unlabeled = http(encode("gzip", ERROR), 400)
+    found = seen("error_bodies", unlabeled)
+    assert found is not None
+    assert found.wrong == 1
 
 
 def test_a_response_that_is_not_whole_shows_nothing() -> None:

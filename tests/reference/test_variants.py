@@ -98,6 +98,7 @@ DIFFERS = {
     "http-1.0-refused": Differs(
         declines=lambda case: "http-1.0" in getattr(case, "variations", ())
     ),
+    "never-sends-continue": Differs(warns=("V2/observed",)),
     "never-compresses": Differs(declines=named("Z2/", "X1/pairs-in-coded-answers")),
     "no-model-name": Differs(warns=("O20/model-name-sent",)),
     "no-empty-tensors": Differs(warns=("E1/",)),
@@ -131,14 +132,18 @@ BEYOND_AN_ORDINARY_CLIENT = {"many-fields", "interim-responses", "space-around-v
 
 
 def cases_for(differs: Differs, *, whole: bool) -> Sequence[Case]:
-    """All cases, or the first of each entry and those that may not pass."""
+    """All cases, or the first of each entry, those that may not pass and those for V2/observed."""
     quick = [case for case in suite_cases() if not case.id.startswith(SLOW)]
     first = {case.id for case in {case.template: case for case in reversed(quick)}.values()}
     other = (*differs.warns, *differs.meets)
     return [
         case
         for case in suite_cases()
-        if whole or case.id in first or case.id.startswith(other) or differs.declines(case)
+        if whole
+        or case.id in first
+        or case.id.startswith(other)
+        or differs.declines(case)
+        or varied("expect-continue")(case)
     ]
 
 

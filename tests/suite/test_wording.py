@@ -39,6 +39,11 @@ SENTENCES: list[tuple[Cause, str]] = [
         "the connection within 3 ms",
     ),
     (
+        observations.NotContinued(1000),
+        "expected 100 Continue or a final status, got nothing, and so the client sent the body "
+        "after 1000 ms",
+    ),
+    (
         observations.NothingObserved(2),
         "none of 2 answers shows whether the server does this",
     ),

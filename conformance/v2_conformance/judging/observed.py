@@ -34,7 +34,13 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
-from v2_conformance.suite.observations import AllKept, NothingObserved, Observed, UnannouncedClose
+from v2_conformance.suite.observations import (
+    AllKept,
+    NotContinued,
+    NothingObserved,
+    Observed,
+    UnannouncedClose,
+)
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
@@ -42,6 +48,8 @@ _SHOWN = 10
 _SIZE = "binary_data_size"
 _AT_ONCE_S = 0.5
 """A connection that a server closes within this time was not closed because it was idle."""
+_PATIENCE_S = 0.5
+"""A client that waits less before it sends its body leaves a server no time to ask for it."""
 
 OF_THE_PATH = frozenset(
     {401, 403, 407, 408, 411, 413, 414, 417, 421, 425, 426, 428, 429, 431}
@@ -129,6 +137,14 @@ class _Look:
         response = self.response
         return response if response is not None and response.status >= 400 else None
 
+    @property
+    def unlabeled_error(self) -> Response | None:
+        """The response as it came, if it is an error in a coding that no Content-Encoding names."""
+        response = self.transcript.response
+        if response is None or self.response is not None or response.status < 400:
+            return None
+        return None if response.values("Content-Encoding") else response
+
     @cached_property
     def json_end(self) -> int | None:
         """Where the JSON of a successful response ends, None if it cannot be found."""
@@ -209,7 +225,7 @@ def _error_status(look: _Look) -> bool:
 
 
 def _error_bodies(look: _Look) -> bool:
-    response = look.error
+    response = look.error or look.unlabeled_error
     if response is None or response.status in OF_THE_PATH:
         return False
     if _found_below(look.request, response.status) and not has_error_body(response):
@@ -324,6 +340,20 @@ def _announced_closes(look: _Look) -> bool:
     return transcript.open
 
 
+def _continues(look: _Look) -> bool:
+    """Only of a client that waited before it sent its body, and if both sides speak HTTP/1.1."""
+    transcript, request = look.transcript, look.request
+    waited_s, first_s = transcript.pause_s, transcript.first_byte_s
+    expects = "100-continue" in map(str.lower, request.values("expect"))
+    if request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0":
+        return False
+    if not expects or waited_s < _PATIENCE_S or first_s is None:
+        return False
+    if first_s >= waited_s:
+        raise Finding(NotContinued(round(waited_s * 1000)))
+    return True
+
+
 _CHECKS: Mapping[Observed, Check] = {
     "error_status": _error_status,
     "error_bodies": _error_bodies,
@@ -338,4 +368,5 @@ _CHECKS: Mapping[Observed, Check] = {
     "http_syntax": _http_syntax,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
+    "continues": _continues,
 }

@@ -65,6 +65,7 @@ from v2_conformance.suite.observations import (
     AllKept,
     InvalidHttp,
     NoErrorToJudge,
+    NotContinued,
     NothingObserved,
     UnannouncedClose,
 )
@@ -322,8 +323,8 @@ Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Pyth
     InvalidErrorBody, InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes,
     LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
     NoContentLength, NoDataNoSize, NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel,
-    NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed, Rejected,
-    RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
+    NotContinued, NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed,
+    Rejected, RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
     SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, UnannouncedClose,
     Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined,
     WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,

@@ -13,6 +13,7 @@ Observed = Literal[
     "announced_closes",
     "binary_types",
     "client_errors",
+    "continues",
     "data_or_size",
     "error_bodies",
     "error_header_lengths",
@@ -55,6 +56,12 @@ class UnannouncedClose(CauseBase, frozen=True):
     """A kept connection was closed within `after_ms` of a response that did not say so."""
 
     after_ms: Count
+
+
+class NotContinued(CauseBase, frozen=True):
+    """A client that waits for 100 Continue heard nothing for `waited_ms`, and sent its body."""
+
+    waited_ms: Count
 
 
 class NothingObserved(CauseBase, frozen=True):

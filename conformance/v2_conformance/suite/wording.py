@@ -288,6 +288,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"expected the response before to say Connection: close, got none, and the server closed "
         f"the connection within {c.after_ms} ms"
     ),
+    observations.NotContinued: lambda c: (
+        "expected 100 Continue or a final status, got nothing, and so the client sent the body "
+        f"after {c.waited_ms} ms"
+    ),
     observations.NothingObserved: lambda c: (
         f"none of {_counted(c.answers, 'answer')} shows whether the server does this"
     ),

@@ -160,7 +160,8 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         fields.append(("Transfer-Encoding", "chunked"))
     else:
         fields.append(("Content-Length", str(length if coded is None else len(coded))))
-    path = text(request.get("path", f"/v2/models/{binding.model}/infer"), "`path`")
+    version = f"/versions/{request['version']}" if "version" in request else ""
+    path = text(request.get("path", f"/v2/models/{binding.model}{version}/infer"), "`path`")
     origin = f"{address.scheme}://{address.host}"
     spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))

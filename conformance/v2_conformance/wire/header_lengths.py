@@ -14,6 +14,9 @@ _DIGITS = "0123456789"
 # How a number can be written that is not its plain decimal digits.
 _NOTATIONS: Mapping[str, Callable[[int], str]] = {
     "hex": hex,
+    "digits": lambda n: f"{n:x}",
+    "octal": lambda n: f"0{n:o}",
+    "spaced": lambda n: f"{str(n)[:-1]} {n % 10}",
     "grouped": lambda n: f"{str(n)[:-1]}_{n % 10}",
     "exponent": lambda n: f"{n / 100:g}e2",
     "arabic": lambda n: str(n).translate(str.maketrans(_DIGITS, "٠١٢٣٤٥٦٧٨٩")),

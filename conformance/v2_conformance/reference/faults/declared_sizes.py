@@ -167,6 +167,17 @@ class _SizeWrapsAt32Bits(Behaviour):
 
 
 @fault(
+    "size-wraps-at-64-bits",
+    breaks="S7",
+    text="Only the low 64 bits of a size are used.",
+)
+class _SizeWrapsAt64Bits(Behaviour):
+    def declared_size(self, entry: RequestInput) -> int | None:
+        size = super().declared_size(entry)
+        return None if size is None else size % 2**64
+
+
+@fault(
     "bytes-size-wraps-at-32-bits",
     breaks="S7",
     text="Only the low 32 bits of the size of a BYTES input are used.",

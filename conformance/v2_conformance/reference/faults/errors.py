@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -11,8 +12,8 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.crashes import CrashingModels, CrashingServer
 from v2_conformance.reference.http_messages import Rejected, Request, Response
-from v2_conformance.reference.request_reader import InferenceRequest
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
 
 _NO_RESPONSE = Response(0, keep_open=False)
 
@@ -180,3 +181,56 @@ class _ErrorRepeatsHeaderLength(Behaviour):
         if response.status < 400 or not values:
             return response
         return replace(response, headers=(*response.headers, (HEADER_LENGTH, values[0])))
+
+
+class _RepeatsNames(Behaviour):
+    """A server whose error for an unknown input has all of its name."""
+
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        name = item.get("name") if isinstance(item, dict) else None
+        if isinstance(name, str) and name not in specs:
+            raise Rejected(f"the model has no input {name}")
+        return super().request_input(specs, item)
+
+
+@fault(
+    "names-pasted-into-errors",
+    breaks="R2",
+    text="The name of an unknown input is pasted into the JSON of the error.",
+)
+class _NamesPastedIntoErrors(_RepeatsNames):
+    def error_body(self, message: str) -> bytes:
+        return f'{{"error":"{message}"}}'.encode()
+
+
+@fault(
+    "long-errors-cut",
+    breaks="R2",
+    text="The body of an error is cut off after 256 bytes.",
+)
+class _LongErrorsCut(_RepeatsNames):
+    def error_body(self, message: str) -> bytes:
+        return super().error_body(message)[:256]
+
+
+@fault(
+    "compressed-errors-unlabeled",
+    breaks="R2",
+    text="An error is compressed with gzip if the client takes that, without Content-Encoding.",
+)
+class _CompressedErrorsUnlabeled(Behaviour):
+    def finish(self, request: Request, response: Response) -> Response:
+        finished = super().finish(request, response)
+        if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding")):
+            return finished
+        return replace(finished, body=(gzip.compress(b"".join(finished.body)),))
+
+
+@fault(
+    "any-version-served",
+    breaks="R1",
+    text="Every version of a model is the only one that there is.",
+)
+class _AnyVersionServed(Behaviour):
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        return super().find_model(name, None)

@@ -36,6 +36,11 @@ for _name, _text, _pattern, _read in (
     ("exponent", "with an exponent", r"[0-9.]+e2", lambda t: round(float(t))),
     ("arabic", "in Arabic digits", "(Ù[\xa0-\xa9])+", _digits),
     ("fullwidth", "in fullwidth digits", "(ï¼[\x90-\x99])+", _digits),
+    ("hexadecimal-digits", "in digits such as a3", "[0-9a-f]*[a-f][0-9a-f]*", lambda t: int(t, 16)),
+    ("octal", "in octal", "0[0-7]+", lambda t: int(t, 8)),
+    ("quoted", "in quotes", '"[0-9]+"', lambda t: int(t[1:-1])),
+    ("spaced", "with a space in it", "[0-9]+ [0-9]", lambda t: int(t.replace(" ", ""))),
+    ("parameter", "with a parameter", "[0-9]+;x", lambda t: int(t[:-2])),
     ("no-break-space", "behind a no-break space", "Â\xa0[0-9]+", lambda t: int(t[2:])),
 ):
     fault(f"header-length-{_name}-read", breaks="H14", text=f"A header length {_text} is read.")(

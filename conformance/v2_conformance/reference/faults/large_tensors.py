@@ -35,3 +35,14 @@ class _LargeOutputCut(Behaviour):
     def response_body(self, text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
         cut = [resize(blob[:_LIMIT], len(blob)) for blob in blobs]
         return super().response_body(text, cut)
+
+
+@fault(
+    "zeros-behind-a-mebibyte",
+    breaks="L1",
+    text="What is behind the first mebibyte of a blob is returned as zeros.",
+)
+class _ZerosBehindAMebibyte(Behaviour):
+    def response_body(self, text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
+        cut = [resize(blob[: 2 * _LIMIT], len(blob)) for blob in blobs]
+        return super().response_body(text, cut)

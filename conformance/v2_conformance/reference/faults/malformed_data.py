@@ -52,7 +52,7 @@ def _joined(data: Any) -> list[Any]:
 
 def _padded(entry: RequestInput, count: int) -> Any:
     flat = _flat(entry.data)
-    few = flat is not None and 1 < len(flat) < count
+    few = flat is not None and 1 < len(flat) < count and len(entry.shape) == 1
     return [*flat, *[0] * (count - len(flat))] if flat and few else entry.data
 
 
@@ -186,11 +186,16 @@ for _name, _text, _repair in _NESTINGS:
 
 # --- J1: data that is no array
 
-_Made = Callable[[Any, int], list[Any]]
+_Made = Callable[[Any, int], Any]
 _NO_ARRAYS: tuple[tuple[str, str, type, _Made], ...] = (
     ("null", "null stands for zeros", type(None), lambda data, count: [0] * count),
     ("true", "true stands for ones", bool, lambda data, count: [1] * count),
-    ("number", "a number fills the shape", int, lambda data, count: [data] * count),
+    (
+        "number",
+        "a number fills the shape",
+        int,
+        lambda data, count: [data] * count if count > 1 else data,
+    ),
     ("fraction", "a fraction fills the shape", float, lambda data, count: [int(data)] * count),
     ("string", "a string is an array of its bytes", str, lambda data, count: list(data.encode())),
     ("object", "an object is an array of its values", dict, lambda data, c: list(data.values())),
@@ -205,9 +210,29 @@ def _made_of(kind: type, make: _Made) -> Callable[[RequestInput, int], Any]:
     return repair
 
 
+def _wraps_one(datatype: str, *, split: bool) -> Callable[[RequestInput, int], Any]:
+    def repair(entry: RequestInput, count: int) -> Any:
+        concerned = entry.spec.datatype == datatype and type(entry.data) in (str, int)
+        if not concerned or (count > 1) != split:
+            return entry.data
+        return [*str(entry.data)] if split else [entry.data]
+
+    return repair
+
+
 for _name, _text, _kind, _make in _NO_ARRAYS:
     fault(f"data-{_name}-accepted", breaks="J1", text=f"As JSON `data`, {_text}.")(
         _reads_data(_made_of(_kind, _make))
+    )
+
+
+for _name, _text, _datatype, _split in (
+    ("text-is-its-letters", "A string is the array of its characters.", "BYTES", True),
+    ("text-is-the-element", "A string is the only element.", "BYTES", False),
+    ("number-is-the-element", "A number is the only element.", "INT32", False),
+):
+    fault(_name, breaks="J1", text=f"As JSON `data`: {_text}")(
+        _reads_data(_wraps_one(_datatype, split=_split))
     )
 
 
@@ -224,7 +249,8 @@ def _wraps(datatype: str, above: bool) -> Callable[[RequestInput, int], Any]:
         return (item - low) % (1 << bits) + low if outside else item
 
     def repair(entry: RequestInput, count: int) -> Any:
-        concerned = entry.spec.datatype == datatype and isinstance(entry.data, list)
+        vector = isinstance(entry.data, list) and len(entry.shape) == 1
+        concerned = entry.spec.datatype == datatype and vector
         return list(map(wrapped, entry.data)) if concerned else entry.data  # type: ignore[call-overload]
 
     return repair
@@ -300,6 +326,7 @@ _ELEMENTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any], bool], Any], .
     ("digits-are-zero", "Digits in a string are read as 0.", _INT, _is_digits, 0),
     ("decimal-text-is-cut", "A decimal number in a string is cut off.", _FLOAT, _is_decimal, 1.0),
     ("true-is-minus-one", "As an integer, true is -1.", _INT, _is(bool, True), -1),
+    ("true-is-minus-one-float", "As a float, true is -1.", _FLOAT, _is(bool, True), -1.0),
     ("one-is-not-true", "For BOOL, 1 is read as false.", _BOOL, _is(int, 1), False),
     ("zero-is-true", "For BOOL, 0 is read as true.", _BOOL, _is(int, 0), True),
     ("any-text-is-true", "For BOOL, every string is true.", _BOOL, _is_word, True),
@@ -320,6 +347,7 @@ _ELEMENTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any], bool], Any], .
     ("null-is-false", "For BOOL, null is false.", _BOOL, _is_null, False),
     ("null-is-a-word", "For BYTES, null is the word null.", _BYTES, _is_null, "null"),
     ("fraction-is-cut", "A fraction for an integer is cut off.", _INT, _is(float, 1.5), 1),
+    ("fraction-is-rounded", "1.9999999 is 2 as an integer.", _INT, _is(float, 1.9999999), 2),
 )
 
 for _name, _text, _datatypes, _applies, _value in _ELEMENTS:

@@ -102,6 +102,11 @@ _REWRITES: tuple[tuple[str, str, Callable[[bytes], bytes]], ...] = (
         lambda text: text.partition(b"\0")[0],
     ),
     (
+        "no-break-space-stripped",
+        "A no-break space behind the JSON object is ignored.",
+        lambda text: text.removesuffix(b"\xc2\xa0"),
+    ),
+    (
         "trailing-comma-adds-zero",
         "Behind a trailing comma of an array there is a 0.",
         lambda text: text.replace(b",]", b",0]"),

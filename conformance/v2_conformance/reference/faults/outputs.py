@@ -464,3 +464,25 @@ class _ModelNameMissing(Behaviour):
     ) -> JsonObject:
         document = super().response_document(model, inference, entries)
         return {name: value for name, value in document.items() if name != "model_name"}
+
+
+def _reads_parameter(index: int) -> type[Behaviour]:
+    """A server that reads only one of the parameters of a request."""
+
+    class ReadsParameter(Behaviour):
+        def binary_by_default(self, document: JsonObject) -> bool:
+            parameters = document.get("parameters")
+            if isinstance(parameters, dict) and parameters:
+                only = [*parameters.items()][index]
+                document = {**document, "parameters": dict([only])}
+            return super().binary_by_default(document)
+
+    return ReadsParameter
+
+
+for _which, _index in (("first", 0), ("last", -1)):
+    fault(
+        f"only-{_which}-parameter-read",
+        breaks="O5",
+        text=f"Only the {_which} of a request's parameters is read.",
+    )(_reads_parameter(_index))

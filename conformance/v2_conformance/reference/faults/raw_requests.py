@@ -225,3 +225,15 @@ class _HeaderLengthZeroCrashes(CrashingServer):
     def read_zero_header_length(self, model: ModelContract, request: Request) -> InferenceRequest:
         self.crashed = True
         return super().read_zero_header_length(model, request)
+
+
+@fault(
+    "raw-json-looked-for",
+    breaks="W1",
+    text="A raw body that begins with a brace is taken for JSON, and rejected.",
+)
+class _RawJsonLookedFor(Behaviour):
+    def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
+        if bytes(body[:1]) == b"{":
+            raise Rejected("the header length is 0, but there is JSON")
+        return super().read_raw(model, body)

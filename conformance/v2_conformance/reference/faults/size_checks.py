@@ -229,6 +229,24 @@ class _SlackInChunksIgnored(Behaviour):
             super().check_all_read(blobs, offset)
 
 
+def _ignores_slack(of: bytes) -> type[Behaviour]:
+    """A server that ignores bytes after the last blob if all of them are some of these."""
+
+    class IgnoresSlack(Behaviour):
+        def check_all_read(self, blobs: Blobs, offset: int) -> None:
+            if bytes(blobs.view[offset:]).strip(of):
+                super().check_all_read(blobs, offset)
+
+    return IgnoresSlack
+
+
+for _name, _text, _of in (
+    ("zeros", "Zeros after the last blob are ignored.", b"\0"),
+    ("line-end", "A line end after the last blob is ignored.", b"\r\n"),
+):
+    fault(f"{_name}-behind-blobs-ignored", breaks="S4", text=_text)(_ignores_slack(_of))
+
+
 @fault(
     "shape-product-wraps",
     breaks="S8",

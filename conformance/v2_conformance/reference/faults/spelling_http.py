@@ -244,3 +244,13 @@ fault(
 class _PipelinedRequestLost(Behaviour):
     def read_ahead(self, data: bytes) -> bytes:
         return b""
+
+
+@fault(
+    "expectation-ignored",
+    breaks="V2",
+    text="Whoever waits for 100 Continue gets nothing until the body is there.",
+)
+class _ExpectationIgnored(Behaviour):
+    def before_expected_body(self, request: Request) -> bytes:
+        return b""

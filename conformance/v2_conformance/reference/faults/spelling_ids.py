@@ -34,6 +34,11 @@ _CHANGES: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     ("quotes-of-id-removed", "Quotes are removed from an id.", lambda id: id.replace('"', "")),
     ("spaces-of-id-trimmed", "Spaces at the ends of an id are removed.", lambda id: id.strip(" ")),
     (
+        "id-used-as-format",
+        "An id is used as a format string.",
+        lambda id: id.replace("%s", "(null)").replace("%%", "%"),
+    ),
+    (
         "id-read-as-latin-1",
         "An id with characters of two bytes in UTF-8 is read as Latin-1.",
         lambda id: id.replace("é", "é".encode().decode("latin-1")),

@@ -1,0 +1,126 @@
+"""Faults of elements in JSON: decimals, and tensors of three dimensions (D)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.protocol.datatypes import DATATYPES, Buffer, from_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import column_major
+from v2_conformance.reference.request_reader import RequestInput
+
+
+def _reads(datatype: str, read: Callable[[float], float]) -> type[Behaviour]:
+    """A server that reads each number in JSON for this datatype as `read` does."""
+
+    class Reads(Behaviour):
+        def json_blob(self, entry: RequestInput) -> Buffer:
+            blob = super().json_blob(entry)
+            data = entry.data
+            if entry.spec.datatype != datatype or not isinstance(data, list):
+                return blob
+            if any(type(item) is not float for item in data):
+                return blob
+            return from_values(datatype, [read(item) for item in data])
+
+    return Reads
+
+
+def _writes(datatypes: tuple[str, ...], write: Callable[[float], float]) -> type[Behaviour]:
+    """A server that writes `write` of each finite float of these datatypes in JSON."""
+
+    class Writes(Behaviour):
+        def output_data(self, tensor: Tensor) -> Any:
+            data = super().output_data(tensor)
+            return list(map(write, data)) if tensor.datatype in datatypes else data
+
+    return Writes
+
+
+def _cut_off(value: float) -> float:
+    """The FP32 next to `value`, or `value` itself, in the direction of zero."""
+    nearest = np.float32(value)
+    if abs(float(nearest)) <= abs(value):
+        return float(nearest)
+    return float(np.nextafter(nearest, np.float32(0)))
+
+
+def _as_fp32(value: float) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.float32(value))
+
+
+fault(
+    "fp32-decimals-cut-off",
+    breaks="D11",
+    text="A decimal in JSON that is no FP32 is cut off instead of rounded.",
+)(_reads("FP32", _cut_off))
+fault(
+    "fp64-decimals-read-as-fp32",
+    breaks="D11",
+    text="FP64 inputs in JSON are read as FP32.",
+)(_reads("FP64", _as_fp32))
+fault(
+    "fp64-decimals-written-as-fp32",
+    breaks="D11",
+    text="FP64 outputs in JSON are written as FP32.",
+)(_writes(("FP64",), lambda value: value if abs(value) > 1e38 else _as_fp32(value)))
+fault(
+    "floats-with-six-places",
+    breaks="D11",
+    text="Small floats in JSON outputs have six places behind the point.",
+)(
+    _writes(
+        ("FP32", "FP64"),
+        lambda value: float(f"{value:.6f}") if 1e-7 < abs(value) < 1e9 else value,
+    )
+)
+
+
+@fault(
+    "long-lists-cut",
+    breaks="D11",
+    text="An output in JSON ends after 65,536 elements.",
+)
+class _LongListsCut(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        return super().output_data(tensor)[:65536]
+
+
+def _axes_of_three(tensor: Tensor, order: tuple[int, int, int]) -> Tensor:
+    """A tensor of three dimensions with its elements in the order of other axes."""
+    size = DATATYPES[tensor.datatype].size
+    if len(tensor.shape) != 3 or size is None or 0 in tensor.shape:
+        return tensor
+    values = np.frombuffer(tensor.blob, f"<u{size}").reshape(tensor.shape)
+    blob = values.transpose(order).tobytes()
+    return Tensor(tensor.name, tensor.datatype, tensor.shape, blob)
+
+
+@fault(
+    "inner-axes-swapped",
+    breaks="D10",
+    text="Of three dimensions, the last two are swapped when JSON is read.",
+)
+class _InnerAxesSwapped(Behaviour):
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        blob = super().json_blob(entry)
+        spec = entry.spec
+        read = Tensor(spec.name, spec.datatype, entry.shape, blob)
+        return _axes_of_three(read, (0, 2, 1)).blob
+
+
+@fault(
+    "three-dimensions-written-column-major",
+    breaks="D10",
+    text="Outputs of three dimensions are written to JSON in column-major order.",
+)
+class _ThreeDimensionsWrittenColumnMajor(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        three = len(tensor.shape) == 3
+        return super().output_data(column_major(tensor) if three else tensor)
