@@ -25,7 +25,9 @@ settings.load_profile("suite")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of these tests."""
     parser.addoption(
-        "--whole-runs", action="store_true", help="run the whole suite against each variant"
+        "--whole-runs",
+        action="store_true",
+        help="try every variant with the whole suite, and every fault",
     )
 
 

@@ -134,7 +134,7 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
         own_failures = _failures(name, own, timeout)
         observed = any(isinstance(case, ObservedCase) for case in own)
-        chosen = others if full else _sample(others, generated=observed)
+        chosen = others if full else sample(others, generated=observed)
         other_failures = _failures(name, chosen, timeout)
     except ConformanceError as error:
         return FaultTrial(name, requirement, (), (), str(error), number)
@@ -190,7 +190,7 @@ def _template(case_id: str) -> str:
     return case_id.partition("[")[0]
 
 
-def _sample(cases: Sequence[Case], *, generated: bool) -> list[Case]:
+def sample(cases: Sequence[Case], *, generated: bool) -> list[Case]:
     """The first case of each entry, without those of slow requirements; all that is observed.
 
     With `generated`, the requests that mix everything (M7) are among them.
