@@ -26,10 +26,11 @@ class ReadExchange:
     recorded: RecordedExchange
 
 
-def read_exchange(exchange: RecordedExchange) -> ReadExchange:
+def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> ReadExchange:
     """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
 
-    They must end as the record says.
+    They must end as the record says. With `half_closed` the client could send nothing after it,
+    whatever the response says.
     """
     ending = Ending(exchange.ending)
     idle_ms = exchange.closed_before_ms
@@ -46,13 +47,13 @@ def read_exchange(exchange: RecordedExchange) -> ReadExchange:
         answers=exchange.answers,
         partial=read_again(exchange.response, ending, exchange.answers),
     )
-    problem = _contradiction(transcript)
+    problem = _contradiction(transcript, half_closed=half_closed)
     if problem is not None:
         raise RecordedError(problem)
     return ReadExchange(transcript, exchange)
 
 
-def _contradiction(transcript: Transcript) -> str | None:
+def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
     """Why no exchange can have left this transcript, None if one can."""
     length, came = len(transcript.request), len(transcript.received)
     if transcript.sent > length:
@@ -67,7 +68,8 @@ def _contradiction(transcript: Transcript) -> str | None:
         return f"the recorded response of {came} bytes does not end as the record says: " + (
             transcript.ending
         )
-    keep = transcript.ending is Ending.COMPLETE and reader.reusable and transcript.sent == length
+    whole = transcript.ending is Ending.COMPLETE and transcript.sent == length
+    keep = whole and reader.reusable and not half_closed
     if transcript.open != keep:
         said = "left open" if transcript.open else "closed"
         return f"the record says the connection was {said}, which its bytes rule out"

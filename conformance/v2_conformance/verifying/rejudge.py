@@ -59,6 +59,7 @@ from v2_conformance.verifying.recorded import (
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode import LIVE, Prepared, get_request, prepare, prepare_get
 from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transport import Parting
 
 _MASKED = "what the report masks may be what was judged"
 
@@ -104,7 +105,11 @@ class _Broken(Exception):
 def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     """Judge one case of a report again. Never raises for what a report says."""
     try:
-        exchanges = [read_exchange(exchange) for exchange in recorded.exchanges]
+        half = _half_closes(known.cases.get(recorded.id))
+        exchanges = [
+            read_exchange(exchange, half_closed=half and exchange.purpose in _OWN)
+            for exchange in recorded.exchanges
+        ]
         if known.same_suite:
             _check_notes(recorded)
         case, unjudged = _case(recorded, known)
@@ -119,6 +124,14 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
     found = _compared(recorded, verdict, believed, known, hidden=hidden)
     return replace(found, seen=seen, hidden=hidden)
+
+
+def _half_closes(case: Case | None) -> bool:
+    """Whether the client of the case ends its side of the connection, and reads on."""
+    if not isinstance(case, RequestCase):
+        return False
+    client: Mapping[str, object] = case.request.get("client", {})
+    return client.get("then") == Parting.HALF_CLOSES.value
 
 
 def is_observed(recorded: CaseResult, known: Setting) -> bool:
@@ -396,9 +409,9 @@ def _own_verdict(
     except CaseFileError as error:
         raise _Broken(f"its request cannot be made again: {error}") from error
     prepared = _matching(candidates, own, known, "the request")
-    case = _member(case, candidates.index(prepared))
     believed = _beliefs(own)
     together = _is_together(case)
+    case = _member(case, candidates.index(prepared))
     if together:
         believed.append(Belief.OTHERS)
     if own.recorded.purpose not in (_SAMPLES if together else _OWN):
