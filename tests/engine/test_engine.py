@@ -206,7 +206,7 @@ class TestConnections:
         server = start(Silent)
         started = time.perf_counter()
         found = results(
-            target_of(server.url, timeout=1),
+            target_of(server.url, "compression", timeout=1),
             chosen("R", "S12/", "P2/blob-follows-json[UINT8]"),
         )
         release.set()
@@ -257,7 +257,7 @@ class TestClaims:
                 return False
 
         found = results(
-            target_of(start(JsonOnly).url, "bf16"),
+            target_of(start(JsonOnly).url, "bf16", "compression", timeout=20),
             chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
             workers=2,
         )
