@@ -81,12 +81,6 @@ def test_a_broken_rule_is_named_with_its_place(received: bytes, rule: str, shown
     assert (raised.value.cause.rule, raised.value.cause.shown) == (rule, shown)
 
 
-def test_an_answer_to_http_1_0_has_no_transfer_coding() -> None:
-    assert check_syntax(CHUNKED + b"0\r\n\r\n")
-    with pytest.raises(Finding, match="Transfer-Encoding"):
-        check_syntax(CHUNKED + b"0\r\n\r\n", asked_in_1_0=True)
-
-
 @pytest.mark.parametrize("received", [b"", b"HTTP/1.1 200 OK\r\nContent-Le", b"\x16\x03\x01"])
 def test_without_a_whole_head_nothing_is_judged(received: bytes) -> None:
     assert not check_syntax(received)

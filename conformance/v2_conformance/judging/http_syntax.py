@@ -29,11 +29,11 @@ _ONCE = (b"content-length", b"content-type", HEADER_LENGTH.lower().encode())
 _Fields = Sequence[tuple[bytes, bytes]]
 
 
-def check_syntax(received: Buffer, *, asked_in_1_0: bool = False) -> bool:
+def check_syntax(received: Buffer) -> bool:
     """Raise Finding for the first rule of HTTP/1.1 that the bytes of a response break.
 
-    `asked_in_1_0` says that the request is of HTTP/1.0. Bytes after the end of the response are not
-    judged. Returns whether there is a whole head, so that anything was judged.
+    Bytes after the end of the response are not judged, and neither are chunks for a client of
+    HTTP/1.0, which are V2's. Returns whether there is a whole head, so that anything was judged.
     """
     data = bytes(received)
     at = 0
@@ -45,7 +45,7 @@ def check_syntax(received: Buffer, *, asked_in_1_0: bool = False) -> bool:
         at = end.end()
         if status >= 200:  # what an interim response frames is not a body; hints may name anything
             break
-    if _framing(status, fields, asked_in_1_0=asked_in_1_0):
+    if _framing(status, fields):
         _chunks(data, at)
     return True
 
@@ -75,7 +75,7 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip(b" \t")
 
 
-def _framing(status: int, fields: _Fields, *, asked_in_1_0: bool) -> bool:
+def _framing(status: int, fields: _Fields) -> bool:
     """Whether the body comes in chunks. Raises Finding if fields contradict each other."""
     for name in _ONCE:
         values = [value for key, value in fields if key == name]
@@ -89,7 +89,7 @@ def _framing(status: int, fields: _Fields, *, asked_in_1_0: bool) -> bool:
     bodiless = status == 204
     if lengths and (codings or bodiless):
         raise _broken("content_length_not_allowed", lengths[0])
-    if codings and (bodiless or asked_in_1_0 or b"chunked" in codings[:-1]):
+    if codings and (bodiless or b"chunked" in codings[:-1]):
         raise _broken("transfer_coding", listed)
     return bool(codings) and codings[-1] == b"chunked"
 

@@ -318,7 +318,7 @@ def _http_syntax(look: _Look) -> bool:
     transcript = look.transcript
     if transcript.ending not in (Ending.COMPLETE, Ending.MALFORMED):
         return False
-    return check_syntax(transcript.received, asked_in_1_0=look.request.version == "1.0")
+    return check_syntax(transcript.received)
 
 
 def _nothing_after(look: _Look) -> bool:
