@@ -1,14 +1,16 @@
 """Publish reports of the real servers: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
 
 For each file of expectations/ the server is installed into an environment of its own, gets the
-suite's models and is tested. reports/NAME/ then has report.json, report.html and packages.txt (what
-was installed), reports/README.md says what each server does, reports/index.html sets them side by
-side. A report that differs from its expectation, whose sentences would then be wrong, is an error.
+suite's models and is tested. reports/NAME/ then has report.json.gz, report.html and packages.txt
+(what was installed), reports/README.md says what each server does, reports/index.html sets them
+side by side. A report that differs from its expectation, whose sentences would then be wrong, is
+an error.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from pathlib import Path
 from expectation import Expectation, differences, expectation_files, load_expectation
 from servers import SERVERS, ServerFailedError, usable_port
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.report.files import RECORD, REPORT, load_report
+from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
@@ -73,14 +75,18 @@ def publish(expected: Expectation, work: Path) -> list[str]:
     with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
         conformance(expected.run_arguments(url, folder))
     (folder / RECORD).unlink()
+    plain = folder / REPORT
+    # Without a time in it, so that the same report is the same file.
+    (folder / PACKED_REPORT).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
     packages = _pip(python, "freeze", "--disable-pip-version-check")
     (folder / "packages.txt").write_text(packages, "utf-8", newline="\n")
-    return differences(expected, load_report(folder / REPORT))
+    return differences(expected, load_report(folder / PACKED_REPORT))
 
 
 def matrix(expectations: Sequence[Expectation]) -> int:
     """Write reports/index.html from the published reports; the command's exit code."""
-    reports = [str(REPORTS / expected.name / REPORT) for expected in expectations]
+    reports = [str(REPORTS / expected.name / PACKED_REPORT) for expected in expectations]
     return conformance(["matrix", *reports, "--output", str(REPORTS / "index.html")])
 
 
@@ -95,7 +101,7 @@ def _section(expected: Expectation) -> Iterator[str]:
     yield f"## {expected.server} {expected.version}: {verdict}\n"
     yield (
         f"`pip install {expected.package}`, profiles {', '.join(expected.profiles)}. "
-        f"[Report]({expected.name}/report.html), [for programs]({expected.name}/report.json), "
+        f"[Report]({expected.name}/report.html), [for programs]({expected.name}/{PACKED_REPORT}), "
         f"[what was installed]({expected.name}/packages.txt).\n"
     )
     yield "| requirements | what the server does |"

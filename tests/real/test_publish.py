@@ -106,7 +106,7 @@ def test_a_published_folder_has_the_report_without_its_record(
     left_over.mkdir(parents=True)
     assert publish.publish(some(profiles=("binary", "raw")), tmp_path / "work") == ["H6: other"]
     names = {path.name for path in (tmp_path / "reports" / "some-1.0").iterdir()}
-    assert names == {"report.json", "report.html", "packages.txt"}
+    assert names == {"report.json.gz", "report.html", "packages.txt"}
     assert published["empty"]
     assert published["python"] == tmp_path / "work" / "environment" / "some==1.0"
     assert "raw" in published["arguments"]
@@ -124,7 +124,7 @@ def test_the_matrix_is_made_of_the_published_reports_alone(
     monkeypatch.setattr(publish, "REPORTS", tmp_path)
     monkeypatch.setattr(publish, "conformance", run)
     assert publish.matrix([some()]) == 0
-    report = str(tmp_path / "some-1.0" / "report.json")
+    report = str(tmp_path / "some-1.0" / "report.json.gz")
     assert seen == ["matrix", report, "--output", str(tmp_path / "index.html")]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import pytest
 
 from support.reports import case, document, exchange, report_of
 from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.report import files
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import RecordFooter, RecordHeader, RecordLine, Report
 from v2_conformance.report.files import (
+    PACKED_REPORT,
     RECORD,
     REPORT,
     as_json,
@@ -67,6 +71,33 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert not read_report(path).is_intact
     path.write_text(as_json(report_of(CASES)))
     assert not read_report(path).is_intact  # without a digest
+
+
+def test_a_packed_report_is_read_as_the_report_in_it(tmp_path: Path) -> None:
+    packed = tmp_path / PACKED_REPORT
+    packed.write_bytes(gzip.compress(write_report(tmp_path, WHOLE).read_bytes()))
+    file = read_report(packed)
+    assert (file.report, file.is_intact) == (WHOLE, True)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda data: data[:-9], "was cut off"),
+        (lambda data: data[:12] + b"\xff" * 20, "is not a gzip file"),
+        (lambda data: gzip.compress(bytes(2 << 20)), "has more than 1 MiB in it"),
+    ],
+    ids=["cut", "broken", "bomb"],
+)
+def test_a_packed_report_that_cannot_be_unpacked_is_refused_in_one_line(
+    spoil: Callable[[bytes], bytes], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_LONGEST_UNPACKED", 1 << 20)
+    packed = tmp_path / PACKED_REPORT
+    packed.write_bytes(spoil(gzip.compress(write_report(tmp_path, WHOLE).read_bytes())))
+    with pytest.raises(ReportFileError, match=words) as raised:
+        read_report(packed)
+    assert "\n" not in str(raised.value)
 
 
 def test_the_record_of_a_finished_run_is_its_report(tmp_path: Path) -> None:

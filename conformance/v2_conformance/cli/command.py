@@ -23,7 +23,7 @@ HELP_SETTINGS = cloup.Context.settings(
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-REPORT_HELP = "A report.json, or the report.jsonl of a run."
+REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
 
 
 class Command(cloup.Command):

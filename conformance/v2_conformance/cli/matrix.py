@@ -26,7 +26,8 @@ from v2_conformance.errors import UsageError
     nargs=-1,
     required=True,
     metavar="REPORT...",
-    help="Reports, each a report.json or a report.jsonl, in the order of the columns.",
+    help="Reports, each a report.json, packed with gzip or not, or a report.jsonl, in the order of "
+    "the columns.",
 )
 @cloup.option(
     "--output",
@@ -68,7 +69,7 @@ def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> 
         raise UsageError(f"{output} is one of the reports: name another --output")
     servers, notes = [], []
     for path in reports:
-        page = path.with_suffix(".html")
+        page = path.with_name(path.name.removesuffix(".gz")).with_suffix(".html")
         link = ""
         if page.exists():
             link = quote(_relative(page, output))

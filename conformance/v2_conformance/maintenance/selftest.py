@@ -69,8 +69,8 @@ class FaultTrial:
 
     @property
     def alone(self) -> bool:
-        """Whether it fails its own requirement alone, as it must if that is an observed one."""
-        observed = any(_template(case_id) in _observed_entries() for case_id in self.own_failures)
+        """Whether it fails its own requirement alone, as it must if only observed cases show it."""
+        observed = all(_template(case_id) in _observed_entries() for case_id in self.own_failures)
         return not (observed and self.other_requirements)
 
 

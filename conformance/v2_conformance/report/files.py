@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,10 @@ from v2_conformance.suite.findings import printable
 
 RECORD = "report.jsonl"
 REPORT = "report.json"
+PACKED_REPORT = f"{REPORT}.gz"
+_GZIP = b"\x1f\x8b"
+# A packed report may be a bomb; an ordinary run's report is a tenth of this.
+_LONGEST_UNPACKED = 512 << 20
 _HEADER = b'{"header":'  # how a record begins
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
@@ -58,7 +63,7 @@ def load_report(path: Path) -> Report:
 
 
 def read_report(path: Path) -> ReportFile:
-    """A report.json, or the record of a run (finished or not) folded into one.
+    """A report.json, packed with gzip or not, or the record of a run (finished or not) folded.
 
     Raises ReportFileError, in one line, for whatever is neither.
     """
@@ -66,9 +71,26 @@ def read_report(path: Path) -> ReportFile:
         data = path.read_bytes()
     except OSError as error:
         raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
+    if data.startswith(_GZIP):
+        data = _unpacked(path, data)
     is_record = data.startswith(_HEADER)
     report = _fold(path, data) if is_record else _whole(path, data)
     return ReportFile(path, report, is_record, data)
+
+
+def _unpacked(path: Path, data: bytes) -> bytes:
+    """What a report.json.gz has in it, of bounded size."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        unpacked = unpacker.decompress(data, _LONGEST_UNPACKED)
+    except zlib.error as error:
+        raise ReportFileError(f"{path} is not a gzip file: {error}") from error
+    if unpacker.unconsumed_tail:
+        most = _LONGEST_UNPACKED >> 20
+        raise ReportFileError(f"{path} has more than {most} MiB in it; unpack it to read it")
+    if not unpacker.eof:
+        raise ReportFileError(f"{path} was cut off")
+    return unpacked
 
 
 def write_report(directory: Path, report: Report) -> Path:

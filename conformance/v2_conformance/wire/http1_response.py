@@ -32,6 +32,8 @@ class _Message:
 
 
 _BEGINNING = b"HTTP/"
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9]")
+_HEAD_END = b"\r\n\r\n"
 
 
 class ResponseReader:
@@ -117,11 +119,16 @@ class ResponseReader:
 
         Many clients do, and one such field must not make every response unreadable (R7).
         """
-        head, end, rest = bytes(self.raw).partition(b"\r\n\r\n")
-        if self.in_body or not end or not _SPACE_BEFORE_COLON.search(head):
+        data = bytes(self.raw)
+        end = data.find(_HEAD_END)
+        start = 0
+        while end != -1 and _INTERIM.match(data, start):
+            start = end + len(_HEAD_END)
+            end = data.find(_HEAD_END, start)
+        if self.in_body or end == -1 or not _SPACE_BEFORE_COLON.search(data[:end]):
             return False
         self._messages = [self._message()]
-        self._read(_SPACE_BEFORE_COLON.sub(rb"\1:", head) + end + rest)
+        self._read(_SPACE_BEFORE_COLON.sub(rb"\1:", data[:end]) + data[end:])
         if self.eof:
             self._read(b"")
         return True

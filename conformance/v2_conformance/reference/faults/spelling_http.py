@@ -66,8 +66,8 @@ _REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
     ),
     (
         "tab-before-value-refused",
-        "A request with a tab before the value of a field is rejected.",
-        _head(rb"\n[A-Za-z-]+:[ ]*\t"),
+        "A request with a tab before the value of a field is rejected, unless Host has one, too.",
+        _head(rb"(?s)\A(?!.*\nHost:[ ]*\t).*\n[A-Za-z-]+:[ ]*\t"),
         400,
     ),
     (
