@@ -91,5 +91,5 @@ def test_a_fault_of_what_is_observed_must_fail_that_alone() -> None:
 
 
 def test_what_shows_only_in_exchanges_of_other_requirements_is_observed() -> None:
-    trial = try_fault("errors-after-coding-are-text")
+    trial = try_fault("errors-in-chunks-are-text")
     assert (trial.own_failures, trial.other_requirements) == (("R2/observed",), ())
