@@ -33,7 +33,7 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
     whatever the response says.
     """
     ending = Ending(exchange.ending)
-    idle_ms = exchange.closed_before_ms
+    idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     transcript = Transcript(
         request=exchange.request,
         sent=exchange.sent,
@@ -42,7 +42,9 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
         detail=exchange.detail,
         reused=exchange.reused,
         open=exchange.open,
+        first_byte_s=None if first_ms is None else first_ms / 1000,
         duration_s=exchange.duration_ms / 1000,
+        pause_s=exchange.pause_ms / 1000,
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
         answers=exchange.answers,
         partial=read_again(exchange.response, ending, exchange.answers),
