@@ -44,7 +44,7 @@ def caught(fault: str) -> dict[str, str]:
     requirement = FAULTS[fault].requirement
     chosen = [case for case in suite_cases(thorough=True) if case.requirement == requirement]
     if any(isinstance(case, ObservedCase) for case in chosen):
-        chosen = sample(suite_cases(), generated=True)
+        chosen = list({c.id: c for c in [*chosen, *sample(suite_cases(), generated=True)]}.values())
     failures: dict[str, str] = {}
     # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
     # only shows between them. So there is a second try.
