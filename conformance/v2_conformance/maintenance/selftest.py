@@ -36,6 +36,7 @@ _TIMEOUT_S = 0.5
 # shows between them. So a fault that was not caught is tried again, alone and with more time.
 _MAX_TRIES = 3
 _RETRY_TIMEOUT_S = 5.0
+_SLOW_TIMEOUT_S = 20.0  # for the requirements whose cases have many pieces or bytes
 # One case of these, with many pieces or bytes, takes as long as all others together. They meet only
 # the faults of their own requirements, unless every case must meet every fault.
 _SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "J7", "L1", "M7", "V3", "Z5"})
@@ -132,7 +133,8 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
     timeout = _TIMEOUT_S if number == 1 else _RETRY_TIMEOUT_S
     try:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
-        own_failures = _failures(name, own, timeout)
+        slow = requirement in _SLOW_REQUIREMENTS
+        own_failures = _failures(name, own, _SLOW_TIMEOUT_S if slow else timeout)
         observed = any(isinstance(case, ObservedCase) for case in own)
         chosen = others if full else sample(others, generated=observed)
         other_failures = _failures(name, chosen, timeout)
