@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -25,10 +26,42 @@ settings.load_profile("suite")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of these tests."""
     parser.addoption(
+        "--hostile",
+        action="store_true",
+        help="try the hostile servers that take long, too, and every row of long tables",
+    )
+    parser.addoption(
         "--whole-runs",
         action="store_true",
         help="try every variant with the whole suite, and every fault",
     )
+
+
+# Of these tables an ordinary run tries one row of so many; `tox -e hostile` tries all.
+_SAMPLED = {
+    "tests/redaction/test_forms.py": 5,
+    "tests/cli/test_hostile_files.py": 4,
+    "tests/cli/test_secrets.py": 3,
+    "tests/formats/test_replay_hostile.py": 4,
+    "tests/real/test_published_reports.py": 3,
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out rows of long tables, but in a run that is to try all."""
+    if config.getoption("--hostile"):
+        return
+    rows: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        module, brackets = item.nodeid.partition("::")[0], "[" in item.nodeid
+        step = _SAMPLED.get(module, 1) if brackets else 1
+        (left_out if rows[module] % step else kept).append(item)
+        rows[module] += brackets
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +73,10 @@ def _outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _keep_signals() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")

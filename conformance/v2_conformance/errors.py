@@ -39,3 +39,9 @@ class NothingRanError(ConformanceError):
     """A selection without cases, or a server without a single model of the contract."""
 
     exit_code = 4
+
+
+class LeakError(ConformanceError):
+    """A file would show a secret, and was not written."""
+
+    exit_code = 3

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
-from v2_conformance.resources import YAML_LOADER, fits, schema
+from v2_conformance.resources import YAML_LOADER, fits, folder, schema
+from v2_conformance.yaml_bounds import YamlBoundsError, check_events, check_nodes
 
 _LONGEST = 160
+_MOST_BYTES = 8 << 20
+_MOST_ERRORS = 1000
 
 
 def _without_dates() -> Any:
@@ -55,25 +60,47 @@ class YamlFile:
 
 
 def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None) -> YamlFile:
-    """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read."""
+    """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read.
+
+    So does what would take too much memory or time, or is read in different ways: see yaml_bounds.
+    The suite's own files, which a test checks, are spared the time that it takes to see that.
+    """
     name = name or str(path)
+    ours = path.parent == folder("cases")
+    data = read_bounded(path, _MOST_BYTES, error)
     try:
-        with path.open(encoding="utf-8") as file:
-            loader = _LOADER(file)
-            try:
-                node = loader.get_single_node()
-                document = _text_keys(loader.construct_document(node)) if node else None
-            finally:
-                loader.dispose()
-    except OSError as problem:
-        raise error(f"cannot read {path}: {problem.strerror}") from problem
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise error(f"{name}:{line}: not YAML: it is not UTF-8 text") from problem
+    try:
+        if not ours:
+            _check_events(text)
+        loader = _LOADER(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None and not ours:
+                check_nodes(node)
+            document = _text_keys(loader.construct_document(node)) if node else None
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         # What the end of the file cuts off is said to be on the line after the last.
-        line = min(mark.line + 1, len(path.read_bytes().splitlines())) if mark else 1
+        line = min(mark.line + 1, max(1, len(text.splitlines()))) if mark else 1
         words = getattr(problem, "problem", None) or str(problem).splitlines()[0]
-        raise error(f"{name}:{line}: not YAML: {words}") from problem
+        if not isinstance(problem, YamlBoundsError):
+            words = f"not YAML: {words}"
+        raise error(f"{name}:{line}: {words}") from problem
     return YamlFile(name, document, node)
+
+
+def _check_events(text: str) -> None:
+    loader = _LOADER(text)
+    try:
+        check_events(loader, text)
+    finally:
+        loader.dispose()
 
 
 def check_yaml(
@@ -91,7 +118,8 @@ def check_yaml(
     """
     if fits(name, file.document):
         return
-    errors = sorted(schema(name).iter_errors(file.document), key=lambda e: len(e.absolute_path))
+    found = islice(schema(name).iter_errors(file.document), _MOST_ERRORS)
+    errors = sorted(found, key=lambda e: len(e.absolute_path))
     if not errors:
         return
     wrong = errors[0]
@@ -108,7 +136,10 @@ def check_yaml(
 def _text_keys(value: Any) -> Any:
     """`value` with every mapping's keys as text: YAML reads 0 as a number, JSON Schema cannot."""
     if isinstance(value, dict):
-        return {as_text(key): _text_keys(item) for key, item in value.items()}
+        keyed = {as_text(key): _text_keys(item) for key, item in value.items()}
+        if len(keyed) != len(value):
+            raise ValueError("two keys of a mapping are the same as text")
+        return keyed
     return [_text_keys(item) for item in value] if isinstance(value, list) else value
 
 

@@ -23,6 +23,11 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--target": "",
         "--profile": "",
         "--header": "",
+        "--public": "",
+        "--secret": "",
+        "--secret-env": "",
+        "--max-time": "a tenth of --timeout for each case, and twenty times --timeout; at least 10 "
+        "minutes",
         "--timeout": f"{Limits().exchange_s:.0f}",
         "--wait-ready": "30, but a server that is not there is not waited for",
         "--insecure": "",
@@ -36,6 +41,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--wait": "0",
         "--report-dir": "reports",
         "--expect": "",
+        "--sign": "",
         "--strict": "",
         "--fuzz": "",
         "--seed": "a random one",
@@ -50,7 +56,8 @@ OPTIONS: dict[str, dict[str, str]] = {
     "show": {"--full": "", "--replay": ""},
     "matrix": {"--output": "matrix.html", "--link-base": "relative links"},
     "badge": {},
-    "verify": {},
+    "verify": {"--allowed-signers": ""},
+    "sign": {},
     "selftest": {"-n, --workers": "one for each core", "--full": ""},
     "completion": {},
 }
@@ -61,6 +68,7 @@ EXIT_CODES = {
     "diff": "0123",
     "expect": "01234",
     "verify": "012",
+    "sign": "02",
     "selftest": "0123",
 }
 

@@ -119,7 +119,7 @@ class TestStopped:
             finally:
                 release.set()
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
     @pytest.mark.parametrize("workers", ["1", "2"])
     def test_a_signal_leaves_a_report_that_says_incomplete(
         self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
@@ -136,6 +136,29 @@ class TestStopped:
         assert not report.verdict.conformant
         assert "incomplete" in report.verdict.reasons[0]
         assert 0 < len(report.cases) < 200
+
+    def test_a_second_run_into_its_folder_is_refused_and_disturbs_nothing(
+        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with self.half_done(start, tmp_path, "--case", "P*") as (process, answer):
+            for more in ([], ["--fuzz", "3"]):
+                assert main(["run", "--report-dir", str(tmp_path), *more]) == 2
+                (line,) = capsys.readouterr().err.splitlines()
+                assert f"{tmp_path} is in use: the run with process id {process.pid} on " in line
+            answer()
+            _, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+        assert load_report(tmp_path / "report.json").complete
+        assert not (tmp_path / "run.lock").exists()
+
+    def test_the_folder_of_a_run_that_crashed_is_free(self, start: Start, tmp_path: Path) -> None:
+        with self.half_done(start, tmp_path) as (process, _):
+            process.kill()
+            process.communicate(timeout=20)
+        assert (tmp_path / "run.lock").exists()
+        assert main(["run", "--report-dir", str(tmp_path), "--case", "P2"]) == 1
+        assert load_report(tmp_path / "report.json").complete
+        assert not (tmp_path / "run.lock").exists()
 
     def test_what_is_left_of_a_killed_run_becomes_a_report(
         self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -150,13 +150,14 @@ class Races(Behaviour):
 
 
 class TestCompany:
-    def test_what_fails_only_beside_others_passes_and_says_so(self, start: Start) -> None:
+    def test_what_fails_only_beside_others_is_flaky_and_says_so(self, start: Start) -> None:
         cases = chosen("P2/", "D1/", "O1/")
         target = target_of(start(Races).url)
         results = [event.result for event in run(Engine(target, discover(target)), cases, 4)]
-        assert {result.outcome for result in results} == {Outcome.PASS}
+        assert {result.outcome for result in results} == {Outcome.PASS, Outcome.FLAKY}
         told = [r.cause for r in results if isinstance(r.cause, FailedBesideOthers)]
-        assert told
+        flaky = [r for r in results if r.outcome is Outcome.FLAKY]
+        assert len(told) == len(flaky) > 0
         assert {type(cause.beside) for cause in told} == {WrongStatus}
 
     def test_that_is_what_c6_fails_for(self, start: Start) -> None:
@@ -167,4 +168,4 @@ class TestCompany:
         ]
         failed = {result.case.requirement for result in results if result.outcome is Outcome.FAIL}
         assert failed == {"C6"}
-        assert {r.outcome for r in results} == {Outcome.PASS, Outcome.FAIL}
+        assert Outcome.PASS in {r.outcome for r in results}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import shlex
 import socket
 import sys
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.cases import make_case
+from support.leaks import is_shown
 from support.runs import chosen, outcomes, results, target_of
 from support.servers import Start, free_port
 from v2_conformance.engine import engine as engine_module
@@ -19,7 +21,9 @@ from v2_conformance.engine.deaths import DeathsHere, Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.patience import liveness
+from v2_conformance.engine.restarting import restart
 from v2_conformance.engine.result import Result
+from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
@@ -236,6 +240,18 @@ class TestRecovery:
             )
         assert list(outcomes(found).values()) == ["fail"] * 3
         assert all(died(result.cause) for result in found.values())
+
+    def test_what_a_restart_command_prints_is_shown_without_secrets(
+        self, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        secret = "Zk9-pQ7w_vX2"
+        say = f"echo restarting with {secret}; echo {base64.b64encode(secret.encode()).decode()}"
+        restart(say, Mask((secret,)))
+        captured = capfd.readouterr()
+        assert "restarting with ************\n" in captured.err
+        assert is_shown((captured.out + captured.err).encode(), secret.encode()) is None
+        restart(say, Mask())
+        assert secret in capfd.readouterr().out
 
     def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
         self, monkeypatch: pytest.MonkeyPatch

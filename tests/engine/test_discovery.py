@@ -20,7 +20,7 @@ from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.models import contract
+from v2_conformance.suite.models import contract, stand_ins
 from v2_conformance.wire.transcript import Limits
 
 METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
@@ -70,14 +70,22 @@ def test_a_server_with_every_model_is_known() -> None:
     assert (server.name, server.version) == ("srv", "1.2")
     assert server.extensions == ("binary_tensor_data",)
     wanted = {role for role, model in contract().items() if model.profile == "binary"}
-    assert server.present.keys() == wanted
+    assert server.present.keys() == wanted - set(stand_ins().values())
     assert not server.absent
 
 
 def test_models_of_a_claimed_profile_are_looked_for() -> None:
     with serving(v2_server()) as server:
         found = discover(Target(server.url, profiles=("binary", "raw", "bf16")))
-    assert found.present.keys() == contract().keys()
+    assert found.present.keys() == contract().keys() - set(stand_ins().values())
+
+
+def test_what_stands_in_is_looked_for_if_a_datatype_is_lacking() -> None:
+    with serving(v2_server()) as server:
+        target = Target(server.url, profiles=("binary", "raw"), unsupported=frozenset({"FP16"}))
+        found = discover(target)
+    present = found.present.keys() & set(stand_ins().values())
+    assert present == {"mixed/INT32", "all_types/INT32"}
 
 
 def test_the_targets_prefix_fields_and_password_go_out() -> None:

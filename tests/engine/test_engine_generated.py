@@ -126,7 +126,7 @@ def test_generated_requests_to_a_dead_server_are_not_run_and_name_the_killer() -
         ReferenceServer(["rejection-stops-listening"]) as server,
         engine_for(server.url) as engine,
     ):
-        killer = chosen("R3/")[0]
+        killer = chosen("R3/survives")[0]
         assert died(engine.run(killer).cause)
         result = engine.run(generated_case())
     assert result.outcome is Outcome.NOT_RUN

@@ -20,7 +20,7 @@ from v2_conformance.engine import engine as engine_module
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.suite.causes import Cause, Flooded, NotKept
+from v2_conformance.suite.causes import Cause, Flooded, Hung, NotKept
 from v2_conformance.suite.findings import (
     BodyNotJson,
     BrokenCoding,
@@ -29,7 +29,6 @@ from v2_conformance.suite.findings import (
     HeaderLengthNotJson,
     LeftoverBytes,
     ResponseTooLarge,
-    TimedOut,
     UnrequestedCoding,
 )
 from v2_conformance.suite.library import suite_cases
@@ -106,11 +105,11 @@ class Hostile:
 
     @property
     def timeout(self) -> float:
-        return SILENT_S if self.outcome is Outcome.INCONCLUSIVE else PATIENCE_S
+        return SILENT_S if isinstance(self.cause, Hung) else PATIENCE_S
 
 
 def late(script: Script) -> Hostile:
-    return Hostile(script, Outcome.INCONCLUSIVE, TimedOut(ANY, ANY, "no complete response in time"))
+    return Hostile(script, Outcome.FAIL, Hung(ANY, ANY, ANY))
 
 
 def too_large(start: bytes, piece: bytes) -> Hostile:
@@ -326,7 +325,7 @@ def test_a_decompression_bomb_takes_bounded_memory(
     case = case.format(coding=coding)
     answer = packed(coding, bombs[coding])
     mark = mark.replace(b"{coding}", coding.encode())
-    with misbehaving(says(answer), mark) as server, at_most(3 * Limits.response):
+    with misbehaving(says(answer), mark) as server, at_most(60 * MIB):
         found = run(server, tmp_path, case, *NEIGHBOURS)
     cause = is_only_the_victims(found, case)
     assert isinstance(cause, BrokenCoding)
@@ -336,8 +335,8 @@ def test_a_decompression_bomb_takes_bounded_memory(
 
 
 def test_zeros_that_are_within_the_limit_are_bytes_left_over(tmp_path: Path) -> None:
-    answer = packed("gzip", bomb("gzip", 64 * MIB))
-    with misbehaving(says(answer)) as server, at_most(5 * Limits.response):
+    answer = packed("gzip", bomb("gzip", MIB))
+    with misbehaving(says(answer)) as server, at_most(60 * MIB):
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
     assert isinstance(is_only_the_victims(found), LeftoverBytes)
 

@@ -135,6 +135,27 @@ class TestOwnForm:
         assert b"binary_data_size" not in bytes(same.transcript.request)
         assert b"binary_data_size" in bytes(fresh.transcript.request)
 
+    def test_of_a_requirement_that_passes_the_last_case_is_followed_by_a_fresh_connection(
+        self,
+    ) -> None:
+        *others, last = chosen("H8/")
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            before = [engine.run(case) for case in others]
+            at_last = engine.run(last)
+        for result in before:
+            purposes = [exchange.purpose for exchange in result.exchanges]
+            assert purposes == [Purpose.CASE, Purpose.CANARY_SAME]
+        purposes = [exchange.purpose for exchange in at_last.exchanges]
+        assert purposes == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+
+    def test_one_that_fails_is_followed_by_one_wherever_it_stands(self) -> None:
+        first = chosen("H8/")[0]
+        fault = "header-length-trailing-junk-ignored"
+        with ReferenceServer([fault]) as server, engine_for(server.url) as engine:
+            result = engine.run(first)
+        assert result.outcome is Outcome.FAIL
+        assert result.exchanges[-1].purpose is Purpose.CANARY_FRESH
+
     def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
         (case,) = chosen("R3/survives-a-rejection[no_data]")
         fault = "json-parser-stuck-after-error"

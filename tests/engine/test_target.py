@@ -13,6 +13,7 @@ import trustme
 from support.cases import make_case, prepared
 from v2_conformance.engine.target import Target, load_target, make_target
 from v2_conformance.errors import TargetFileError, UsageError
+from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suite.models import contract
 
 
@@ -122,11 +123,12 @@ def test_a_token_in_a_url_that_a_file_gave_is_not_public() -> None:
 @pytest.mark.parametrize(
     "name",
     ["Authorization", "authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token",
-     "X-Auth", "X-Secret", "X-Password", "Session-Id", "X-Credentials"],
+     "X-Auth", "X-Secret", "X-Password", "Session-Id", "X-Credentials", "X-Custom"],
 )  # fmt: skip
-def test_values_of_telling_headers_are_secrets(name: str) -> None:
-    target = make_target("http://h", headers=(f"{name}: Bearer abc123", "X-Plain: public-value"))
-    assert {"Bearer abc123", "abc123"} <= set(target.secrets)
+def test_values_of_headers_are_secrets_unless_they_are_public(name: str) -> None:
+    given = (f"{name}: Bearer abc123", "X-Plain: public-value", "X-Tenant-Jwt: value-of-it")
+    target = make_target("http://h", headers=given, public=("x-plain",))
+    assert {"Bearer abc123", "abc123", "value-of-it"} <= set(target.secrets)
     assert "public-value" not in target.secrets
     assert list(target.secrets) == sorted(target.secrets, key=len, reverse=True)
 
@@ -246,7 +248,7 @@ def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> N
         ("url: http://h\n\tx: 1", ":2: not YAML"),
         (b"\xff\xfe\x00", "not YAML"),
         ("timeout: 2024-13-45", ":1: timeout: "),
-        ("[" * 700, "not YAML"),
+        ("[" * 700, ":1: it is nested more than 64 levels deep"),
         ("- a", "the file: "),
         ("just text", "the file: "),
         ("nope: 1", "'nope' was unexpected"),
@@ -318,8 +320,36 @@ def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
     assert context.cert_store_stats()["x509_ca"] >= 1
 
 
-def test_the_datatype_that_most_cases_need_cannot_be_declared_unsupported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [
+        ("INT32", "INT32 cannot be left out"),
+        ("FP16, INT32, BYTES", "INT32 cannot be left out"),
+        (", ".join(DATATYPES), "INT32 cannot be left out"),
+        ("binary", "the profile binary cannot be left out"),
+    ],
+)
+def test_what_most_cases_need_cannot_be_declared_unsupported(
+    tmp_path: Path, left_out: str, words: str
+) -> None:
     path = tmp_path / "target.yaml"
-    path.write_text("unsupported: [INT32]\n")
-    with pytest.raises(TargetFileError, match="INT32 cannot be left out"):
+    path.write_text(f"url: http://h\nunsupported: [{left_out}]\n")
+    with pytest.raises(TargetFileError, match=f"target.yaml:2: unsupported: {words}"):
         load_target(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("profiles: [raw]\nunsupported: [raw]", "profile raw is both claimed and declared"),
+        ("profiles: [compression]\nunsupported: [gzip, deflate]", "every content coding"),
+        ("profiles: [bf16]\nunsupported: [BF16]", "the datatype BF16 declared unsupported"),
+    ],
+)
+def test_what_is_claimed_cannot_be_declared_unsupported_too(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    path = tmp_path / "target.yaml"
+    path.write_text(f"url: http://h\n{text}\n")
+    with pytest.raises(UsageError, match=words):
+        make_target(file=path)

@@ -15,7 +15,7 @@ def test_hostile_causes_stay_one_plain_line() -> None:
     failed = case("H6/sign", "fail", cause=NotHttp("a\nb\x1b[2J\u202e"))
     file = Expectations("expect.yaml", (entry,))
     found = judge_expectations(file, [failed], {"H6/sign": "H6"}, date(2026, 6, 15))
-    lines = expectation_lines("expect.yaml", found, conformant=False)
+    lines = expectation_lines("expect.yaml", found, words="not conformant")
     assert lines[1] == (
         r"expect.yaml:1: H6/sign: fails for another reason than not_http (detail: no\x1b*): "
         r"the response is not HTTP: a\nb\x1b[2J\u202e"

@@ -130,8 +130,8 @@ class TestAnnotations:
             report_of(outcomes={"P4": "fail", "S1": "fail"}, message="the reason of it")
         )
         assert lines == [
-            "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary: "
-            "requirements: 1 MUST fail, 1 SHOULD fail",
+            "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary; "
+            "without BF16: requirements: 1 MUST fail, 1 SHOULD fail",
             f"::error title=MUST S1 {catalogue()['S1'].title}::S1/case-2[INT32]: the reason of it",
             f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: the "
             "reason of it",

@@ -27,11 +27,14 @@ from v2_conformance.suite.findings import (
 )
 from v2_conformance.suite.observations import (
     OBSERVED,
+    OF_VERDICTS,
     AllKept,
+    HttpRule,
     InvalidHttp,
     NotContinued,
     NothingObserved,
     Observed,
+    StrayBytes,
     UnannouncedClose,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
@@ -73,6 +76,33 @@ def about(what: Observed) -> ObservedCase:
     )
 
 
+STATUS = b"HTTP/1.1 200 Any"
+CHUNKS = STATUS + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+HTTP: dict[Observed, tuple[bytes, HttpRule, str]] = {
+    "status_lines": (GOOD.replace(STATUS, STATUS[:12]), "status_line", "HTTP/1.1 200"),
+    "line_ends": (GOOD.replace(b"Any\r", b"Any"), "line_end", "HTTP/1.1 200 Any"),
+    "field_names": (GOOD.replace(b"Any\r\n", b"Any\r\n: x\r\n"), "field_name", ": x"),
+    "field_values": (GOOD.replace(b"Any\r\n", b"Any\r\nA: \1\r\n"), "field_value", "A: \\x01"),
+    "folded_fields": (GOOD.replace(b"Any\r\n", b"Any\r\nA: b\r\n c\r\n"), "folded_line", " c"),
+    "single_fields": (
+        GOOD.replace(b"Any\r\n", b"Any\r\nContent-Type: application/octet-stream\r\n"),
+        "repeated_field",
+        "content-type: application/octet-stream and application/octet-stream",
+    ),
+    "framing": (STATUS[:9] + b"204 \r\nContent-Length: 0\r\n\r\n",
+                "content_length_not_allowed", "0"),
+    "content_lengths": (STATUS + b"\r\nContent-Length: 0, 0\r\n\r\n", "content_length", "0, 0"),
+    "transfer_codings": (
+        STATUS + b"\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+        "transfer_coding", "chunked, chunked",
+    ),
+    "chunks": (CHUNKS + b"0 \r\n\r\n", "chunk", "0 \\r\\n\\r\\n"),
+    "interim_responses": (
+        b"HTTP/1.1 103 \r\nContent-Length: 0\r\n\r\n" + GOOD, "interim_response",
+        "content-length: 0",
+    ),
+}  # fmt: skip
+
 KEPT: list[tuple[Observed, bytes]] = [
     ("error_status", http(b"oops", 500)),
     ("error_bodies", http(ERROR, 400)),
@@ -87,7 +117,7 @@ KEPT: list[tuple[Observed, bytes]] = [
     ("data_or_size", GOOD),
     ("data_or_size", v2(answer(sized(data=[])), BLOB)),
     ("data_or_size", v2(answer(sized(data=None)), BLOB)),
-    ("http_syntax", GOOD),
+    *((what, GOOD) for what in HTTP),
     ("nothing_after", GOOD),
     ("announced_closes", GOOD),
 ]
@@ -112,8 +142,8 @@ BROKEN: list[tuple[Observed, bytes, Cause]] = [
      WrongContentType(JSON_TYPE, "application/octet-stream")),
     ("unique_members", v2(TWICE, BLOB), RepeatedMember("id")),
     ("data_or_size", v2(answer(sized(data=[1])), BLOB), DataAndSize("OUTPUT0")),
-    ("http_syntax", GOOD.replace(b"HTTP/1.1 200 Any", b"HTTP/1.1 200"),
-     InvalidHttp("status_line", "HTTP/1.1 200")),
+    *((what, received, InvalidHttp(rule, shown))
+      for what, (received, rule, shown) in HTTP.items()),
     ("nothing_after", GOOD + b"xy", BytesAfterResponse(2)),
 ]  # fmt: skip
 
@@ -131,7 +161,7 @@ def test_what_does_not_keep_it_is_found_with_its_cause(
 
 
 def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
-    elsewhere = {"client_errors", "announced_closes", "continues"}
+    elsewhere = {"client_errors", "announced_closes", "continues", *OF_VERDICTS}
     assert {what for what, _ in KEPT} | elsewhere == set(OBSERVED)
     assert {what for what, _, _ in BROKEN} | elsewhere == set(OBSERVED)
 
@@ -260,9 +290,17 @@ def test_a_response_that_is_not_whole_shows_nothing() -> None:
         assert observe(make_case(), [(Purpose.CASE, transcript(GOOD[:-3], ending))]) == ()
 
 
+def test_bytes_on_the_connection_before_belong_to_no_response() -> None:
+    came = replace(exchange(GOOD), stray_before=3)
+    ((found,),) = [
+        [one for one in observe(make_case(), [(Purpose.CASE, came)]) if one.what == "nothing_after"]
+    ]
+    assert (found.judged, found.wrong, found.first) == (1, 1, StrayBytes(3))
+
+
 def test_a_response_that_is_no_http_breaks_its_syntax() -> None:
     malformed = transcript(b"HTTP/1.1 2000 OK\r\n\r\n", Ending.MALFORMED)
-    found = seen("http_syntax", malformed)
+    found = seen("status_lines", malformed)
     assert found is not None
     assert found.first == InvalidHttp("status_line", "HTTP/1.1 2000 OK")
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from support.leaks import is_shown
 from support.responses import http
 from support.servers import answering, free_port, serving
+from v2_conformance import verify
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
@@ -40,6 +46,14 @@ def bad() -> Iterator[str]:
 def start(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest in this process; other plugins that it does not need only take time."""
     return pytester.runpytest("-p", "no:hypothesispytest", *arguments)
+
+
+@pytest.fixture
+def server_of(
+    start: Callable[[type[Behaviour]], ReferenceServer],
+) -> Callable[[type[Behaviour]], ReferenceServer]:
+    """The fixture `start`, whose name is taken here."""
+    return start
 
 
 def collected(result: pytest.RunResult) -> list[str]:
@@ -168,6 +182,8 @@ class TestReports:
         for report in reports:
             assert report.complete
             assert [case.id for case in report.cases] == ids
+        for name in ("serial", "two"):
+            assert verify(pytester.path / name / "report.json").exit_code == 0
         outcomes = [{c.id: c.outcome for c in report.cases} for report in reports]
         assert outcomes[0] == outcomes[1]
         failed = [c for c in reports[0].cases if c.outcome is Outcome.FAIL and c.level != "MAY"]
@@ -188,6 +204,7 @@ class TestReports:
         assert [case.id for case in cases] == [case.id for case in suite_cases()]
         result.stdout.fnmatch_lines(["*V2 conformance*", "*CONFORMANT, ROBUST", "report: out/*"])
         assert (pytester.path / "out" / "report.html").exists()
+        assert verify(pytester.path / "out" / "report.json").exit_code == 0
         assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
 
     def test_a_run_that_stops_at_a_failure_says_so(
@@ -204,12 +221,47 @@ class TestReports:
         written = [path.read_text() for path in (pytester.path / "out").iterdir()]
         assert not any("t0p-s3cret" in text for text in [*written, result.stdout.str()])
 
+    @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+    def test_a_secret_that_is_repeated_in_base64_is_in_no_report_of_pytest(
+        self,
+        pytester: pytest.Pytester,
+        workers: list[str],
+        monkeypatch: pytest.MonkeyPatch,
+        server_of: Callable[[type[Behaviour]], ReferenceServer],
+    ) -> None:
+        class Repeats(Behaviour):
+            def infer(self, model: ModelContract, request: Request) -> Response:
+                sent = request.values("x-tenant-jwt")[0] + " db-p4ssword"
+                return self.error(401, base64.b64encode(b"-" + sent.encode()).decode())
+
+        monkeypatch.setenv("DB_PASSWORD", "db-p4ssword")
+        given = ["--v2-header", "X-Tenant-Jwt: t0p-s3cret-t0ken", "--v2-secret-env", "DB_PASSWORD"]
+        given += ["--v2-header", "X-Region: north-by-n", "--v2-public", "X-Region"]
+        written = ["--v2-report-dir", "out", "--junit-xml", "out/v2.xml", "--html", "out/page.html"]
+        given += [
+            "--v2-url",
+            server_of(Repeats).url,
+            "-k",
+            "H6 and letters or P2 and INT32",
+            *written,
+        ]
+        result = start(pytester, *given, "-l", "-rA", *workers)
+        assert result.ret == 1
+        paths = (pytester.path / "out").rglob("*")
+        texts = [path.read_bytes() for path in paths if path.is_file()]
+        texts.append(result.stdout.str().encode())
+        assert len(texts) > 5
+        for text in texts:
+            assert is_shown(text, b"t0p-s3cret-t0ken", b"db-p4ssword") is None
+        report = load_report(pytester.path / "out" / "report.json")
+        assert ("X-Region", "north-by-n") in report.target.headers
+
 
 class TestFailures:
     def test_a_failure_says_what_and_why_and_has_no_traceback(
         self, pytester: pytest.Pytester, bad: str
     ) -> None:
-        result = start(pytester, "--v2-url", bad, "-k", "H6 and letters and not without")
+        result = start(pytester, "--v2-url", bad, "-k", "H6 and letters and not with")
         result.assert_outcomes(failed=1, deselected=len(suite_cases()) - 1)
         result.stdout.fnmatch_lines(
             [

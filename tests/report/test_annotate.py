@@ -310,3 +310,13 @@ def test_two_messages_are_annotated_if_there_are_two_answers() -> None:
     answers = annotate_response(2 * response(b"{}"), 2)
     assert [section.label for section in answers.sections][2] == "head of the second response"
     assert kinds(annotate_response(response(b"{}") + b"xyz", 2)) == ["head", "json", "slack"]
+
+
+def test_long_json_is_shown_but_not_looked_into() -> None:
+    document = b'{"outputs":[' + b" " * 300_000 + b"]}"
+    head = b"HTTP/1.1 200 OK\r\nInference-Header-Content-Length: %d\r\n\r\n" % len(document)
+    _, text, blob = annotate_response(head + document + b"\x01\x00\x00\x00").sections
+    assert (text.kind, text.data) == ("json", document)
+    assert (blob.kind, blob.data) == ("blob", b"\x01\x00\x00\x00")
+    (_, whole) = annotate_response(b"HTTP/1.1 200 OK\r\n\r\n" + document).sections
+    assert (whole.kind, whole.data) == ("json", document)

@@ -8,17 +8,21 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from support.cases import make_case, prepared
+from support.leaks import is_shown
 from support.reports import expectation
 from support.responses import BLOB, http, transcript, v2
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import LeakError, UsageError
+from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report, ServerInfo
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
@@ -181,12 +185,12 @@ def test_a_number_of_any_size_stays_loadable(tmp_path: Path, digits: int) -> Non
         b"{}",
     )
     lengths = (None, None, None, number[:40])
-    results = []
+    results: list[Result] = []
     for body, length in zip(bodies, lengths, strict=True):
         answered = transcript(v2(body, BLOB, length=length))
         found = judge(CASES[0], prepared(CASES[0]), answered)
         assert found.outcome is Outcome.FAIL
-        results.append(Result(CASES[0], found))
+        results.append(Result(make_case(case_id=f"D1/case-{len(results)}"), found))
     report = finished(tmp_path, *results)
     assert len(report.cases) == len(bodies)
     assert load_report(tmp_path / REPORT) == report
@@ -297,3 +301,29 @@ def test_a_secret_that_is_a_word_of_the_report_breaks_no_report(
     (case,) = finished(tmp_path, failed, target=target).cases
     assert case.cause == cause
     assert case.id == "D1/case-0"
+
+
+def test_a_case_that_still_shows_a_secret_is_an_error_and_the_rest_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target("http://h:1", headers=(("X-Api-Key", "open-sesame-42"),))
+    monkeypatch.setattr("v2_conformance.redaction.mask.Mask.data", lambda self, data, limit: data)
+    leaky = transcript(http(b'{"error": "open-sesame-42"}', 400))
+    report = finished(tmp_path, result(CASES[0], Outcome.FAIL, leaky), *PASSED[1:], target=target)
+    first, *rest = report.cases
+    assert first.outcome is Outcome.ERROR
+    assert "was not written: it would show a secret" in first.message
+    assert not first.exchanges
+    assert {case.outcome for case in rest} == {Outcome.PASS}
+    for path in tmp_path.iterdir():
+        assert is_shown(path.read_bytes(), b"open-sesame-42") is None
+
+
+def test_a_file_that_would_show_a_secret_is_not_written(tmp_path: Path) -> None:
+    report = finished(tmp_path, *PASSED)
+    report = msgspec.structs.replace(report, started="open sesame 42")
+    check = Mask(("open-sesame-42",)).check
+    with pytest.raises(LeakError, match=r"report\.html was not written") as error:
+        write_formats(tmp_path, report, check=check)
+    assert is_shown(str(error.value).encode(), b"open-sesame-42") is None
+    assert not (tmp_path / "report.html").exists()

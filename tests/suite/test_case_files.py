@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -291,12 +292,16 @@ def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
         ("family: D\ncases:\n  - id: [\n", 3),
         ("family: D\ncases:\n\t- id: x\n", 3),
         ("family: D\n  cases: 1: 2\n", 2),
-        ("family: D\nabout: !!timestamp 2024-99-99\n", 1),
         ("a: &x 1\nb: *y\n", 2),
     ],
 )
 def test_bad_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, line: int) -> None:
     assert refused(write(tmp_path, text)).startswith(f"elements.yaml:{line}: not YAML: ")
+
+
+def test_a_tag_is_an_error_with_its_line(tmp_path: Path) -> None:
+    problem = refused(write(tmp_path, "family: D\nabout: !!timestamp 2024-99-99\n"))
+    assert problem == "elements.yaml:2: the tag !!timestamp is not allowed; remove it"
 
 
 def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
@@ -366,3 +371,25 @@ def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> N
     write(tmp_path, file(one()), "a.yaml")
     write(tmp_path, "# one line more\n" + file(one()), "b.yaml")
     assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug is there twice")
+
+
+def test_the_last_negative_case_of_a_requirement_is_known_with_and_without_thorough_ones(
+    tmp_path: Path,
+) -> None:
+    entry = {
+        "id": "P2/some",
+        "why": "Because it is a case of a test.",
+        "model": "identity/INT32",
+        "axes": {"count": [1, 2, 3]},
+        "exceptions": [{"of": {"count": 3}, "thorough": True}],
+        "request": {"inputs": [{"shape": ["${count}"]}]},
+        "expect": {"outcome": "reject", "outputs": {"0": "any"}},
+    }
+    path = tmp_path / "some.yaml"
+    path.write_text(json.dumps({"family": "P", "about": "Some.", "cases": [entry]}))
+    found = {}
+    for thorough in (False, True):
+        cases = load_cases(path, thorough=thorough)
+        requests = [case for case in cases if isinstance(case, RequestCase)]
+        found[thorough] = [case.id for case in requests if case.last_negative]
+    assert found == {False: ["P2/some[2]"], True: ["P2/some[3]"]}

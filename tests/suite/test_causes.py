@@ -19,6 +19,7 @@ from v2_conformance.suite.causes import (
     Accepted,
     Cause,
     DidNotSurvive,
+    FailedAtFirst,
     FailedBesideOthers,
     GeneratedFailure,
     NotDone,
@@ -50,6 +51,7 @@ NESTING = (
     DidNotSurvive,
     FailedBesideOthers,
     GeneratedFailure,
+    FailedAtFirst,
 )
 MOST_WORDS = 2001  # 2000 characters and "…"
 

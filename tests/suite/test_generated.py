@@ -45,7 +45,7 @@ def entry_of(case: RequestCase) -> dict[str, Any]:
 
 
 def test_generated_entries_are_valid_case_entries_and_survive_yaml() -> None:
-    for case in generated(1):
+    for case in generated(1)[::5]:
         entry = entry_of(case)
         text = yaml.safe_dump({"family": "M", "cases": [entry]})
         schema("case").validate(yaml.safe_load(text))

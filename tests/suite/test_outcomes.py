@@ -37,11 +37,11 @@ def test_a_member_is_its_value(member: Outcome | Purpose | Ending) -> None:
 
 def test_values_are_those_that_report_json_documents() -> None:
     assert [outcome.value for outcome in Outcome] == [
-        "pass", "fail", "disputed", "unsupported", "inconclusive", "not_run", "error",
+        "pass", "fail", "flaky", "disputed", "unsupported", "inconclusive", "not_run", "error",
     ]  # fmt: skip
     assert [purpose.value for purpose in Purpose] == [
-        "before", "case", "repeated", "retried", "sample", "canary_same_connection",
-        "canary_fresh_connection", "liveness",
+        "discovery", "calibration", "before", "case", "repeated", "retried", "sample",
+        "canary_same_connection", "canary_fresh_connection", "liveness",
     ]  # fmt: skip
     assert [ending.value for ending in Ending] == [
         "complete", "closed", "reset", "refused", "timeout", "too-large", "malformed", "left",

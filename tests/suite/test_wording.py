@@ -34,6 +34,11 @@ SENTENCES: list[tuple[Cause, str]] = [
         "Server: x",
     ),
     (
+        observations.StrayBytes(3),
+        "3 bytes came on the connection before, after its response, although no request asked for "
+        "them",
+    ),
+    (
         observations.UnannouncedClose(3),
         "expected the response before to say Connection: close, got none, and the server closed "
         "the connection within 3 ms",
@@ -284,6 +289,20 @@ SENTENCES: list[tuple[Cause, str]] = [
         "the run waits: (empty body)",
     ),
     (
+        causes.Hung(30.0, 1, 4),
+        "no complete response in 30.0 s (1 byte received), but a known-good request after it was "
+        "answered in 4 ms: the server hangs",
+    ),
+    (
+        causes.TimedOutEarly(1.5, 0),
+        "no complete response in 1.5 s (0 bytes received); the run waits no longer, because "
+        "several requests of this kind in a row got no answer",
+    ),
+    (
+        causes.OutOfTime(90.0),
+        "not sent: the run had taken all of its 90 s (--max-time)",
+    ),
+    (
         causes.WasDown("status 502"),
         "answered at last, but before that the server was down: GET /v2/health/live got status 502",
     ),
@@ -296,6 +315,10 @@ SENTENCES: list[tuple[Cause, str]] = [
         causes.FailedBesideOthers(LOST, causes.Accepted()),
         "accepted; passed alone, but failed while other cases ran (see C6): the response has no "
         f"{LENGTH} header",
+    ),
+    (
+        causes.FailedAtFirst(LOST, None),
+        f"passed when it was run again, but failed at first: the response has no {LENGTH} header",
     ),
     (causes.ProfileNotClaimed("raw"), "the profile raw is not claimed"),
     (

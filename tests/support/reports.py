@@ -30,6 +30,7 @@ from v2_conformance.report.summary import concluded
 from v2_conformance.suite.causes import (
     AnsweredInForm,
     Cause,
+    FailedAtFirst,
     ProfileNotClaimed,
     RoleAbsent,
     SuiteError,
@@ -47,6 +48,7 @@ LENGTH = (b"\r\nContent-Length: ", 20)  # the last of three digits
 
 _CAUSES: Mapping[Outcome, Cause] = {
     Outcome.FAIL: WrongStatus("200", 500, "no"),
+    Outcome.FLAKY: FailedAtFirst(WrongStatus("200", 500, "no"), None),
     Outcome.DISPUTED: AnsweredInForm(("binary",)),
     Outcome.UNSUPPORTED: ProfileNotClaimed("raw"),
     Outcome.INCONCLUSIVE: TimedOut(20.0, 0, "no complete response in time"),
@@ -70,8 +72,8 @@ def exchange(
     usual = RecordedExchange(
         purpose=purpose,
         note=note,
-        request=request,
-        response=response,
+        request_kept=request,
+        response_kept=response,
         ending=Ending.COMPLETE,
         detail="",
         sent=len(request),

@@ -7,6 +7,7 @@ import http.client
 import select
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -78,6 +79,10 @@ class Peer:
         del self._left[:count]
         return data
 
+    def head_of_next(self) -> bytes:
+        """The head of the next request, which stays to be read."""
+        return bytes(self._left[: self._until(b"\r\n\r\n")])
+
     def head(self) -> None:
         """Read no further than to the end of the request's head."""
         self._until(b"\r\n\r\n")
@@ -90,6 +95,11 @@ class Peer:
         """Say that nothing more comes."""
         self._sock.shutdown(socket.SHUT_WR)
         self.ended.set()
+
+    def reset(self) -> None:
+        """End the connection with a TCP reset, so that what was sent may be lost."""
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._sock.close()
 
     def until_closed(self) -> None:
         """Read until the client closes."""
@@ -159,14 +169,18 @@ class Scripted:
         except BaseException as error:
             self.mistakes.append(error)
 
-    def close(self) -> None:
-        """Stop, and wait for every thread."""
+    def die(self) -> None:
+        """Be gone at once, like a process that is killed: the port and every connection."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for sock in self._sockets:
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Stop, and wait for every thread."""
+        self.die()
         for thread in self._threads:
             thread.join(PATIENCE_S)
             assert not thread.is_alive()

@@ -138,7 +138,7 @@ class _Dies(Behaviour):
     ("server", "outcome", "believed"),
     [
         (_Silent, "inconclusive", "answered no known-good request"),
-        (_Raw, "not_run", "discovery found their model absent"),
+        (_Raw, "not_run", "believed: nothing"),
         (_Dies, "not_run", "what another case killed stayed dead"),
     ],
 )

@@ -167,6 +167,44 @@ def test_a_close_that_no_response_announced_is_noted_with_the_next_exchange() ->
         assert bytes(response(after).body) == b"1"
 
 
+def _late(surplus: bytes) -> tuple[Script, threading.Event]:
+    """One response, and then `surplus`, once the client has the response."""
+    read = threading.Event()
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        read.wait(5)
+        peer.send(surplus)
+        peer.ended.set()
+        peer.until_closed()
+
+    return script, read
+
+
+@pytest.mark.parametrize(
+    ("surplus", "count"),
+    [
+        (b"xyz", 3),
+        (http(b"1"), len(http(b"1"))),
+        (b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n", 0),
+    ],
+)
+def test_bytes_that_nobody_asked_for_are_noted_with_the_next_exchange(
+    surplus: bytes, count: int
+) -> None:
+    script, read = _late(surplus)
+    with serving(script, answering(http(b"2"))) as server, connected(server) as connection:
+        assert connection.exchange(request_of(REQUEST)).stray_before == 0
+        read.set()
+        assert server.peers[0].ended.wait(5)
+        assert connection.pending()
+        connection.close()
+        after = connection.exchange(request_of(REQUEST))
+        assert after.stray_before == count
+        assert connection.exchange(request_of(REQUEST)).stray_before == 0
+
+
 @pytest.mark.parametrize(
     ("answer", "request_"),
     [

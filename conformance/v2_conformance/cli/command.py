@@ -14,6 +14,8 @@ from cloup.formatting import HelpSection, ensure_is_cloup_formatter
 from v2_conformance.cli.usage import unknown
 
 PROGRAM = "v2-conformance"
+_DAY_S = 86400
+_LONGEST = 80
 
 HELP_SETTINGS = cloup.Context.settings(
     help_option_names=["-h", "--help"],
@@ -84,7 +86,8 @@ def whole_number(least: int | None = None, most: int | None = None) -> Callable[
         try:
             number = int(value)
         except ValueError:
-            raise click.BadParameter(f"expected {expected}, got {value!r}") from None
+            shown = repr(value if len(value) < _LONGEST else f"{value[:_LONGEST]}…")
+            raise click.BadParameter(f"expected {expected}, got {shown}") from None
         if (least is not None and number < least) or (most is not None and number > most):
             raise click.BadParameter(f"expected {expected}, got {value}")
         return number
@@ -93,13 +96,15 @@ def whole_number(least: int | None = None, most: int | None = None) -> Callable[
 
 
 def seconds(value: Any) -> float:
-    """A type of option: a number of seconds, 0 or more."""
+    """A type of option: a number of seconds, from 0 to a day."""
     try:
         number = float(value)
     except ValueError:
         number = math.nan
     if not number >= 0:
         raise click.BadParameter(f"expected a number of seconds, got {value!r}")
+    if number > _DAY_S:
+        raise click.BadParameter(f"expected at most {_DAY_S} seconds, got {value}")
     return number
 
 

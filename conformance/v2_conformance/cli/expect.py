@@ -76,10 +76,11 @@ def print_comparison(
     from v2_conformance.formats.terminal import expectation_lines
     from v2_conformance.report.certifying import today
     from v2_conformance.report.expectations import judge_expectations
+    from v2_conformance.report.standing import standing
 
     ids = {case.id: case.requirement for case in cases}
     judged = judge_expectations(known, report.cases, ids, today(), strict=strict)
-    for line in expectation_lines(known.name, judged, conformant=report.verdict.conformant):
+    for line in expectation_lines(known.name, judged, words=standing(report).words):
         print(line)
     return exit_codes.beside_expectations(report, as_expected=judged.good, strict=strict)
 

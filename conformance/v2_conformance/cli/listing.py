@@ -57,7 +57,10 @@ def _models() -> Iterator[str]:
     for model in contract().values():
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"
-        note += "  (optional)" if model.optional else ""
+        if model.stands_in_for is not None:
+            note += f"  (stands in for {model.stands_in_for} without one of its datatypes)"
+        elif model.optional:
+            note += "  (optional)"
         yield f"{model.role}: {model.model}{note}"
         yield f"    {inputs}"
         yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")

@@ -6,12 +6,15 @@ completion load nothing that only a run needs.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from types import FrameType
+from typing import TextIO
 
 import click
 import cloup
@@ -30,12 +33,15 @@ from v2_conformance.cli.run import run
 from v2_conformance.cli.selftest import selftest
 from v2_conformance.cli.serve import serve
 from v2_conformance.cli.show import show
+from v2_conformance.cli.sign import sign
 from v2_conformance.cli.usage import problem
 from v2_conformance.cli.verify import verify
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
 from v2_conformance.terminal_safe_text import defused
 from v2_conformance.version import __version__
 
+# A full disk, a quota, a limit on the size of files, a device or terminal that is gone.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _STOPPED = UnreachableError.exit_code
 
 
@@ -47,7 +53,8 @@ _STOPPED = UnreachableError.exit_code
     exit_codes=exit_codes.OF_A_RUN,
     sections=[
         cloup.Section("Test a server", [run, kit]),
-        cloup.Section("Work with reports", [show, report, verify, diff, expect, matrix, badge]),
+        cloup.Section("Work with reports", [show, report, diff, expect, matrix, badge]),
+        cloup.Section("Publish reports", [verify, sign]),
         cloup.Section("About the suite", [listing, serve, selftest, completion]),
     ],
 )
@@ -66,20 +73,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
+    # The terminal went away; a command under nohup is to outlive it.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _interrupt)
+    code = _code(list(arguments))
+    # What is left for the interpreter's end and fails there would make the exit code 120.
+    for stream in (sys.stdout, sys.stderr):
+        _settle(stream)
+    return code
+
+
+def _code(arguments: list[str]) -> int:
     try:
-        code = _call(list(arguments))
-        sys.stdout.flush()  # what cannot be written is better known here than at the exit
+        code = _call(arguments)
+        if sys.stdout is not None:  # it was closed before this process began
+            sys.stdout.flush()  # what cannot be written is better known here than at the exit
         return code
     except click.UsageError as error:
         return _complain(problem(error), UsageError.exit_code)
     except ConformanceError as error:
         return _complain(str(error), error.exit_code)
     except BrokenPipeError:
-        # The reader of our output went away; nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _STOPPED
+        return _STOPPED  # the reader of our output went away; nothing more can be said to it
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
+    except OSError as error:
+        if error.errno not in _FULL:
+            traceback.print_exc()
+            return _complain("this is a bug in the suite; please report it", _STOPPED)
+        return _complain(f"the output cannot be written: {error.strerror}", _STOPPED)
     except Exception:  # Python's own exit code for it, 1, means "not conformant" here
         traceback.print_exc()
         return _complain("this is a bug in the suite; please report it", _STOPPED)
@@ -98,8 +120,19 @@ def _call(arguments: list[str]) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"{PROGRAM}: {defused(message)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the terminal may have gone
+        print(f"{PROGRAM}: {defused(message)}", file=sys.stderr)
     return code
+
+
+def _settle(stream: TextIO | None) -> None:
+    """Write what `stream` still holds, or let go of it where nobody takes it any more."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -65,7 +65,8 @@ def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> 
 
     if urlsplit(link_base).scheme not in ("", "http", "https"):
         raise UsageError(f"--link-base {link_base!r} is not an http(s) URL or a path")
-    if output.resolve() in {path.resolve() for path in reports}:
+    # Not Path.resolve, which raises for a link to itself.
+    if os.path.realpath(output) in {os.path.realpath(path) for path in reports}:
         raise UsageError(f"{output} is one of the reports: name another --output")
     servers, notes = [], []
     for path in reports:

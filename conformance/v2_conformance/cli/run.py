@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +11,11 @@ import cloup
 
 from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
+from v2_conformance.cli.sign import KEY_HELP, signing_key
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
+    from v2_conformance.redaction import Mask
     from v2_conformance.report.document import Report
 
 _EXAMPLES = {
@@ -61,13 +64,41 @@ _TARGET = cloup.option_group(
         multiple=True,
         metavar="'NAME: VALUE'",
         help="Send this header field with every request, such as 'Authorization: Bearer TOKEN'. "
-        "Reports mask secret values. Repeatable.",
+        "Its value is a secret, which no report shows. Repeatable.",
+    ),
+    cloup.option(
+        "--public",
+        multiple=True,
+        metavar="NAME",
+        help="The value of this header field is no secret. Repeatable.",
+    ),
+    cloup.option(
+        "--secret",
+        "secrets",
+        multiple=True,
+        metavar="VALUE",
+        help="Another value that no report may show. Other users of this machine can see it in "
+        "the list of processes: --secret-env cannot be seen. Repeatable.",
+    ),
+    cloup.option(
+        "--secret-env",
+        multiple=True,
+        metavar="NAME",
+        help="Another value that no report may show, in this environment variable. Repeatable.",
     ),
     cloup.option(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
         help="Time limit for one exchange.  [default: 30]",
+    ),
+    cloup.option(
+        "--max-time",
+        type=seconds,
+        metavar="SECONDS",
+        help="Time limit for the whole run. The cases that are left then do not run, and the run "
+        "is incomplete.  [default: a tenth of --timeout for each case, and twenty times --timeout; "
+        "at least 10 minutes]",
     ),
     cloup.option(
         "--wait-ready",
@@ -161,6 +192,13 @@ _REPORTS = cloup.option_group(
         "writes it) and exit with 1 only if they differ.",
     ),
     cloup.option(
+        "--sign",
+        "key_file",
+        type=FILE,
+        metavar="KEY",
+        help=f"Sign the report: write report.json.sig beside it. {KEY_HELP}",
+    ),
+    cloup.option(
         "--strict",
         is_flag=True,
         help="Exit with 1 on warnings, too; with --expect, on warnings that are not known.",
@@ -215,7 +253,11 @@ def run(
     target_file: Path | None,
     profiles: tuple[str, ...],
     headers: tuple[str, ...],
+    public: tuple[str, ...],
+    secrets: tuple[str, ...],
+    secret_env: tuple[str, ...],
     timeout: float | None,
+    max_time: float | None,
     wait_ready: float | None,
     insecure: bool,
     patterns: tuple[str, ...],
@@ -228,6 +270,7 @@ def run(
     wait: float,
     report_dir: Path,
     expectation_file: Path | None,
+    key_file: Path | None,
     strict: bool,
     fuzz: int | None,
     seed: int | None,
@@ -240,12 +283,17 @@ def run(
     """
     from v2_conformance.cli.expect import print_comparison
     from v2_conformance.cli.fuzz import fuzz_server
+    from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.engine.deaths import Recovery
     from v2_conformance.engine.target import make_target
     from v2_conformance.formats.registry import file_names
+    from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
     from v2_conformance.report.expectations import load_expectations
+    from v2_conformance.report.files import REPORT
+    from v2_conformance.report.folder_lock import sole_run
+    from v2_conformance.report.signing import sign_report
 
     if fuzz is None and seed is not None:
         raise UsageError("--seed needs --fuzz: without it, a run always sends the same requests")
@@ -253,9 +301,12 @@ def run(
         raise UsageError(
             "--fuzz generates its own requests: remove --case, --cases and --variation"
         )
+    if fuzz is not None and key_file:
+        raise UsageError("--fuzz writes no report to sign: remove --sign")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     recovery = Recovery(restart_command, wait)
+    key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
         if url is None and target_file is None:
             from v2_conformance.reference.server import ReferenceServer
@@ -266,10 +317,18 @@ def run(
             file=target_file,
             profiles=profiles,
             headers=headers,
+            public=public,
+            secrets=secrets,
+            secret_env=secret_env,
             timeout=timeout,
+            max_time=max_time,
             insecure=insecure,
         )
+        stack.enter_context(masked_errors(target.mask))
+        for line in warnings_about_secrets(target):
+            print(line, file=sys.stderr)
         if fuzz is not None:
+            stack.enter_context(sole_run(report_dir))
             return fuzz_server(
                 target,
                 examples=fuzz,
@@ -286,6 +345,7 @@ def run(
             variations=variations,
         )
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
+        stack.enter_context(sole_run(report_dir))
         started = start(
             target,
             plan,
@@ -295,20 +355,23 @@ def run(
             outdated=file_names(),
             ready_within_s=wait_ready,
         )
-        with Reporter(len(plan.chosen), target.public_url) as reporter:
+        with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)
-    _present(report, report_dir)
+        if key is not None:
+            sign_report(report_dir / REPORT, key)
+        _present(report, report_dir, started.record.mask)
     if expectation_file:
         return print_comparison(report, known, plan.planned, strict=strict)
     return exit_codes.of_report(report, strict=strict)
 
 
-def _present(report: Report, directory: Path) -> None:
+def _present(report: Report, directory: Path, mask: Mask) -> None:
     """Write the files that people look at, print the summary and tell a CI service."""
     from v2_conformance.formats.github import publish
     from v2_conformance.formats.registry import write_formats
-    from v2_conformance.formats.terminal import print_summary
+    from v2_conformance.formats.terminal import print_summary, summary_lines
 
-    write_formats(directory, report)
+    write_formats(directory, report, check=mask.check)
+    mask.check("\n".join(summary_lines(report, directory)), "the summary")
     print_summary(report, directory)
-    publish(report, directory, print)
+    publish(report, directory, print, check=mask.check)

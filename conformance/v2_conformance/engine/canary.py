@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.patience import Patience, liveness
+from v2_conformance.engine.result import Calibrated, Exchange
 from v2_conformance.engine.target import Target
-from v2_conformance.judging.known_good import Form, answer, known_good, problem_with
+from v2_conformance.judging.known_good import Form, answer, known_good, problem_with, rank
 from v2_conformance.suite.causes import Cause, Unavailable
+from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
@@ -27,7 +29,6 @@ class _Known:
 
     prepared: Prepared
     expected: str | None
-    ending: Ending
     silence: str
     lasting: bool = True
 
@@ -56,6 +57,14 @@ class Canary:
         self._known: dict[tuple[str, Form], _Known] = {}
         self._right: dict[tuple[str, Form], bytes] = {}
         self._lock = threading.Lock()
+        self._news: list[Calibrated] = []
+        self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
+
+    def news(self) -> list[Calibrated]:
+        """The calibrations since this was last called."""
+        with self._lock:
+            found, self._news = self._news, []
+        return found
 
     def calibrate(self, role: str, connection: Connection, *, form: Form = "binary") -> str:
         """Find the canary for `role`, once, in `form`.
@@ -71,9 +80,12 @@ class Canary:
             if known is None:
                 binding = self._server.present[role]
                 forms = known_good(role, self._target.address, binding, form=form)
-                known = self._find(forms, connection)
+                known, transcripts = self._find(forms, connection)
                 if known.lasting:
                     self._known[role, form] = known
+                    asked = Purpose.CALIBRATION
+                    exchanges = [Exchange(one, asked, asked.note) for one in transcripts]
+                    self._news.append(Calibrated(role, form, tuple(exchanges)))
         return known.silence
 
     def send(
@@ -120,25 +132,31 @@ class Canary:
         """The answer that the canary must get again, None for the exact one."""
         return self._known[role, form].expected
 
-    def _find(self, forms: Sequence[Prepared], connection: Connection) -> _Known:
+    def _find(
+        self, forms: Sequence[Prepared], connection: Connection
+    ) -> tuple[_Known, list[Transcript]]:
         found: list[_Known] = []
+        transcripts: list[Transcript] = []
         try:
             for prepared in forms:
                 # Fresh: a server may have closed after the form before, which it refused.
                 transcript, _ = self._patience.exchange(
                     connection, prepared.request, fresh=True, unasked=True
                 )
+                transcripts.append(transcript)
+                if transcript.response is not None:
+                    self.slowest_s = max(self.slowest_s, transcript.duration_s)
                 problem = problem_with(prepared, None, transcript)
                 exact = problem is None
-                ending = transcript.ending
-                silence = transcript.detail if ending in (Ending.TIMEOUT, Ending.REFUSED) else ""
+                _, silence = rank(transcript)
                 if isinstance(problem, Unavailable):
                     silence = describe(problem)
-                lasting = ending is not Ending.REFUSED and not isinstance(problem, Unavailable)
+                away = transcript.ending is Ending.REFUSED or isinstance(problem, Unavailable)
                 expected = None if exact else answer(transcript)
-                found.append(_Known(prepared, expected, ending, silence, lasting))
+                found.append(_Known(prepared, expected, silence, lasting=not away))
                 if exact or isinstance(problem, Unavailable):
-                    return found[-1]
+                    return found[-1], transcripts
         finally:
             connection.close()
-        return min(found, key=lambda known: (known.ending is not Ending.COMPLETE, known.silence))
+        _, least = min(zip(transcripts, found, strict=True), key=lambda pair: rank(pair[0]))
+        return least, transcripts

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import yaml
 
+from v2_conformance.bounded_files import write_whole
 from v2_conformance.engine.fuzzing import Exploration
+from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.version import __version__
 
@@ -23,7 +25,7 @@ def remove_counterexample(directory: Path) -> None:
 def write_counterexample(found: Exploration, mask: Mask, directory: Path, how: str) -> Path:
     """Write the failure in `found` as a case file; its case is named after its content.
 
-    `how` says how to find it again.
+    `how` says how to find it again. Raises UsageError.
     """
     if found.entry is None or found.result is None:
         raise ValueError("nothing failed")
@@ -35,8 +37,12 @@ def write_counterexample(found: Exploration, mask: Mask, directory: Path, how: s
     entry["why"] = f"{entry['why']} Once the outcome was {found.result.outcome.words}: {message}"
     document = {"family": "M", "about": "A generated request that failed.", "cases": [entry]}
     text = yaml.safe_dump(document, sort_keys=False, width=100, default_flow_style=None)
-    directory.mkdir(parents=True, exist_ok=True)
     path = directory / COUNTEREXAMPLE
     header = f"# Written by v2-conformance {__version__} ({how}).\n"
-    path.write_text(header + text, encoding="utf-8")
+    mask.check(header + text, str(path))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        write_whole(path, [(header + text).encode()])
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
     return path

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from v2_conformance.engine.patience import Patience
+from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.judging.response import decode_body, validate
+from v2_conformance.judging.metadata import (
+    MAX_METADATA,
+    plain_body,
+    playing,
+    server_metadata,
+    status_words,
+)
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.findings import printable
-from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.models import models_of_use
+from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode import Binding, get_request
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
-_MAX_METADATA = 1 << 20
 _SHOWN = 200
-_VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 @dataclass(frozen=True)
 class Server:
-    """What discovery found: roles present with their Binding, and why the others are absent."""
+    """What discovery found: roles present with their Binding, and why the others are absent.
+
+    `asked` are its exchanges: GET /v2, and a GET for each role, in the contract's order.
+    """
 
     name: str
     version: str
     extensions: tuple[str, ...]
     present: Mapping[str, Binding] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
 def discover(target: Target) -> Server:
@@ -59,11 +68,10 @@ def _found(target: Target, session: _Session) -> Server:
     metadata = _server_metadata(target, session.get("/v2"))
     present: dict[str, Binding] = {}
     absent: dict[str, str] = {}
-    for role, model in contract().items():
-        if model.profile not in target.profiles:
-            continue
+    for role, model in models_of_use(target.profiles, target.unsupported).items():
         binding = target.binding(role)
-        found = _model(session, binding, model)
+        response = session.get(f"/v2/models/{binding.model}")
+        found = playing(response, binding, model)
         if isinstance(found, str):
             absent[role] = found
         else:
@@ -74,12 +82,22 @@ def _found(target: Target, session: _Session) -> Server:
             f"({next(iter(absent.values()))}); see `v2-conformance list models` and `--target`"
         )
     return Server(
-        metadata["name"], metadata["version"], tuple(metadata["extensions"]), present, absent
+        metadata["name"],
+        metadata["version"],
+        tuple(metadata["extensions"]),
+        present,
+        absent,
+        tuple(session.asked),
     )
 
 
+def server_document(server: Server) -> dict[str, Any]:
+    """`server` as JSON can have it, without what it was asked: see `server_from`."""
+    return asdict(replace(server, asked=()))
+
+
 def server_from(document: Mapping[str, Any]) -> Server:
-    """The Server of which `document` is `dataclasses.asdict`, after its way through JSON."""
+    """The Server of which `document` is the `server_document`, after its way through JSON."""
     present = {
         role: Binding(
             role,
@@ -98,84 +116,21 @@ def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     where = f"GET {target.public_url}/v2"
     if response.status != 200:
         raise UnreachableError(
-            f"{where} answered with {_status(response)}, not with V2 server metadata; is this the "
-            "base URL of a V2 server?"
+            f"{where} answered with {status_words(response)}, not with V2 server metadata; is this "
+            "the base URL of a V2 server?"
         )
     try:
-        body = _decoded(response)
+        body = plain_body(response)
     except Finding as error:
         raise UnreachableError(f"the answer to {where} cannot be read: {error}") from error
     try:
-        document = parse_json(body)
-        validate("server_metadata", document)
+        document = server_metadata(body)
     except (MessageError, Finding) as error:
         kind = "HTML" if body.lstrip()[:1] == b"<" else "something else"
         raise UnreachableError(
             f"{where} answered with {kind}, not with V2 server metadata: {error}"
         ) from error
     return document
-
-
-def _model(session: _Session, binding: Binding, model: ModelContract) -> Binding | str:
-    """`binding` with its version, if the server lists a single one; or why it cannot play the
-    role."""
-    response = session.get(f"/v2/models/{binding.model}")
-    if response.status != 200:
-        return (
-            f"no model {binding.model}: GET /v2/models/{binding.model} answered with "
-            f"{_status(response)}"
-        )
-    try:
-        document = parse_json(_decoded(response))
-    except MessageError as error:
-        return f"the metadata of {binding.model} is not JSON: {error}"
-    except Finding as error:
-        return f"the metadata of {binding.model} cannot be read: {error}"
-    for key, names, specs in (
-        ("inputs", binding.inputs, model.inputs),
-        ("outputs", binding.outputs, model.outputs),
-    ):
-        found = {e["name"]: e for e in _entries(document.get(key))}
-        # Metadata without tensors says nothing against the model.
-        for name, spec in zip(names, specs, strict=True) if found else ():
-            if name not in found:
-                return f"{binding.model} has no tensor {name} among its {key}"
-            if found[name].get("datatype") != spec.datatype:
-                got = ascii(found[name].get("datatype"))[:40]
-                return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
-        # An output more does no harm, but a request without an input cannot be answered.
-        others = [name for name in found if name not in names] if key == "inputs" else []
-        if others:
-            return (
-                f"{binding.model} has inputs that the role {binding.role} has no values for: "
-                f"{printable(', '.join(others), _SHOWN)}"
-            )
-    return replace(binding, version=_single_version(document.get("versions")))
-
-
-def _single_version(listed: object) -> str | None:
-    """The version in a model's metadata, None if there is not exactly one that a URL can have."""
-    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
-        return None
-    return listed[0] if _VERSION.fullmatch(listed[0]) else None
-
-
-def _entries(value: object) -> list[dict[str, Any]]:
-    entries = value if isinstance(value, list) else []
-    return [e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)]
-
-
-def _decoded(response: Response) -> bytes:
-    """The body without a content coding, which a server may apply unasked (RFC 9110 12.5.3)."""
-    return bytes(decode_body(response, limit=_MAX_METADATA).body)
-
-
-def _status(response: Response) -> str:
-    """The status in words, with the place that a redirection names."""
-    location = response.value("location")
-    if location is None or not 300 <= response.status < 400:
-        return f"status {response.status}"
-    return f"status {response.status}, a redirect to {printable(location, _SHOWN)}"
 
 
 class _Session:
@@ -185,10 +140,11 @@ class _Session:
     """
 
     def __init__(self, target: Target) -> None:
-        limits = replace(target.limits, response=_MAX_METADATA)
+        limits = replace(target.limits, response=MAX_METADATA)
         self._target = replace(target, limits=limits)
         self._connection = self._target.transport().connection()
         self._patience = Patience(limits.exchange_s)
+        self.asked: list[Exchange] = []
 
     def get(self, path: str) -> Response:
         """A whole response. Raises UnreachableError, within the target's limits, if there is none.
@@ -205,6 +161,7 @@ class _Session:
         if transcript.response is None:
             url = self._target.public_url.rstrip("/") + path
             raise UnreachableError(_no_answer(url, transcript, self._target.limits.exchange_s))
+        self.asked.append(Exchange(transcript, Purpose.DISCOVERY, Purpose.DISCOVERY.note))
         return transcript.response
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ cases that need what it killed are `not_run` and name it, so that nothing is a c
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 import traceback
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from v2_conformance.engine.budget import Budget, Hangs
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
@@ -22,7 +22,8 @@ from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.fuzzing import Exploration
 from v2_conformance.engine.generated import ANSWERED, GeneratedResults
 from v2_conformance.engine.patience import Patience, liveness
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.restarting import restart
+from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.availability import down
@@ -33,11 +34,15 @@ from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
     Claims,
+    hung,
     needs_canary,
+    needs_fresh_canary,
     needs_the_dead,
     not_sent,
+    of_hang,
     of_several,
     on_same_connection,
+    out_of_time,
     passed_alone,
     skipped,
     stale,
@@ -58,7 +63,8 @@ from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode import Prepared, prepare, prepare_get
 from v2_conformance.wire.parting import times
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.stand_ins import stood_in
+from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Transport
 
 _ROUNDS = 5
@@ -76,12 +82,14 @@ class Engine:
         recovery: Recovery | None = None,
         deaths: Deaths | None = None,
         patience: Patience | None = None,
+        budget: Budget | None = None,
         directory: Path | None = None,
     ) -> None:
         """`transport` is how to reach the target, its own unless given.
 
         `patience` is how long it waits for a server that is unavailable, by default as long as for
-        an answer. `directory`, if given, gets a generated request that fails as a case file.
+        an answer. `budget` is the time of the run, without end unless given. `directory`, if given,
+        gets a generated request that fails as a case file.
         """
         self.target = target
         self.server = server
@@ -97,18 +105,29 @@ class Engine:
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
+        self._budget = budget
+        self._hangs = Hangs(target.limits)
+        self.out_of_time = False  # whether a case was not sent because the time was spent
 
     def run(
-        self, case: Case, observations: Observations | None = None, *, beside: bool = False
+        self,
+        case: Case,
+        observations: Observations | None = None,
+        *,
+        beside: bool = False,
+        again: bool = False,
     ) -> Result:
         """One case with all that belongs to it. Never raises for what the server does.
 
-        A case about all exchanges sends nothing: `observations` has what they show.
+        A case about all exchanges sends nothing: `observations` has what they show. A case whose
+        model the target cannot have is sent to the model that stands in for it, if one does.
 
         With `beside`, other cases run at the same time. What happens then may be their doing, so no
-        known-good request follows, and nothing is declared dead: `run_again` finds out.
+        known-good request follows, and nothing is declared dead: `run_again` finds out. What was
+        begun is run `again` even if the time is spent.
         """
         started = time.perf_counter()
+        case = stood_in(case, self.target.unsupported)
         if isinstance(case, ObservedCase):
             found = observations or Observations()
             return Result(case, skipped(case, self._claims) or found.verdict(case))
@@ -118,6 +137,9 @@ class Engine:
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
         unsent = self._skip(case)
+        if unsent is None and not again and self._budget is not None and self._budget.spent:
+            self.out_of_time = True
+            unsent = out_of_time(self._budget.limit_s)
         if unsent is not None:
             return Result(case, unsent)
         try:
@@ -146,8 +168,12 @@ class Engine:
             verdict, canaries = self._survived(case, first.verdict, self._fresh_connection())
             if died(verdict.cause):
                 return replace(first, verdict=verdict, exchanges=(*first.exchanges, *canaries))
-        again = self.run(case)
+        again = self.run(case, again=True)
         return replace(again, verdict=passed_alone(again.verdict, first.verdict))
+
+    def calibrations(self) -> list[Calibrated]:
+        """The calibrations of canaries since this was last called, for the record."""
+        return self._canary.news()
 
     def close(self) -> None:
         """Close the connections of all threads, none of which may be in use."""
@@ -180,6 +206,8 @@ class Engine:
             return self._break_off(case, prepared)
         else:
             before = self._before(case, connection)
+            if isinstance(case, RequestCase):
+                prepared = self._hangs.hurried(case, prepared, self._canary.slowest_s)
             transcript, exchanges = self._exchange(prepared, connection)
             exchanges = before + exchanges
             verdict = judge(case, prepared, transcript)
@@ -187,8 +215,11 @@ class Engine:
                 return Result(case, verdict, exchanges=tuple(exchanges))
         watched = isinstance(case, RequestCase) and needs_canary(case, verdict.outcome)
         if isinstance(case, RequestCase) and watched and not beside:
-            verdict, more = self._survived(case, verdict, connection)
+            own = exchanges[-1].transcript
+            verdict, more = self._survived(case, verdict, connection, own)
             exchanges += more
+        if isinstance(case, RequestCase) and not beside:
+            self._hangs.note(case, verdict)
         return Result(case, verdict, exchanges=tuple(exchanges))
 
     def _calibrated(self, connection: Connection) -> Callable[[str], str]:
@@ -288,11 +319,15 @@ class Engine:
         def talk(prepared: Prepared) -> list[Transcript]:
             connection = self._transport.connection()
             start.wait()
+            found = []
             try:
-                return [
-                    self._patience.exchange(connection, prepared.request, unasked=True)[0]
-                    for _ in range(_ROUNDS)
-                ]
+                for _ in range(_ROUNDS):
+                    found.append(
+                        self._patience.exchange(connection, prepared.request, unasked=True)[0]
+                    )
+                    if found[-1].ending is Ending.TIMEOUT:
+                        break  # one is enough
+                return found
             finally:
                 connection.close()
 
@@ -312,9 +347,16 @@ class Engine:
         return of_several(verdict, len(bad), len(judged)), [exchange]
 
     def _survived(
-        self, case: RequestCase, verdict: Verdict, connection: Connection
+        self,
+        case: RequestCase,
+        verdict: Verdict,
+        connection: Connection,
+        own: Transcript | None = None,
     ) -> tuple[Verdict, list[Exchange]]:
-        """`verdict`, or a failure if the canary says that the server did not survive."""
+        """`verdict`, or a failure if the canary says that the server did not survive.
+
+        With the case's `own` exchange it is also a failure if the server hung in it.
+        """
         exchanges = []
         same = None
         if connection.open:
@@ -323,6 +365,9 @@ class Engine:
             if not stale(transcript):
                 expected = self._canary.expected(case.model, form=form)
                 exchanges.append(_exchange(transcript, Purpose.CANARY_SAME, expected))
+                exact = problem is None and expected is None
+                if not needs_fresh_canary(case, verdict.outcome, exact):
+                    return verdict, exchanges
                 same = on_same_connection(transcript, problem)
         connection.close()
         expected = self._canary.expected(case.model)
@@ -332,6 +377,8 @@ class Engine:
         exchanges.append(_exchange(seen.transcript, Purpose.CANARY_FRESH, expected))
         if seen.problem is not None and not isinstance(seen.problem, Unavailable):
             self._record_death(case, connection)
+        if own is not None and same is None and seen.problem is None:
+            verdict = of_hang(verdict, hung(case, own, seen.transcript))
         return survived(verdict, same, seen.problem, seen.liveness), exchanges
 
     def _record_death(self, case: RequestCase, connection: Connection) -> None:
@@ -343,7 +390,7 @@ class Engine:
         self._deaths.add(dead, case.id)
         recovery = self._recovery
         if recovery.command:
-            subprocess.run(recovery.command, shell=True, check=False)
+            restart(recovery.command, self.target.mask)
         if (recovery.command or recovery.wait_s) and self._await_recovery(case.model, connection):
             self._deaths.clear(None if recovery.command else dead)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.generated import ANSWERED
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.suite.case_files import make_case
@@ -19,7 +20,6 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 
 _SHRINK_S = 10.0
-_ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 
 
 @dataclass
@@ -106,7 +106,7 @@ def explore(
             raise _Enough
         case = make_case(entry)
         result = run(case)
-        answered = result.case is case and result.outcome in _ANSWERED
+        answered = result.case is case and result.outcome in ANSWERED
         if found.failed and not answered:
             raise _Enough  # the server is dead or away: nothing more can be learnt
         found.sent += 1

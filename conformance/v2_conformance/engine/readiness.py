@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from v2_conformance.engine.target import Target
-from v2_conformance.errors import UnreachableError
+from v2_conformance.engine.target import LONGEST_TIMEOUT_S, Target
+from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.wire.encode import LIVE, get_request
 from v2_conformance.wire.transcript import Transcript
@@ -33,8 +33,12 @@ def wait_until_ready(
 
     Waits for up to `within_s` seconds; by default for READY_WITHIN_S if there is an answer, and not
     at all if there is none, so that a wrong URL is told at once. Raises UnreachableError for a
-    server that stays unready.
+    server that stays unready, UsageError for a limit that is none.
     """
+    if within_s is not None and not 0 <= within_s <= LONGEST_TIMEOUT_S:  # not a number is neither
+        raise UsageError(
+            f"the time to become ready must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds"
+        )
     limits = target.limits
     asked = replace(limits, exchange_s=min(limits.exchange_s, _ONE_ANSWER_S))
     connection = replace(target, limits=asked).transport().connection()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from v2_conformance.judging.observed import Seen, observe
+from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes import Cause
@@ -30,6 +31,15 @@ class Exchange:
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """The known-good requests of one form to the model in a role, before any case of it."""
+
+    role: str
+    form: str
+    exchanges: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True)
 class Result:
     """What became of one case."""
 
@@ -42,7 +52,10 @@ class Result:
         """What its exchanges show of what every exchange has to keep."""
         if isinstance(self.case, ObservedCase):
             return ()
-        return observe(self.case, ((e.purpose, e.transcript) for e in self.exchanges))
+        if not self.exchanges:
+            return ()
+        exchanges = ((e.purpose, e.transcript) for e in self.exchanges)
+        return (*observe(self.case, exchanges), *observe_verdict(self.case, self.verdict))
 
     @property
     def outcome(self) -> Outcome:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.judging.observed import Observations
+from v2_conformance.judging.survival import needs_canary
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
 
@@ -47,12 +48,14 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:
     """The result of a case while others may run, which all use the same `room`.
 
-    Whatever does not pass is run again alone, so that the verdict never depends on what ran at the
-    same time.
+    Whatever is not answered as it should be is run again alone, with the known-good requests that
+    follow then, so that the verdict never depends on what ran at the same time.
     """
     with room(False):
         result = engine.run(case, beside=True)
-    if result.outcome not in (Outcome.FAIL, Outcome.INCONCLUSIVE):
+    unclear = result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+    watched = bool(result.exchanges) and needs_canary(case, result.outcome)
+    if not unclear and not watched:
         return result
     with room(True):
         return engine.run_again(result)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -14,9 +16,10 @@ from urllib.parse import quote, unquote, urlsplit
 from v2_conformance.errors import TargetFileError, UsageError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.redaction import Mask
+from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.claimed import claims_problem, left_out_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
@@ -24,23 +27,31 @@ from v2_conformance.wire.http1 import Endpoint, Http1Transport
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
-_SECRET_HEADERS = ("auth", "cookie", "token", "key", "secret", "password", "session", "credential")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
-_LONGEST_TIMEOUT = 86400.0
-_NEEDED = "INT32"  # without it, little but element encoding would be tested
+LONGEST_TIMEOUT_S = 86400.0
+_LONGEST_RUN = 30 * 86400.0
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server under test. `models` maps a role to a Binding that differs from the contract's."""
+    """A server under test. `models` maps a role to a Binding that differs from the contract's.
 
-    url: str
-    headers: tuple[tuple[str, str], ...] = ()
+    The values of `headers` are secrets, but for those of the fields named in `public`;
+    `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
+    take, None for what suits its plan and the time limit.
+    """
+
+    url: str = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     verify: bool | str = True
     limits: Limits = field(default_factory=Limits)
     profiles: tuple[str, ...] = ("binary",)
     unsupported: frozenset[str] = frozenset()
     models: Mapping[str, Binding] = field(default_factory=dict)
+    max_time_s: float | None = None
+    public: tuple[str, ...] = ()
+    more_secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def binding(self, role: str) -> Binding:
         """What this target calls the model in `role` and its tensors."""
@@ -91,29 +102,54 @@ class Target:
 
     @property
     def public_url(self) -> str:
-        """The URL without user, password and query: fit for reports and logs."""
+        """The URL without user, password and query, and without a secret in its path: fit for
+        reports and logs."""
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=host, query="", fragment="").geturl()
+        return self.mask.text(parts._replace(netloc=host, query="", fragment="").geturl())
 
-    @property
+    @cached_property
     def mask(self) -> Mask:
         """What hides this target's secrets."""
-        return Mask(self.secrets, tuple(n for n, _ in self.address.headers if _is_secret(n)))
+        fields = self._secret_fields
+        short = tuple((name, value) for name, value in fields if not is_findable(value))
+        return Mask(self.secrets, tuple(dict.fromkeys(name for name, _ in fields)), short)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that must never be recorded."""
-        parts = urlsplit(self.url)
-        found = [unquote(parts.password or ""), parts.password or ""]
-        for name, value in self.address.headers:
-            if _is_secret(name):
-                found += [value, value.partition(" ")[2]]
+        """Values that must never be recorded, the longest first."""
+        parts_of_url = urlsplit(self.url)
+        user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
+        found = [*self.more_secrets, *user, *map(unquote, user)]
+        found += [part for _, value in self._secret_fields for part in credential_parts(value)]
+        found += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
         return tuple(sorted({s for s in found if len(s) > 2}, key=len, reverse=True))
 
+    @property
+    def hidden_beside_fields(self) -> bool:
+        """Whether something else than values of header fields is hidden."""
+        return bool(self.more_secrets)
 
-def _is_secret(field: str) -> bool:
-    return any(word in field.lower() for word in _SECRET_HEADERS)
+    @property
+    def _secret_fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that the user gave, but for public ones; Host says where it goes."""
+        public = {"host", *(name.lower() for name in self.public)}
+        given = {name.lower() for name, _ in self.headers} | {"authorization"}
+        return tuple(
+            (name, value)
+            for name, value in self.address.headers
+            if value and name.lower() in given - public
+        )
+
+
+def _userinfo(url: str) -> tuple[str, ...]:
+    """User and password of a URL, as they are in it and as they are meant."""
+    try:
+        parsed = urlsplit(url)
+    except ValueError:
+        return ()
+    found = [parsed.password or "", parsed.username or ""]
+    return (*found, *map(unquote, found))
 
 
 def make_target(
@@ -122,7 +158,11 @@ def make_target(
     file: Path | None = None,
     profiles: tuple[str, ...] = (),
     headers: tuple[str, ...] = (),
+    public: tuple[str, ...] = (),
+    secrets: tuple[str, ...] = (),
+    secret_env: tuple[str, ...] = (),
     timeout: float | None = None,
+    max_time: float | None = None,
     insecure: bool = False,
 ) -> Target:
     """A target from the command line's words over a target file's. Raises UsageError."""
@@ -134,11 +174,20 @@ def make_target(
     if profiles:
         target = replace(target, profiles=tuple(dict.fromkeys((*target.profiles, *profiles))))
     if timeout is not None:
-        if not 0 < timeout <= _LONGEST_TIMEOUT:
-            raise UsageError(f"the time-out must be from 0 to {_LONGEST_TIMEOUT:.0f} seconds")
+        if not 0 < timeout <= LONGEST_TIMEOUT_S:
+            raise UsageError(f"the time-out must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds")
         target = replace(target, limits=_limits(timeout))
+    if max_time is not None:
+        if not 0 < max_time <= _LONGEST_RUN:
+            raise UsageError(f"the time of a run must be from 0 to {_LONGEST_RUN:.0f} seconds")
+        target = replace(target, max_time_s=max_time)
     if headers:
         target = replace(target, headers=(*target.headers, *map(_header, headers)))
+    if public:
+        target = replace(target, public=(*target.public, *public))
+    if secrets or secret_env:
+        more = (*target.more_secrets, *secrets, *map(_of_environment, secret_env))
+        target = replace(target, more_secrets=more)
     if insecure:
         target = replace(target, verify=False)
     return checked_target(target)
@@ -148,11 +197,15 @@ def checked_target(target: Target) -> Target:
     """`target`, if its profiles, header fields, URL and CA file can be used. Raises UsageError."""
     for profile in target.profiles:
         check_profile(profile)
+    contradiction = claims_problem(target.profiles, target.unsupported)
+    if contradiction is not None:
+        raise UsageError(contradiction)
     for name, value in target.headers:
         problem = _header_problem(name, value)
         if problem:
             raise UsageError(f"header fields: {problem}")
     _check_url(target.url)
+    _check_secrets(target)
     if target.url.startswith("https:"):
         target.transport()  # reads the CA file, which may be missing
     return target
@@ -163,33 +216,53 @@ def load_target(path: Path) -> Target:
     file = read_yaml(path, TargetFileError)
     if file.document is None:
         return Target("")  # an empty file
-    check_yaml(file, "target", TargetFileError, private=("url", "headers"))
+    check_yaml(file, "target", TargetFileError, private=("url", "headers", "secrets"))
     document = file.document
 
     def wrong(problem: str, *where: str) -> TargetFileError:
         return TargetFileError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
 
-    for name, value in document.get("headers", {}).items():
-        problem = _header_problem(name, value)
-        if problem:
-            raise wrong(problem, "headers")
+    headers = {name: _given(value) for name, value in document.get("headers", {}).items()}
+    for name, value in headers.items():
+        header_problem = _header_problem(name, value)
+        if header_problem:
+            raise wrong(header_problem, "headers")
     timeout = document.get("timeout", 1)
-    if not 0 < timeout <= _LONGEST_TIMEOUT:  # not a number is neither
-        raise wrong(f"expected at most {_LONGEST_TIMEOUT:.0f} seconds", "timeout")
+    if not 0 < timeout <= LONGEST_TIMEOUT_S:  # not a number is neither
+        raise wrong(f"expected at most {LONGEST_TIMEOUT_S:.0f} seconds", "timeout")
+    max_time = document.get("max_time", 1)
+    if not 0 < max_time <= _LONGEST_RUN:
+        raise wrong(f"expected at most {_LONGEST_RUN:.0f} seconds", "max_time")
     unsupported = frozenset(document.get("unsupported", ()))
-    if _NEEDED in unsupported:
-        raise wrong(f"{_NEEDED} cannot be left out: most requirements need it", "unsupported")
+    problem = left_out_problem(unsupported)
+    if problem is not None:
+        raise wrong(problem, "unsupported")
     for name in sorted(unsupported - DATATYPES.keys() - set(CODINGS)):
         check_profile(name)
     return Target(
         url=document.get("url", ""),
-        headers=tuple(document.get("headers", {}).items()),
+        headers=tuple(headers.items()),
         verify=document.get("verify", True),
         limits=_limits(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
+        max_time_s=document.get("max_time"),
         models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
+        public=tuple(document.get("public", ())),
+        more_secrets=tuple(map(_given, document.get("secrets", ()))),
     )
+
+
+def _given(value: str | dict[str, str]) -> str:
+    """A value of a target file: text, or the name of the environment variable that has it."""
+    return value if isinstance(value, str) else _of_environment(value["env"])
+
+
+def _of_environment(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise UsageError(f"the environment variable {ascii(name)[1:-1]} is not set or empty")
+    return value
 
 
 def _binding(
@@ -240,10 +313,31 @@ def _check_url(url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        shown = url.rpartition("@")[2]
+        shown = _without_secrets(url)
         raise UsageError(f"{shown!r} is not a URL like http://localhost:8000")
     if parts.query or parts.fragment:
         raise UsageError("the URL must be a base URL without `?`; use --header for a token")
+
+
+def _without_secrets(url: str) -> str:
+    """A URL that is wrong, without what may be user, password or token in it."""
+    shown = re.split("[?#]", url.rpartition("@")[2])[0]
+    return re.sub(r"(:)(?!//)(?![0-9]{1,5}(?:/|$)).*", r"\1…", shown)
+
+
+def _check_secrets(target: Target) -> None:
+    sent = {name.lower() for name, _ in (*target.address.headers, ("Host", ""))}
+    for name in target.public:
+        if name.lower() not in sent:
+            raise UsageError(
+                f"{ascii(name)[1:-1]} is marked as public, but no header field of that name is sent"
+            )
+    for number, secret in enumerate(target.more_secrets, 1):
+        if not is_findable(secret):
+            raise UsageError(
+                f"secret {number} cannot be hidden: it is shorter than 6 characters (8, if it is a "
+                "number), or a word that stands in every report; leave it out, or choose another"
+            )
 
 
 def check_claims(target: Target, cases: Sequence[Case]) -> None:

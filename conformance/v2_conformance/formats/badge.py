@@ -7,8 +7,9 @@ import math
 
 from markupsafe import escape
 
+from v2_conformance.report.claim_words import INCOMPLETE
 from v2_conformance.report.document import Report
-from v2_conformance.report.standing import profiles, server_name, standing
+from v2_conformance.report.standing import Standing, claim, claimed, standing
 from v2_conformance.report.visible_text import short, visible
 from v2_conformance.suite.outcomes import Outcome
 
@@ -21,6 +22,7 @@ _COLORS = {
     Outcome.NOT_RUN: "59626d",
 }
 _PADDING = 7
+_LONGEST = 100
 # Widths of 11 px Verdana, wider than what stands in for it, in tenths of a pixel, rounded up.
 _WIDTHS = {"il": 31, ", ": 40, "frt": 48, "cs": 58, "V": 76, "m": 108}
 _OTHER = 71
@@ -32,7 +34,7 @@ def endpoint(report: Report) -> str:
     document = {
         "schemaVersion": 1,
         "label": LABEL,
-        "message": found.words,
+        "message": _message(report, found),
         "color": _COLORS[found.tone],
     }
     return json.dumps(document) + "\n"
@@ -41,9 +43,10 @@ def endpoint(report: Report) -> str:
 def svg(report: Report) -> str:
     """The badge as a drawing that loads nothing; its title names server, profiles and date."""
     found = standing(report)
-    left, right = _width(LABEL), _width(found.words)
+    message = _message(report, found)
+    left, right = _width(LABEL), _width(message)
     about = (
-        f"{LABEL}: {found.words} ({server_name(report)}, profiles {profiles(report)}, "
+        f"{LABEL}: {found.words} ({claimed(report)}, "
         f"{report.started[:10]}, {report.suite.name} {report.suite.version})"
     )
     about = escape(short(visible(about), 400))
@@ -56,8 +59,15 @@ def svg(report: Report) -> str:
         f'<rect width="{left}" height="20" fill="#3b4148"/>'
         f'<rect x="{left}" width="{right}" height="20" fill="#{_COLORS[found.tone]}"/></g>\n'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">\n'
-        f"{_text(LABEL, 0, left)}\n{_text(found.words, left, right)}\n</g>\n</svg>\n"
+        f"{_text(LABEL, 0, left)}\n{_text(message, left, right)}\n</g>\n</svg>\n"
     )
+
+
+def _message(report: Report, found: Standing) -> str:
+    """The verdict and, if it certifies something, what that is."""
+    if not report.verdict.conformant or found.words == INCOMPLETE:
+        return found.words
+    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}"
 
 
 def _text(text: str, start: int, width: int) -> str:

@@ -13,6 +13,7 @@ from v2_conformance.formats.replay import show_command
 from v2_conformance.formats.terminal_exchanges import LIMITS, in_ascii, message_lines
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import WHOLE, canary_answers, folded_exchanges
+from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.suggestions import closest, question
 from v2_conformance.terminal_safe_text import WIDTH, matches, plain
 
@@ -127,7 +128,7 @@ def _exchanges(case: CaseResult, *, full: bool) -> Iterator[Text]:
 
 
 def _replay(case: CaseResult, path: str) -> Iterator[Text]:
-    if not any(exchange.request for exchange in case.exchanges):
+    if not any(size_of(exchange.request_kept) for exchange in case.exchanges):
         return
     yield from _paragraph(
         "Replay", "This command writes the request, and a script that sends it again:"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from v2_conformance.formats.markdown import inert
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.registry import PAGE
+from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.standing import Standing, profiles, server_name, standing
+from v2_conformance.report.standing import Standing, claimed, standing
 from v2_conformance.report.visible_text import on_one_line, short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS
@@ -29,6 +29,7 @@ _OUR_BYTES = 200_000
 MOST_ANNOTATIONS = 10
 _MESSAGE = 300
 _NAME = 120
+_ABOUT = 220
 _REASONS = 10
 _COUNTED = ("MUST", "SHOULD")
 
@@ -46,18 +47,29 @@ class Trouble:
         return self.case is not None and self.case.expected is not None
 
 
-def publish(report: Report, directory: Path | None, write: Callable[[str], None]) -> None:
+def publish(
+    report: Report,
+    directory: Path | None,
+    write: Callable[[str], None],
+    *,
+    check: Check = unchecked,
+) -> None:
     """Publish a run on GitHub Actions; anywhere else do nothing.
 
     `directory` has the reports, if any were written; `write` prints a line to standard output.
+    `check` is called as that of `write_formats` is.
     """
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        problem = _append(Path(path), markdown(report, directory))
+        text = markdown(report, directory)
+        check(text, "the step summary")
+        problem = _append(Path(path), text)
         if problem:
             write(f"v2-conformance: the step summary was not written: {problem}")
     if in_github_actions():
-        for line in annotation_lines(report):
+        lines = list(annotation_lines(report))
+        check("\n".join(lines), "the annotations")
+        for line in lines:
             write(line)
 
 
@@ -68,7 +80,7 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     lines = [
         f"### {found.sign} V2 binary tensor data: {found.words}",
         "",
-        f"{inert(server_name(report))}, profiles {inert(short(profiles(report), _NAME))}; "
+        f"{inert(short(claimed(report), _ABOUT))}; "
         f"v2-conformance {inert(short(suite.version, _NAME))}, catalogue "
         f"{inert(short(suite.catalogue, _NAME))}, {inert(short(report.started, _NAME))}",
         "",
@@ -179,7 +191,7 @@ def _clip(text: str) -> str:
 def _in_short(report: Report, troubles: Sequence[Trouble]) -> str:
     counts = Counter((found.requirement.level, found.requirement.outcome) for found in troubles)
     words = [f"{count} {level} {LOOKS[o].label}" for (level, o), count in counts.items()]
-    about = f"{server_name(report)}, profiles {short(profiles(report), _NAME)}"
+    about = short(claimed(report), _ABOUT)
     return f"{about}: requirements: {', '.join(words) or 'none fails'}"
 
 

@@ -26,6 +26,7 @@ class Look:
 LOOKS: Mapping[Outcome, Look] = {
     Outcome.PASS: Look("✓", "pass", "pass", "bold blue"),
     Outcome.FAIL: Look("✗", "fail", "fail", "bold red"),
+    Outcome.FLAKY: Look("~", "flaky", "flaky", "bold red"),
     Outcome.DISPUTED: Look("≠", "disputed", "disput.", "bold cyan"),
     Outcome.UNSUPPORTED: Look("–", "unsupported", "unsupp."),
     Outcome.INCONCLUSIVE: Look("?", "inconclusive", "inconcl", "bold yellow"),
@@ -35,6 +36,7 @@ LOOKS: Mapping[Outcome, Look] = {
 
 WORST_FIRST = (
     Outcome.FAIL,
+    Outcome.FLAKY,
     Outcome.ERROR,
     Outcome.INCONCLUSIVE,
     Outcome.DISPUTED,

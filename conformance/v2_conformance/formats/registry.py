@@ -44,17 +44,30 @@ BADGES = (
 FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
 
 
+Check = Callable[[str | bytes, str], object]
+"""Raises an error if content that is about to be written, as what is named, must not be."""
+
+
+def unchecked(content: str | bytes, what: str) -> None:
+    """Let everything be written: it was made of a report that has no secret."""
+
+
 def file_names() -> tuple[str, ...]:
     """The names of all files, which an older run may have left."""
     return tuple(form.file_name for form in FORMATS)
 
 
 def write_formats(
-    directory: Path, report: Report, formats: Sequence[Format] | None = None
+    directory: Path,
+    report: Report,
+    formats: Sequence[Format] | None = None,
+    *,
+    check: Check = unchecked,
 ) -> list[Path]:
     """Write every format of `report` into `directory`, or only `formats`, and return their paths.
 
-    Raises UsageError.
+    `check` is called with the content and the name of each file before anything is written, and may
+    raise. Raises UsageError.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -63,6 +76,8 @@ def write_formats(
     paths = []
     for form in FORMATS if formats is None else formats:
         path = directory / form.file_name
-        write_atomically(path, form.render(report))
+        content = form.render(report)
+        check(content, str(path))
+        write_atomically(path, content)
         paths.append(path)
     return paths

@@ -19,13 +19,17 @@ from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.document import CaseResult, RecordedExchange, Report
+from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 
 SHELL_SCRIPT = "replay.sh"
 PYTHON_SCRIPT = "replay.py"
+# A comment in the first two lines can name an encoding in which the rest means something else.
+_PYTHON_TOP = "#!/usr/bin/env python3\n# -*- coding: ascii -*-\n"
 
 # A longer command is no longer one to paste.
 _LONGEST = 6000
@@ -85,7 +89,10 @@ def replay_command(
 
 def show_command(path: str, case_id: str) -> str:
     """The call of `show` that writes a case's replay into a folder."""
-    return shlex.join(["v2-conformance", "show", path, plain(case_id), "--replay", "replay"])
+    words = ["v2-conformance", "show", path, plain(case_id), "--replay", "replay"]
+    if path.startswith("-") or case_id.startswith("-"):  # they are no options
+        words = [*words[:2], "--replay", "replay", "--", *words[2:4]]
+    return shlex.join(words)
 
 
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
@@ -98,19 +105,27 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            if (directory / name).exists() and (directory / name).read_bytes() != content:
+            if not _may_be_written(directory / name, content):
                 raise UsageError(
                     f"{directory / name} already exists and is not part of this replay; choose "
                     "another folder"
                 )
         for name, content in files.items():
-            (directory / name).write_bytes(content)
+            write_whole(directory / name, [content])
     except OSError as error:
         raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
     program, script = "python3", PYTHON_SCRIPT
     if SHELL_SCRIPT in files:
         program, script = "sh", SHELL_SCRIPT
-    return shlex.join([program, str(directory / script)])
+    path = str(directory / script)
+    return shlex.join([program, f"./{path}" if path.startswith("-") else path])
+
+
+def _may_be_written(path: Path, content: bytes) -> bool:
+    """Whether nothing is there, or the same. A link is neither, wherever it leads."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        return False
+    return not path.exists() or path.read_bytes() == content
 
 
 def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
@@ -122,24 +137,28 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
     files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
     comments = [
-        f"Replays {plain(case.id)} from a report of v2-conformance.",
+        f"Replays {plain(case.id).replace('…', '...')} from a report of v2-conformance.",
         "Give another URL (scheme, host, port) as the argument to send it there instead.",
         *_comments(case, steps, origin),
     ]
     top = "".join(f"# {line}\n" for line in comments)
     bodies = [f"beside({name!r})" if name else 'b""' for name in names]
-    files[PYTHON_SCRIPT] = f"{top}{_program(steps, bodies, origin)}".encode("ascii")
+    files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
     url = '"${1:-' + origin + '}"'
     curl = _curl(steps, url, f"@{names[0]}")
     if curl:
-        enter = 'cd "$(dirname "$0")" || exit\n'
+        enter = 'cd -- "$(dirname -- "$0")" || exit\n'
         files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}{curl} |\n{_SHOW_BYTES}\n".encode("ascii")
     return files
 
 
 def _steps(case: CaseResult) -> list[_Step]:
     exchanges = case.exchanges if case.died else case.exchanges[:1]
-    return [_step(entry, first=not n) for n, entry in enumerate(exchanges) if entry.request]
+    return [
+        _step(entry, first=not n)
+        for n, entry in enumerate(exchanges)
+        if size_of(entry.request_kept)
+    ]
 
 
 def _step(exchange: RecordedExchange, *, first: bool) -> _Step:

@@ -14,7 +14,7 @@ from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.extension import extension
-from v2_conformance.report.standing import profiles, server_name
+from v2_conformance.report.standing import claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import WIDTH, plain, wrapped
@@ -30,13 +30,17 @@ _PROBLEMS = 30
 class Reporter:
     """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
 
-    def __init__(self, total: int, url: str) -> None:
+    def __init__(self, total: int, url: str, limit_s: float) -> None:
         self._url = url
+        self._limit_s = limit_s
         self._failed = 0
         self._bar = _bar(total) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Reporter:
-        print(f"testing {self._url}", file=sys.stderr)
+        print(
+            f"testing {self._url} for at most {in_words(self._limit_s)} (--max-time)",
+            file=sys.stderr,
+        )
         if self._bar is not None:
             self._bar.start()
         return self
@@ -52,13 +56,23 @@ class Reporter:
 
     def show(self, event: CaseFinished) -> None:
         """Count a result and show it."""
-        if event.result.outcome is Outcome.FAIL and event.result.case.level != "MAY":
+        if (
+            event.result.outcome in (Outcome.FAIL, Outcome.FLAKY)
+            and event.result.case.level != "MAY"
+        ):
             self._failed += 1
         if self._bar is not None:
             text = f"testing, {self._failed} failed" if self._failed else "testing"
             self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
         elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
             print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+
+
+def in_words(duration_s: float) -> str:
+    """A duration as people say it: "45 s", "78 min", "5 h"."""
+    if duration_s < 120:
+        return f"{duration_s:g} s"
+    return f"{duration_s / 60:.0f} min" if duration_s < 7200 else f"{duration_s / 3600:.0f} h"
 
 
 def _bar(total: int) -> Progress:
@@ -111,19 +125,20 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
     lines.append("")
-    about = f"{server_name(report)}, profiles {profiles(report)}"
-    lines += wrapped(f"{about}: {verdict.words.upper()}", "  ")
+    lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
 
 
-def expectation_lines(name: str, judged: Judgement, *, conformant: bool) -> list[str]:
-    """How a run compares with an expectation file: a line for each problem, then the conclusion."""
+def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
+    """How a run compares with an expectation file: a line for each problem, then the conclusion.
+
+    `words` are those of the run's verdict.
+    """
     lines = ["", *problem_lines(name, judged)]
     for case in judged.unexpected[:_PROBLEMS]:
         lines.append(plain(f"unexpected: {_title(case)}"))
     lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
-    words = "conformant" if conformant else "not conformant"
     return [*lines, f"{words}; {_as_expected(judged)}"]
 
 
@@ -173,7 +188,7 @@ def _table(report: Report) -> list[str]:
 
 
 def _failures(report: Report) -> list[str]:
-    bad = list(report.of(Outcome.FAIL, Outcome.ERROR, Outcome.INCONCLUSIVE))
+    bad = list(report.of(Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR, Outcome.INCONCLUSIVE))
     bad.sort(key=lambda case: case.expected is not None)  # what nobody knows yet comes first
     first = {case.requirement: case for case in reversed(bad)}
     shown = [case for case in bad if first[case.requirement] is case][:_SHOWN]
@@ -192,7 +207,8 @@ def _title(case: CaseResult) -> str:
 
 
 def _reading(report: Report, requirement: str) -> str:
-    messages = {case.message for case in report.cases if case.requirement == requirement}
+    disputed = report.of(Outcome.DISPUTED)
+    messages = {case.message for case in disputed if case.requirement == requirement}
     return "; ".join(sorted(message for message in messages if message))
 
 

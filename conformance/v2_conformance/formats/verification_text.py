@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from v2_conformance.suite.causes import NotKept
+from v2_conformance.suite.findings import printable
 from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.suite.requirements import digest
 from v2_conformance.terminal_safe_text import wrapped
-from v2_conformance.verifying.rejudge import Rejudged
 from v2_conformance.verifying.verification import Verification
 from v2_conformance.version import __version__
 
@@ -36,7 +36,9 @@ def verification_lines(found: Verification) -> list[str]:
     if found.unsealed:
         said.append("a record has no digest: a change that no judgement touches is not seen")
     said += _counts(found)
-    said += _beliefs(found.cases)
+    said += _beliefs(found)
+    said += _masks(found)
+    said += _named("cannot be shown either way", [("the report", words) for words in found.unclear])
     unjudged = [(case.id, case.unjudged) for case in found.cases if case.unjudged]
     said += _named("not judged again", unjudged)
     others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
@@ -66,13 +68,36 @@ def _counts(found: Verification) -> list[str]:
     return wrapped(text, "  ")
 
 
-def _beliefs(cases: Sequence[Rejudged]) -> list[str]:
-    """What had to be believed, with the number of cases for each."""
-    counts = Counter(belief for case in cases for belief in case.believed)
-    said = ["believed, since bytes cannot show it:"] if counts else []
+def _beliefs(found: Verification) -> list[str]:
+    """What had to be believed, in all and with the number of cases for each."""
+    counts = Counter(belief for case in found.cases for belief in case.believed)
+    some = sum(bool(case.believed) for case in found.cases)
+    if not counts and not found.believed:
+        return ["believed: nothing, except that the recorded bytes are those of the server"]
+    alone = sum(any(one.alone for one in case.believed) for case in found.cases)
+    said = wrapped(
+        f"believed, since bytes cannot show it: something of {_cases(some)}, of which "
+        f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on belief alone",
+        "  ",
+    )
     for belief, count in counts.most_common():
-        said += wrapped(f"  {'1 case' if count == 1 else f'{count} cases'}: {belief.value}", "    ")
+        said += wrapped(f"  {_cases(count)}: {belief.value}", "    ")
+    for words in found.believed:
+        said += wrapped(f"  the run: {words}", "    ")
     return said
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
+
+
+def _masks(found: Verification) -> list[str]:
+    """How many cases rest on responses in which secrets are masked, if the report masks any."""
+    if not found.masks:
+        return []
+    count = sum(case.hidden for case in found.cases)
+    cases = {0: "no case rests", 1: "1 case rests"}.get(count, f"{count} cases rest")
+    return [f"masked secrets: {cases} on masked bytes of responses"]
 
 
 def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
@@ -84,9 +109,11 @@ def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _conclusion(found: Verification) -> str:
-    stated, now = found.report.verdict.words.upper(), found.verdict.words.upper()
+    stated, now = found.stated.upper(), found.now.upper()
     if found.exit_code == 0:
-        return f"the verdict holds: {stated}"
+        rest = found.on_belief_alone
+        trust = f"; of these MUST requirements, on belief alone: {' '.join(rest)}" if rest else ""
+        return f"the verdict holds: {stated}{trust}"
     if found.exit_code == 1:
         if stated != now:
             return (
@@ -94,8 +121,10 @@ def _conclusion(found: Verification) -> str:
             )
         return f"the report does NOT hold; its cases still amount to {now}, as reported"
     if not found.foreign:
-        return f"{stated} cannot be confirmed: the cases above could not be judged again"
+        return f"{stated} cannot be confirmed: what is named above could not be shown again"
     return (
-        f"{stated} cannot be confirmed here: not everything could be judged again with this "
-        f"catalogue; verify it with v2-conformance {found.report.suite.version}"
+        f"{stated} cannot be confirmed here: with another version or catalogue nobody can tell "
+        "which cases such a run has; verify it with v2-conformance "
+        f"{printable(found.report.suite.version, 40)}, catalogue "
+        f"{printable(found.report.suite.catalogue, 40)}"
     )

@@ -12,6 +12,7 @@ from v2_conformance.engine.target import Target, checked_target, make_target
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.report.certifying import make_plan, start
 from v2_conformance.report.document import Report
+from v2_conformance.report.folder_lock import sole_run
 
 
 def certify_into(
@@ -29,8 +30,9 @@ def certify_into(
     plan = make_plan(patterns=cases, large=large, thorough=thorough)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(sole_run(folder))
         started = start(tested, plan, folder, outdated=file_names())
         report = started.finish(workers=workers, on_case=on_case or (lambda event: None))
         if directory is not None:
-            write_formats(directory, report)
+            write_formats(directory, report, check=started.record.mask.check)
     return report

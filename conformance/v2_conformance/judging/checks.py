@@ -8,8 +8,9 @@ from typing import Any
 
 from v2_conformance.judging.errors import check_error_body, has_error_body
 from v2_conformance.judging.response import ReadMessage, codings_of, validate
+from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Untested
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import (
@@ -129,7 +130,7 @@ def _model_name_sent(prepared: Prepared, _: Response, message: ReadMessage | Non
 def _unique_members(_: Prepared, response: Response, message: ReadMessage | None) -> None:
     end = len(response.body) if message is None else message.parts[0].end
     try:
-        parse_json(response.body[:end])
+        parse_response_json(response.body[:end])
     except RepeatedMemberError as error:
         raise Finding(RepeatedMember(printable(error.member, 60))) from error
 
@@ -191,7 +192,7 @@ def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> Non
 
 def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     try:
-        document = parse_json(response.body, unique=False)
+        document = parse_response_json(response.body, unique=False)
     except MessageError as error:
         raise Finding(MetadataNotJson(printable(str(error)))) from error
     validate("server_metadata", document)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from v2_conformance.judging.response import validate
+from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.findings import InvalidErrorBody, excerpt, printable
 from v2_conformance.wire.transcript import Response
 
@@ -15,7 +16,7 @@ _LONGEST = 64 * 1024
 def check_error_body(response: Response) -> None:
     """Raise Finding unless the body of an error is {"error": string} (R2)."""
     try:
-        document = parse_json(response.body, unique=False)
+        document = parse_response_json(response.body, unique=False)
     except MessageError as error:
         shown = excerpt(response.body)
         problem = printable(str(error))

@@ -10,7 +10,14 @@ from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.errors import is_error
-from v2_conformance.judging.response import ReadMessage, decode_body, read_document, read_message
+from v2_conformance.judging.response import (
+    ReadMessage,
+    asked_size,
+    decode_body,
+    decoded_limit,
+    read_document,
+    read_message,
+)
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import GetCase, RequestCase
@@ -23,6 +30,7 @@ from v2_conformance.suite.causes import (
     NotDone,
     Rejected,
     SecondAnswerWrong,
+    TimedOutEarly,
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
@@ -69,7 +77,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
             return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
         if prepared.to_old_client and response.framing == "chunked":
             raise Finding(ChunksToOldClient())
-        decoded = decode_body(response, prepared.codings)
+        decoded = _decoded(prepared, response)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
         verdict = _judge_request(case, prepared, decoded)
@@ -93,10 +101,14 @@ def judge_success(
     return message
 
 
+def _decoded(prepared: Prepared, response: Response) -> Response:
+    return decode_body(response, prepared.codings, limit=decoded_limit(prepared.body_size))
+
+
 def _judge_second(prepared: Prepared, response: Response) -> None:
     """Raise Finding unless the pipelined request, which is an ordinary one, has its answer."""
     try:
-        judge_success(prepared.expected, decode_body(response, prepared.codings))
+        judge_success(prepared.expected, _decoded(prepared, response))
     except Finding as finding:
         raise Finding(SecondAnswerWrong(finding.cause)) from finding
 
@@ -108,7 +120,8 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
         return NoResponse(transcript.ending, printable(transcript.detail))
     try:
         exact = tuple(replace(item, form="any") for item in expected)
-        judge_success(exact, decode_body(response))
+        limit = decoded_limit(asked_size(transcript.request))
+        judge_success(exact, decode_body(response, limit=limit))
     except Finding as finding:
         return finding.cause
     return None
@@ -229,6 +242,8 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
         return Outcome.FAIL, ContentLengthTooLong(len(partial.body), promised)
     if ending is Ending.TIMEOUT:
         seconds = round(transcript.duration_s, 1)
+        if transcript.shortened_s is not None:
+            return Outcome.INCONCLUSIVE, TimedOutEarly(seconds, received)
         return Outcome.INCONCLUSIVE, TimedOut(seconds, received, detail)
     if ending in (Ending.CLOSED, Ending.RESET):
         return Outcome.FAIL, ConnectionClosed(received, detail)
@@ -240,7 +255,7 @@ def _whole(prepared: Prepared, partial: Response) -> bool:
     if partial.framing != "content-length":
         return False
     try:
-        read_message(decode_body(partial, prepared.codings))
+        read_message(_decoded(prepared, partial))
     except Finding:
         return False
     return True

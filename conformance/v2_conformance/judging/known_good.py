@@ -14,7 +14,7 @@ from v2_conformance.suite.causes import Cause, ChangedAnswer
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
 from v2_conformance.wire.encode_inputs import input_entries
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
 """In what way a known-good request is sent: with blobs both ways, as far as the server knows that;
@@ -77,6 +77,12 @@ def _known_good(
         request=request,
     )
     return prepare(case, address, binding)
+
+
+def rank(transcript: Transcript) -> tuple[bool, str]:
+    """Of several known-good requests that got no exact answer, that with the least rank counts."""
+    silent = transcript.ending in (Ending.TIMEOUT, Ending.REFUSED)
+    return transcript.ending is not Ending.COMPLETE, transcript.detail if silent else ""
 
 
 def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:

@@ -16,11 +16,17 @@ import msgspec
 
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.errors import check_error_body, has_error_body, is_error
-from v2_conformance.judging.http_syntax import check_syntax
+from v2_conformance.judging.http_syntax import Syntax, read_syntax
 from v2_conformance.judging.request import ReadRequest, read_request
-from v2_conformance.judging.response import decode_body, read_header_length
+from v2_conformance.judging.response import (
+    asked_size,
+    decode_body,
+    decoded_limit,
+    read_header_length,
+)
+from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Verdict
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import Cause, NotKept
@@ -36,9 +42,11 @@ from v2_conformance.suite.findings import (
 )
 from v2_conformance.suite.observations import (
     AllKept,
+    HttpRule,
     NotContinued,
     NothingObserved,
     Observed,
+    StrayBytes,
     UnannouncedClose,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
@@ -96,7 +104,7 @@ class Observations:
         found = [one for (what, _), one in self._seen.items() if what == case.observed]
         judged = sum(one.judged for one in found)
         if not judged:
-            answers = sum(s.judged for (what, _), s in self._seen.items() if what == "http_syntax")
+            answers = sum(s.judged for (what, _), s in self._seen.items() if what == "status_lines")
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
             return Verdict(outcome, NothingObserved(answers))
         wrong = sorted((one for one in found if one.first is not None), key=lambda one: one.case)
@@ -127,9 +135,17 @@ class _Look:
         if response is None:
             return None
         try:
-            return decode_body(response)
+            return decode_body(response, limit=decoded_limit(asked_size(self.transcript.request)))
         except Finding:
             return None
+
+    @cached_property
+    def syntax(self) -> Syntax:
+        """What the bytes of the response show of HTTP's rules."""
+        offered = ",".join(self.request.values("te")).lower().split(",")
+        codings = {coding.partition(";")[0].strip().encode() for coding in offered}
+        old = self.request.version == "1.0"
+        return read_syntax(self.transcript.received, offered=codings, old_client=old)
 
     @cached_property
     def error(self) -> Response | None:
@@ -167,10 +183,10 @@ class _Look:
         repeated = None
         try:
             try:
-                document = parse_json(data)
+                document = parse_response_json(data)
             except RepeatedMemberError as error:
                 repeated = error.member
-                document = parse_json(data, unique=False)
+                document = parse_response_json(data, unique=False)
         except MessageError:
             return None
         return (document, repeated) if isinstance(document.get("outputs"), list) else None
@@ -314,14 +330,25 @@ def _data_or_size(look: _Look) -> bool:
     return True
 
 
-def _http_syntax(look: _Look) -> bool:
-    transcript = look.transcript
-    if transcript.ending not in (Ending.COMPLETE, Ending.MALFORMED):
-        return False
-    return check_syntax(transcript.received)
+def _keeps(*rules: HttpRule) -> Check:
+    """A check that a response breaks none of HTTP's `rules`.
+
+    One that did not come whole can break a rule, but shows nothing by keeping it.
+    """
+
+    def check(look: _Look) -> bool:
+        broken = look.syntax.first_of(rules)
+        if broken is not None:
+            raise Finding(broken)
+        whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
+        return whole and look.syntax.judged
+
+    return check
 
 
 def _nothing_after(look: _Look) -> bool:
+    if look.transcript.stray_before:
+        raise Finding(StrayBytes(look.transcript.stray_before))
     response = look.transcript.response
     if response is None:
         return False
@@ -365,7 +392,17 @@ _CHECKS: Mapping[Observed, Check] = {
     "json_types": _json_types,
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
-    "http_syntax": _http_syntax,
+    "status_lines": _keeps("status_line"),
+    "line_ends": _keeps("line_end"),
+    "field_names": _keeps("field_name", "space_before_colon"),
+    "field_values": _keeps("field_value"),
+    "folded_fields": _keeps("folded_line"),
+    "single_fields": _keeps("repeated_field"),
+    "framing": _keeps("content_length_not_allowed"),
+    "content_lengths": _keeps("content_length"),
+    "transfer_codings": _keeps("transfer_coding"),
+    "chunks": _keeps("chunk"),
+    "interim_responses": _keeps("interim_response"),
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
     "continues": _continues,

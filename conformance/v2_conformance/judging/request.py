@@ -12,7 +12,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 
-_LONGEST = 8 * 1024 * 1024
+_LONGEST = 256 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
 _LONG_HEAD = 8000
 _DIGITS = re.compile(r"[0-9]{1,19}")

@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
-from v2_conformance.protocol.message import MessageError, Part, Tensor, parse_json
+from v2_conformance.protocol.message import MessageError, Part, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.findings import (
@@ -41,6 +42,9 @@ _DIGITS = re.compile(r"[0-9]{1,19}")
 # Beyond any tensor; the product of very many dimensions is a number that takes minutes.
 _MAX_DIMENSIONS = 256
 _SHOWN = 20
+_LONGEST_HEAD = 64 * 1024
+# gzip makes at most 1032 bytes of one; the answer may have them as JSON.
+_CODED_FACTOR = 64
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,20 @@ def codings_of(response: Response) -> list[str]:
     """The content codings that the response names, in lower case; "identity" is none."""
     names = ",".join(response.values("content-encoding")).lower().split(",")
     return [name.strip() for name in names if name.strip() not in ("", "identity")]
+
+
+def asked_size(request: Buffer) -> int:
+    """About how many bytes a recorded request stands for. One in a content coding can be a
+    thousandth of that."""
+    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
+    factor = _CODED_FACTOR if b"\r\ncontent-encoding:" in head else 1
+    return factor * len(request)
+
+
+def decoded_limit(asked: int) -> int:
+    """The most bytes to which the answer to a request of `asked` bytes may decode, so that no bomb
+    goes off: as many as it may have without a content coding."""
+    return Limits().response_to(asked)
 
 
 def decode_body(
@@ -143,7 +161,7 @@ def validate(name: str, document: Mapping[str, Any]) -> None:
 
 def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str, Any]:
     try:
-        return parse_json(data, unique=False)
+        return parse_response_json(data, unique=False)
     except MessageError as error:
         problem = printable(str(error))
         if header_length is None:

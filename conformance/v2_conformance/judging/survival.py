@@ -19,29 +19,37 @@ from v2_conformance.suite.causes import (
     CodingsUnsupported,
     DatatypesUnsupported,
     DidNotSurvive,
+    FailedAtFirst,
     FailedBesideOthers,
     Flooded,
+    Hung,
     KilledBy,
     ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoUsableModel,
+    OutOfTime,
     ProfileNotClaimed,
     RoleAbsent,
     SeveralWrong,
     Unavailable,
     WasDown,
 )
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.findings import TimedOut, printable
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Binding
-from v2_conformance.wire.transcript import JSON_FACTOR, Ending, Transcript
+from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 
 _MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
 _IDLE_TOO_LONG = 408
 _REQUESTS_IN_CODINGS = "compression"
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
+
+# A server may take so much longer for a case than for a known-good request, or as long as its
+# bytes take over a slow line.
+_SLOWER = 20
+_BYTES_A_SECOND = 1024 * 1024
 
 FLOODED = Verdict(Outcome.INCONCLUSIVE, Flooded(MOST_SURPLUS))
 NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
@@ -91,9 +99,44 @@ def not_sent(case: RequestCase, silence: str) -> Verdict:
     return Verdict(Outcome.INCONCLUSIVE, NoKnownGoodAnswer(case.model, printable(silence)))
 
 
+def out_of_time(limit_s: float) -> Verdict:
+    """The verdict on a case that a run has no time for."""
+    return Verdict(Outcome.NOT_RUN, OutOfTime(limit_s))
+
+
+def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
+    """How long a request of `size` bytes may take a server whose known-good ones take so long."""
+    return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
+
+
+def hung(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
+    """Whether the server hung in the case's `own` exchange: the `canary` after it, on a fresh
+    connection, was answered at once.
+
+    Not with many requests at once, which may wait for each other, and not if the server had less
+    time than it may need.
+    """
+    if own.ending is not Ending.TIMEOUT or not own.sent or own.shortened_s is not None:
+        return None
+    if case.together > 1 or canary.response is None:
+        return None
+    pauses_s = own.pause_s * len(own.pieces)
+    if own.duration_s < time_needed_s(len(own.request), pauses_s, canary.duration_s):
+        return None
+    known_good_ms = round(canary.duration_s * 1000)
+    return Hung(round(own.duration_s, 1), len(own.received), known_good_ms)
+
+
+def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
+    """`verdict`, or a failure if nothing was known but that the server gave no answer: it hung."""
+    if found is None or not isinstance(verdict.cause, TimedOut):
+        return verdict
+    return replace(verdict, outcome=Outcome.FAIL, cause=found)
+
+
 def surplus(transcript: Transcript) -> int:
     """Bytes of a response beyond what any server needs for that request and some words."""
-    return max(0, len(transcript.received) - JSON_FACTOR * len(transcript.request) - _MOST_WORDS)
+    return max(0, len(transcript.received) - tensors_as_json(len(transcript.request)) - _MOST_WORDS)
 
 
 def stale(transcript: Transcript) -> bool:
@@ -117,10 +160,12 @@ def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
 
 
 def without_count(cause: Cause | None) -> Cause | None:
-    """A cause without what `of_several` or `passed_alone` put around that of the answer that
-    counts."""
+    """A cause without what `of_several`, `passed_alone` or `passed_again` put around that of the
+    answer that counts."""
     if isinstance(cause, SeveralWrong):
         return cause.first
+    if isinstance(cause, FailedAtFirst):
+        return without_count(cause.again)
     if isinstance(cause, FailedBesideOthers):
         return cause.alone
     if isinstance(cause, DidNotSurvive) and cause.case is not None:
@@ -129,12 +174,23 @@ def without_count(cause: Cause | None) -> Cause | None:
 
 
 def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
-    """The verdict on a case alone, with what it failed for `beside` others if it passed."""
-    if beside.outcome is not Outcome.FAIL or beside.cause is None:
+    """The verdict on a case alone, which is flaky if it passed after it had failed `beside` others.
+
+    If no answer came in time beside others, it passes, and the cause says so.
+    """
+    if beside.cause is None or not verdict.outcome.harmless or beside.outcome.harmless:
         return verdict
-    if verdict.outcome is not Outcome.PASS:
+    outcome = Outcome.FLAKY if beside.outcome is Outcome.FAIL else verdict.outcome
+    return replace(verdict, outcome=outcome, cause=FailedBesideOthers(beside.cause, verdict.cause))
+
+
+def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
+    """The verdict on a case that came to `first` before: if that was no pass, a pass is flaky."""
+    if first.cause is None or first.outcome.harmless or not verdict.outcome.harmless:
         return verdict
-    return replace(verdict, cause=FailedBesideOthers(beside.cause, verdict.cause))
+    if isinstance(first.cause, FailedAtFirst):
+        return first
+    return replace(verdict, outcome=Outcome.FLAKY, cause=FailedAtFirst(first.cause, verdict.cause))
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:
@@ -143,6 +199,17 @@ def needs_canary(case: Case, outcome: Outcome) -> bool:
         answered = outcome in (Outcome.PASS, Outcome.DISPUTED)
         return case.negative or case.canary is not None or not answered
     return False
+
+
+def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool:
+    """Whether a canary on a fresh connection has to follow the one on the case's own.
+
+    `outcome` is the case's, before any canary; `exact` says whether the server answered the first
+    canary exactly. If it did, it lives and has kept its place in the stream. Whether it takes new
+    connections, too, is seen once for each requirement.
+    """
+    ordinary = case.canary is None and not case.dangerous
+    return not (ordinary and exact and outcome is Outcome.PASS) or case.last_negative
 
 
 def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause | None:

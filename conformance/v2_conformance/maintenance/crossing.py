@@ -82,7 +82,8 @@ def stages(strength: int) -> list[Levels]:
 
 
 def _is_optional(model: str) -> bool:
-    return any(c.optional for role, c in contract().items() if role.partition("/")[0] == model)
+    roles = [role for role, made in contract().items() if made.stands_in_for is None]
+    return any(contract()[role].optional for role in roles if role.partition("/")[0] == model)
 
 
 def within(rows: Iterable[Row], levels: Levels) -> list[Row]:

@@ -83,7 +83,7 @@ def role_of(datatype: str, model: str) -> str | None:
     if datatype == EVERY or model == "all_types":
         return "all_types" if (datatype, model) == (EVERY, "all_types") else None
     role = f"{model}/{datatype}"
-    if role in contract():
+    if role in contract() and contract()[role].stands_in_for is None:
         return role
     several = contract().get(model)
     return model if several and any(s.datatype == datatype for s in several.inputs) else None

@@ -181,13 +181,16 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
     values = _flatten(data, tuple(shape))
     kind = DATATYPES[datatype].kind
     wanted = {"bool": (bool,), "int": (int, float), "float": (int, float), "bytes": (str,)}[kind]
-    if not set(map(type, values)) <= set(wanted):
+    types = set(map(type, values))
+    if not types <= set(wanted):
         index = next(i for i, value in enumerate(values) if type(value) not in wanted)
         raise ElementError(f"element {index} is {_shown(values[index])}; expected {datatype}")
     if kind == "bytes":
         return encode_bytes([_utf8(index, value) for index, value in enumerate(values)])
     if kind == "int":
-        return _from_integers(datatype, [_whole(i, value) for i, value in enumerate(values)])
+        if float in types:
+            values = [_whole(i, value) for i, value in enumerate(values)]
+        return _from_integers(datatype, values)
     try:
         blob = from_values(datatype, values)
     except OverflowError as error:
@@ -265,7 +268,7 @@ def _flatten(data: object, shape: Shape) -> list[Any]:
         raise ElementError(f"`data`: expected an array, got {_shown(data)}")
     count = element_count(shape)
     flat: list[Any] = data
-    if any(isinstance(item, list) for item in flat):
+    if list in set(map(type, flat)):
         for level, size in enumerate(shape):
             if level == 0:
                 if len(flat) != size:

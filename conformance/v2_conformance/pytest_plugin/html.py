@@ -15,7 +15,7 @@ from v2_conformance.formats.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import BRIEF, FULL
-from v2_conformance.report.standing import profiles, server_name, standing
+from v2_conformance.report.standing import claimed, standing
 from v2_conformance.report.visible_text import short, visible
 from v2_conformance.suite.outcomes import Outcome
 
@@ -74,7 +74,7 @@ def verdict_html(report: Report) -> str:
     items = [f"<li>{escape(visible(short(r, _LONGEST)))}</li>" for r in reasons[:_REASONS]]
     if len(reasons) > _REASONS:
         items.append(f"<li>and {len(reasons) - _REASONS} more</li>")
-    about = f"{server_name(report)}, profiles {profiles(report)}"
+    about = claimed(report)
     return (
         f"<p><strong>V2 binary tensors: {found.sign} {found.words}</strong> "
         f"({escape(visible(short(about, 2 * _LONGEST)))}, catalogue "

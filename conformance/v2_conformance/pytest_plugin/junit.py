@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.standing import profiles, server_name, standing
+from v2_conformance.report.standing import claim, server_name, standing
 from v2_conformance.report.visible_text import visible
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
@@ -35,7 +35,8 @@ def add_suite_properties(config: pytest.Config, report: Report) -> None:
         "v2_verdict": standing(report).words,
         "v2_server": server_name(report),
         "v2_url": visible(report.target.url),
-        "v2_profiles": profiles(report),
+        "v2_profiles": ", ".join(report.target.profiles),
+        "v2_claim": claim(report),
         "v2_suite": f"{report.suite.name} {report.suite.version}",
         "v2_catalogue": report.suite.catalogue,
     }

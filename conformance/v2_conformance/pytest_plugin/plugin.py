@@ -18,7 +18,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--v2-target", metavar="FILE", help="target file (YAML or JSON)")
     group.addoption("--v2-profile", action="append", default=[], metavar="NAME")
     group.addoption("--v2-header", action="append", default=[], metavar="'NAME: VALUE'")
+    group.addoption(
+        "--v2-public",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the value of this header field is no secret",
+    )
+    group.addoption(
+        "--v2-secret",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="another value that no report may show",
+    )
+    group.addoption(
+        "--v2-secret-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the same, in an environment variable",
+    )
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
+    group.addoption("--v2-max-time", type=float, metavar="S", help="seconds for the whole run")
     group.addoption(
         "--v2-wait-ready", type=float, metavar="S", help="seconds for the server to become ready"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Generator
-from contextlib import AbstractContextManager
-from dataclasses import asdict
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from v2_conformance.engine.discovery import discover, server_from
+from v2_conformance.engine.budget import Budget, default_limit_s
+from v2_conformance.engine.discovery import discover, server_document, server_from
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import Result
@@ -23,12 +24,15 @@ from v2_conformance.engine.target import check_claims, make_target
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
-from v2_conformance.formats.terminal import problem_lines, summary_lines
+from v2_conformance.formats.terminal import in_words, problem_lines, summary_lines
 from v2_conformance.judging.observed import Observations, Seen
+from v2_conformance.judging.survival import passed_again
+from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.junit import add_suite_properties
 from v2_conformance.pytest_plugin.xdist import (
     FOLDER,
+    LEFT_S,
     OBSERVED,
     SERVER,
     SharedDeaths,
@@ -37,7 +41,7 @@ from v2_conformance.pytest_plugin.xdist import (
     shared_folder,
 )
 from v2_conformance.report.certifying import make_plan, today
-from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document import Calibration, CaseResult, Report
 from v2_conformance.report.expectations import (
     Expectation,
     Expectations,
@@ -46,8 +50,10 @@ from v2_conformance.report.expectations import (
     load_expectations,
 )
 from v2_conformance.report.files import as_json
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recorder import Record, calibration
 from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes import OutOfTime
 
 
 class Session:
@@ -62,10 +68,14 @@ class Session:
         self._cases: list[Case] = []
         self._chosen: list[Case] = []  # those of them that are items
         self._expectations: Expectations | None = None
-        self._finished: list[CaseResult] = []
+        self._finished: dict[str, CaseResult] = {}  # without their exchanges
         self._observations = Observations()
         self._left: set[str] = set()  # names of cases that xdist's workers leave to this process
         self._interrupted = False
+        self._budget: Budget | None = None
+        self._out_of_time = False
+        self._failed_at_first: dict[str, Verdict] = {}
+        self._resources = ExitStack()
 
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
@@ -77,9 +87,16 @@ class Session:
                 file=Path(file) if file else None,
                 profiles=tuple(option("--v2-profile")),
                 headers=tuple(option("--v2-header")),
+                public=tuple(option("--v2-public")),
+                secrets=tuple(option("--v2-secret")),
+                secret_env=tuple(option("--v2-secret-env")),
                 timeout=option("--v2-timeout"),
+                max_time=option("--v2-max-time"),
             )
-            known = getattr(self._config, "workerinput", {}).get(SERVER)
+            given = getattr(self._config, "workerinput", {})
+            known = given.get(SERVER)
+            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s)
+            self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, option("--v2-wait-ready"))
             server = server_from(json.loads(known)) if known else discover(target)
@@ -87,6 +104,7 @@ class Session:
                 target,
                 server,
                 deaths=SharedDeaths(self._shared),
+                budget=self._budget,
                 directory=Path(folder) if folder else None,
             )
         return self._engine
@@ -94,8 +112,14 @@ class Session:
     def run(self, case: Case) -> Result:
         """Run one case; what may damage the server has it for itself.
 
-        A case about all exchanges is judged by what was seen of the others.
+        A case about all exchanges is judged by what was seen of the others. A case that another
+        plugin runs again, because it failed, is flaky if it passes then.
         """
+        result = self._run(case)
+        first = self._failed_at_first.setdefault(case.id, result.verdict)
+        return replace(result, verdict=passed_again(result.verdict, first))
+
+    def _run(self, case: Case) -> Result:
         if isinstance(case, ObservedCase):
             return self.engine().run(case, self._observations)
 
@@ -115,7 +139,10 @@ class Session:
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of xdist what its controller knows: one session discovers once."""
         node.workerinput[FOLDER] = str(self._shared)
-        node.workerinput[SERVER] = json.dumps(asdict(self.engine().server))
+        self.engine()
+        if self._budget is not None:
+            node.workerinput[LEFT_S] = self._budget.left_s
+        node.workerinput[SERVER] = json.dumps(server_document(self.engine().server))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -129,20 +156,28 @@ class Session:
             self._expectations = load_expectations(Path(expect)) if expect else None
             if is_worker(self._config):
                 return
-            engine = self.engine()
-            check_claims(engine.target, self._cases)
             # Without a folder for it the verdict is still for pytest's own reports.
             folder = Path(self._config.getoption("--v2-report-dir") or self._shared)
+            self._resources.enter_context(sole_run(folder))
+            engine = self.engine()
+            check_claims(engine.target, self._cases)
             self._record = Record(
                 folder,
                 engine.target,
                 engine.server,
                 self._cases,
+                selection=plan.selection,
                 noted=self._noted,
                 outdated=file_names(),
             )
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
+
+    def pytest_report_header(self) -> str | None:
+        """How long the run may take."""
+        if self._budget is None:
+            return None
+        return f"v2-conformance: at most {in_words(self._budget.limit_s)} (--v2-max-time)"
 
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
@@ -208,6 +243,9 @@ class Session:
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             report.v2_case = as_json(item.result)
             report.v2_seen = as_json(item.seen)
+            engine = self.engine()
+            found = [calibration(one, engine.target.mask) for one in engine.calibrations()]
+            report.v2_calibrated = as_json(tuple(found))
         return report
 
     @pytest.hookimpl(trylast=True)
@@ -218,10 +256,23 @@ class Session:
             return
         case = msgspec.json.decode(text, type=CaseResult)
         self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Seen, ...]))
+        case = self._beside_first(case)
+        self._out_of_time |= isinstance(case.cause, OutOfTime)
         if self._record is not None:
+            for one in msgspec.json.decode(report.v2_calibrated, type=tuple[Calibration, ...]):
+                self._record.add_calibration(one)
             self._record.add_case(case)
-        if self._expectations is not None:
-            self._finished.append(msgspec.structs.replace(case, exchanges=()))
+        self._finished[case.id] = msgspec.structs.replace(case, exchanges=())
+
+    def _beside_first(self, case: CaseResult) -> CaseResult:
+        """`case`, flaky if it passed in another worker than the one in which it failed at first."""
+        first = self._finished.get(case.id)
+        if first is None or first.outcome.harmless or not case.outcome.harmless:
+            return case
+        found = passed_again(Verdict(case.outcome, case.cause), Verdict(first.outcome, first.cause))
+        return msgspec.structs.replace(
+            case, outcome=found.outcome, cause=found.cause, message=found.message
+        )
 
     def pytest_keyboard_interrupt(self) -> None:
         """Remember it: the report is incomplete then."""
@@ -235,12 +286,15 @@ class Session:
         judged = self._judgement()
         if judged is not None and judged.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self._out_of_time and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._record is None:
             return
-        stopped = self._interrupted or session.shouldstop or session.shouldfail
+        stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
         self.report = self._record.finish(complete=not stopped)
         if self._config.getoption("--v2-report-dir"):
-            write_formats(self._record.directory, self.report)
+            record = self._record
+            write_formats(record.directory, self.report, check=record.mask.check)
         self._record = None
         add_suite_properties(self._config, self.report)
 
@@ -258,10 +312,12 @@ class Session:
         if self._expectations is None or is_worker(self._config):
             return None
         ids = {case.id: case.requirement for case in self._cases}
-        return judge_expectations(self._expectations, self._finished, ids, today(), strict=True)
+        finished = list(self._finished.values())
+        return judge_expectations(self._expectations, finished, ids, today(), strict=True)
 
     def pytest_unconfigure(self) -> None:
-        """Remove what only this session's processes needed."""
+        """Leave the report folder, and remove what only this session's processes needed."""
+        self._resources.close()
         if not is_worker(self._config):
             shutil.rmtree(self._shared, ignore_errors=True)
 

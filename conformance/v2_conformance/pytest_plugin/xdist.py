@@ -12,6 +12,7 @@ import pytest
 
 FOLDER = "v2_conformance_folder"
 SERVER = "v2_conformance_server"
+LEFT_S = "v2_conformance_left_s"
 """What xdist's controller hands to its workers, in `workerinput`."""
 
 OBSERVED = "v2_conformance_observed"

@@ -158,12 +158,15 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
         return Tensor(output.name, output.datatype, tensor.shape, tensor.blob)
 
     def first_three(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The first three FP32 elements as [3, 1], and their negation, exact to the bit."""
+        """The first three elements as [3, 1], and their negation, exact to the bit."""
         tensor = inputs[model.inputs[0].name]
         if element_count(tensor.shape) < 3:
             raise Rejected(f"{model.model} needs at least three elements")
         bits = np.frombuffer(tensor.blob, "<u4", count=3)
-        values: list[Buffer] = [bits.tobytes(), (bits ^ np.uint32(0x80000000)).tobytes()]
+        negated = bits ^ np.uint32(0x80000000)
+        if tensor.datatype == "INT32":
+            negated = np.negative(bits.view("<i4")).view("<u4")
+        values: list[Buffer] = [bits.tobytes(), negated.tobytes()]
         return {
             spec.name: Tensor(spec.name, spec.datatype, spec.dims, blob)
             for spec, blob in zip(model.outputs, values, strict=True)

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +20,9 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.visible_text import on_one_line
 
 _WIDTH = 16
+# A page is made of thousands of messages, and nobody reads on after so much JSON.
+_LONGEST_JSON = 256 * 1024
+_REPEATED = 2048  # bytes; longer messages are not kept to be found again
 # A hostile body can list any number of tensors of no bytes, and names of any length.
 _MAX_BLOBS = 64
 _MAX_LABEL = 60
@@ -139,7 +143,11 @@ class _Fields:
 
 
 def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
-    data = bytes(data)
+    look = _annotated_before if len(data) <= _REPEATED else _annotated
+    return look(bytes(data), member, answers)
+
+
+def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
     if not data:
         return AnnotatedMessage(())
     sections: list[Section] = []
@@ -168,6 +176,10 @@ def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
         label = f"after the end of the {_MESSAGE[member]}"
         sections.append(Section("slack", label, end, len(data), data[end:], end))
     return AnnotatedMessage(tuple(sections), tuple(notes))
+
+
+# After most cases comes the same known-good request.
+_annotated_before = lru_cache(maxsize=256)(_annotated)
 
 
 def _head_end(data: bytes, at: int) -> int:
@@ -279,6 +291,10 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
         declared = None
     elif declared is None and fields.values(HEADER_LENGTH):
         notes.append(f"{HEADER_LENGTH} is not one decimal number")
+    if document is None and _is_long(body):
+        end = size if declared is None else declared
+        rest = [_BodyRange("blob", "what follows the JSON", end, size)] if end < size else []
+        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes
     end = object_end if declared is None else declared
     if document is None:
         if declared is None:
@@ -294,20 +310,26 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
     """The JSON object at the body's start, and where it ends, with any white space after it."""
-    text = body.decode("latin-1")  # one character a byte, whatever follows the JSON
+    text = body[:_LONGEST_JSON].decode("latin-1")  # one character a byte, whatever follows the JSON
     start = _SPACE.match(text)
     at = start.end() if start else 0
     if text[at : at + 1] != "{":
         return None, 0
     try:
-        _, end = json.JSONDecoder(strict=False).raw_decode(text, at)
-        document = json.loads(body[:end].decode("utf-8", "replace"), strict=False)
+        document, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+        if not text[:end].isascii():
+            document = json.loads(body[:end].decode("utf-8", "replace"), strict=False)
     except (ValueError, RecursionError):
         return None, 0
     rest = _SPACE.match(text, end)
-    if rest and rest.end() == len(text):
-        end = len(text)
+    if rest and rest.end() == len(body):
+        end = len(body)
     return document, end
+
+
+def _is_long(body: bytes) -> bool:
+    """Whether the body looks like a JSON object that is longer than what is looked into."""
+    return len(body) > _LONGEST_JSON and body[:_LONGEST_JSON].lstrip()[:1] == b"{"
 
 
 def _blobs(entries: Any, at: int, size: int) -> Iterator[_BodyRange]:

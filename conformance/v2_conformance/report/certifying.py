@@ -13,6 +13,7 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
+from v2_conformance.engine.budget import Budget, default_limit_s
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -20,14 +21,13 @@ from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, check_claims
-from v2_conformance.report.document import Report
+from v2_conformance.report.document import EVERYTHING, Report, Selection
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.selection import select
-from v2_conformance.suite.varied_cases import crossed
+from v2_conformance.suite.varied_cases import planned_and_chosen
 
 NO_EXPECTATIONS = Expectations("")
 
@@ -36,12 +36,14 @@ NO_EXPECTATIONS = Expectations("")
 class Plan:
     """The cases that a verdict is about, `planned`, and those of them that the run sends, `chosen`.
 
-    `own` says whether they are the suite's own: a run of others certifies nothing.
+    `own` says whether they are the suite's own: a run of others certifies nothing. `selection` is
+    what they were chosen by.
     """
 
     planned: Sequence[Case]
     chosen: Sequence[Case]
     own: bool = True
+    selection: Selection = EVERYTHING
 
 
 def make_plan(
@@ -54,30 +56,32 @@ def make_plan(
 ) -> Plan:
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
-    Of these it chooses what `patterns` match (see `select`); without patterns, everything. `large`
+    Of these it chooses what `patterns` match; without patterns, everything. `large`
     adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. With `variations`, it
     chooses what of that must succeed in each of them instead (see `crossed`), which is planned
     beside the rest. Raises CaseFileError and NothingRanError.
     """
     own = files is None
     if files is None:
-        planned = suite_cases(large=large, thorough=thorough)
+        cases = suite_cases(large=large, thorough=thorough)
     else:
-        planned = load_cases(files, large=True, thorough=True)
-    chosen = select(planned, patterns)
-    if variations:
-        chosen = crossed(chosen, variations)
-        planned = [*planned, *chosen]
-    return Plan(planned, chosen, own)
+        cases = load_cases(files, large=True, thorough=True)
+    planned, chosen = planned_and_chosen(cases, patterns, variations)
+    asked = Selection(tuple(patterns), large, thorough, tuple(variations))
+    return Plan(planned, chosen, own, asked)
 
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A run whose server was found and whose record is open; `finish` runs its cases."""
+    """A run whose server was found and whose record is open; `finish` runs its cases.
+
+    It may take `limit_s` seconds. Then the rest of the cases is not sent, and it is incomplete.
+    """
 
     engine: Engine
     plan: Plan
     record: Record
+    limit_s: float
 
     def finish(
         self, *, workers: int = 1, on_case: Callable[[CaseFinished], object] = lambda event: None
@@ -90,9 +94,10 @@ class StartedRun:
         complete = False
         try:
             for event in run(self.engine, self.plan.chosen, workers):
+                self.record.calibrated(self.engine.calibrations())
                 self.record.add(event.result)
                 on_case(event)
-            complete = True
+            complete = not self.engine.out_of_time
         finally:
             report = self.record.finish(complete=complete)
         return report
@@ -119,13 +124,22 @@ def start(
     if plan.own:
         check_claims(target, plan.planned)
     wait_until_ready(target, ready_within_s)
+    limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
+    budget = Budget(limit_s)
     server = discover(target)
-    engine = Engine(target, server, recovery=recovery, directory=directory)
+    engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
     noted = partial(expectations.noted, today=today())
     record = Record(
-        directory, target, server, plan.planned, own=plan.own, outdated=outdated, noted=noted
+        directory,
+        target,
+        server,
+        plan.planned,
+        own=plan.own,
+        selection=plan.selection,
+        outdated=outdated,
+        noted=noted,
     )
-    return StartedRun(engine, plan, record)
+    return StartedRun(engine, plan, record, limit_s)
 
 
 def today() -> date:

@@ -11,6 +11,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 # The base profile is always claimed; the suite tests servers, not clients.
 _BASE = "binary"
+_BROKEN = frozenset({Outcome.FAIL, Outcome.FLAKY})
 _SETTLED = frozenset({Outcome.PASS, Outcome.FAIL, Outcome.DISPUTED})
 
 
@@ -123,7 +124,7 @@ def _evidence(report: Report, cases: Iterable[CaseResult]) -> _Evidence:
         if case.level == "MUST" and case.outcome is not Outcome.UNSUPPORTED:
             found.setdefault(case.requirement, set()).add(case.outcome)
     tried = {name: outcomes for name, outcomes in found.items() if outcomes}
-    failed = tuple(name for name, outcomes in tried.items() if Outcome.FAIL in outcomes)
+    failed = tuple(name for name, outcomes in tried.items() if outcomes & _BROKEN)
     still_open = tuple(
         name for name, outcomes in tried.items() if name not in failed and outcomes - _SETTLED
     )

@@ -8,6 +8,7 @@ from enum import Enum
 
 from v2_conformance.report.cause_patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.standing import standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.wording import describe
@@ -99,7 +100,7 @@ def diff_reports(old: Report, new: Report) -> ReportDiff:
     changes = [_change(old.case(case_id), new.case(case_id)) for case_id in ids]
     return ReportDiff(
         notes=tuple(_notes(old, new)),
-        verdict=(old.verdict.words, new.verdict.words),
+        verdict=(standing(old).words, standing(new).words),
         verdict_worse=_rank(new) < _rank(old),
         requirements=tuple(_requirements(old, new)),
         cases=tuple(change for change in changes if change is not None),

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from v2_conformance.report.claim_words import verdict_words
+from v2_conformance.report.kept_bytes import Deflated, KeptBytes, unpacked
 from v2_conformance.suite.causes import Cause, died, difference_in
 from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
@@ -25,9 +27,6 @@ REPORT_FORMAT = 2
 
 FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
 """A part of a header field."""
-Recorded = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
-"""Bytes as they went over the wire, in base64 in JSON."""
-
 Milliseconds = Annotated[float, Meta(ge=0)]
 
 
@@ -85,6 +84,27 @@ class TargetInfo(Part, frozen=True):
     absent: Annotated[
         dict[str, str], Meta(description="Role to the reason why the server has no model for it.")
     ]
+    host_given: Annotated[
+        bool, Meta(description="Whether the Host is not that of the URL, but was given.")
+    ] = False
+    masked: Annotated[
+        bool, Meta(description="Whether secrets other than values of these headers are masked.")
+    ] = False
+
+
+class Selection(Part, frozen=True):
+    """Which cases a run was asked for: its plan can be made again from it."""
+
+    patterns: Annotated[
+        tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
+    ] = ()
+    large: bool = False
+    thorough: bool = False
+    variations: tuple[str, ...] = ()
+
+
+EVERYTHING = Selection()
+"""What a run has that was asked for nothing in particular."""
 
 
 class OverallVerdict(Part, frozen=True):
@@ -94,13 +114,17 @@ class OverallVerdict(Part, frozen=True):
     robust: bool
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
+    standing: Annotated[
+        str, Meta(description="The verdict as people say it, such as `incomplete run`.")
+    ] = ""
+    claim: Annotated[
+        str, Meta(description="What it is about, such as `binary, raw; without BF16`.")
+    ] = ""
 
     @property
     def words(self) -> str:
-        """The verdict as people say it: "conformant, robust", "not conformant", …"""
-        if not self.conformant:
-            return "not conformant"
-        return "conformant, robust" if self.robust else "conformant, not robust"
+        """The verdict as people say it if the run is whole; see `standing` for any run."""
+        return verdict_words(conformant=self.conformant, robust=self.robust, complete=True)
 
 
 class CitedDocument(Part, frozen=True):
@@ -138,8 +162,12 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
 
     purpose: Purpose
     note: str
-    request: Recorded
-    response: Recorded
+    request_kept: Annotated[
+        KeptBytes, Meta(description="The request as it went over the wire; a long one deflated.")
+    ] = msgspec.field(name="request")
+    response_kept: Annotated[
+        KeptBytes, Meta(description="All bytes that came; many of them deflated.")
+    ] = msgspec.field(name="response")
     ending: Ending
     detail: str
     sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
@@ -167,9 +195,46 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
             "closed it without having said so; null if it did not."
         ),
     ] = None
+    shortened_ms: Annotated[
+        Milliseconds | None,
+        Meta(description="The time limit, if it was shorter than usual: others before had hung."),
+    ] = None
+    stray_before: Annotated[
+        Count,
+        Meta(
+            description="Bytes that came on the connection before, after its response, although no "
+            "request asked for them."
+        ),
+    ] = 0
     answers: Annotated[
         int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
     ] = 1
+
+    @property
+    def request(self) -> bytes:
+        """The request's bytes. Raises ReportFileError if the report is damaged there."""
+        return unpacked(self.request_kept)
+
+    @property
+    def response(self) -> bytes:
+        """The response's bytes, as far as they were kept. Raises ReportFileError, see `request`."""
+        return unpacked(self.response_kept)
+
+    @property
+    def omitted(self) -> int:
+        """How many bytes at the end of a message were not kept, for want of room."""
+        return sum(
+            kept.omitted if isinstance(kept, Deflated) else 0
+            for kept in (self.request_kept, self.response_kept)
+        )
+
+
+class Calibration(Part, frozen=True):
+    """The known-good requests to a model before any case of it, up to the first exact answer."""
+
+    role: str
+    form: Annotated[str, Meta(description="In what way the requests have their tensors.")]
+    exchanges: tuple[RecordedExchange, ...]
 
 
 class ExpectedFailure(Part, frozen=True):
@@ -234,6 +299,17 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
     verdict: OverallVerdict
     requirements: tuple[RequirementResult, ...]
     cases: tuple[CaseResult, ...]
+    selection: Annotated[
+        Selection, Meta(description="What the run was asked for; everything usual if absent.")
+    ] = EVERYTHING
+    discovery: Annotated[
+        tuple[RecordedExchange, ...],
+        Meta(description="GET /v2, and the metadata of each model of the claimed profiles."),
+    ] = ()
+    calibration: Annotated[
+        tuple[Calibration, ...],
+        Meta(description="How known-good requests were answered at first, by model and form."),
+    ] = ()
     integrity: Integrity | None = None
 
     @cached_property
@@ -258,6 +334,8 @@ class RecordHeader(Part, frozen=True, kw_only=True):
     own: bool
     planned: dict[str, Count]
     order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
+    selection: Selection = EVERYTHING
+    discovery: tuple[RecordedExchange, ...] = ()
 
 
 class RecordFooter(Part, frozen=True):
@@ -271,5 +349,6 @@ class RecordLine(Part, frozen=True, kw_only=True):
     """One line of a run's record: exactly one member is there."""
 
     header: RecordHeader | None = None
+    calibration: Calibration | None = None
     case: CaseResult | None = None
     footer: RecordFooter | None = None

@@ -23,7 +23,7 @@ from v2_conformance.terminal_safe_text import plain
 
 _NEVER = date.min  # before every expiry: whether an entry still holds is another question
 _LONGEST = 200
-_EXPECTABLE = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.NOT_RUN)
+_EXPECTABLE = (Outcome.FAIL, Outcome.FLAKY, Outcome.INCONCLUSIVE, Outcome.NOT_RUN)
 
 _HEADER = """\
 # Known failures of {server}.

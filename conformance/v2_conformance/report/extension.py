@@ -58,5 +58,6 @@ def extension(report: Report) -> Extension:
 def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[bytes]:
     """The heads of the responses that came, in lower case."""
     for exchange in exchanges:
-        if exchange.response:
-            yield exchange.response.partition(b"\r\n\r\n")[0].lower() + b"\r\n"
+        response = exchange.response
+        if response:
+            yield response.partition(b"\r\n\r\n")[0].lower() + b"\r\n"

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
+from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.report.digest import is_intact, sealed
+from v2_conformance.report.digest import document_digest, sealed, with_cases
 from v2_conformance.report.document import (
     REPORT_FORMAT,
+    Calibration,
     CaseResult,
     RecordFooter,
     RecordHeader,
     RecordLine,
     Report,
 )
+from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.summary import conclude
 from v2_conformance.suite.findings import printable
 
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PACKED_REPORT = f"{REPORT}.gz"
+SIGNATURE = f"{REPORT}.sig"
 _GZIP = b"\x1f\x8b"
-# A packed report may be a bomb; an ordinary run's report is a tenth of this.
+_LONGEST = 1 << 30
+# A packed report may be a bomb. An ordinary run's report is a tenth of this.
 _LONGEST_UNPACKED = 512 << 20
+_MOST_TIMES_AS_LONG = 200
+_ALWAYS_UNPACKED = 16 << 20
+# What all messages may unpack to. With --large an honest run has half of it.
+_LONGEST_MESSAGES = 2048 << 20
 _HEADER = b'{"header":'  # how a record begins
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
@@ -51,10 +61,16 @@ class ReportFile:
     is_record: bool
     _data: bytes
 
+    @cached_property
+    def digest(self) -> str:
+        """The digest of its content, whatever it says itself; "" for a record."""
+        return "" if self.is_record else document_digest(json.loads(self._data))
+
     @property
     def is_intact(self) -> bool:
         """Whether the digest is that of the content; always, for a record, which has none."""
-        return self.is_record or is_intact(json.loads(self._data))
+        stated = self.report.integrity
+        return self.is_record or (stated is not None and stated.digest == self.digest)
 
 
 def load_report(path: Path) -> Report:
@@ -62,32 +78,43 @@ def load_report(path: Path) -> Report:
     return read_report(path).report
 
 
-def read_report(path: Path) -> ReportFile:
+def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
     """A report.json, packed with gzip or not, or the record of a run (finished or not) folded.
+
+    With `strictly`, a JSON object that has a member twice makes it no report: readers of JSON
+    differ in which of the two they take.
 
     Raises ReportFileError, in one line, for whatever is neither.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
+    data = read_bounded(path, _LONGEST, ReportFileError)
     if data.startswith(_GZIP):
         data = _unpacked(path, data)
     is_record = data.startswith(_HEADER)
-    report = _fold(path, data) if is_record else _whole(path, data)
+    if strictly:
+        _check_members(path, data)
+    report = _fold(path, io.BytesIO(data)) if is_record else _whole(path, data)
     return ReportFile(path, report, is_record, data)
+
+
+def fold_record(path: Path) -> Report:
+    """The report that the record of a run amounts to, read line by line. Raises ReportFileError."""
+    try:
+        with path.open("rb") as file:
+            return _fold(path, file)
+    except OSError as error:
+        raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
     """What a report.json.gz has in it, of bounded size."""
+    most = max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_AS_LONG * len(data)))
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        unpacked = unpacker.decompress(data, _LONGEST_UNPACKED)
+        unpacked = unpacker.decompress(data, most)
     except zlib.error as error:
         raise ReportFileError(f"{path} is not a gzip file: {error}") from error
     if unpacker.unconsumed_tail:
-        most = _LONGEST_UNPACKED >> 20
-        raise ReportFileError(f"{path} has more than {most} MiB in it; unpack it to read it")
+        raise ReportFileError(f"{path} has more than {most >> 20} MiB in it; unpack it to read it")
     if not unpacker.eof:
         raise ReportFileError(f"{path} was cut off")
     return unpacked
@@ -96,7 +123,8 @@ def _unpacked(path: Path, data: bytes) -> bytes:
 def write_report(directory: Path, report: Report) -> Path:
     """Write report.json into `directory` and return its path. Raises UsageError."""
     path = directory / REPORT
-    write_atomically(path, as_json(report) + "\n")
+    around = as_json(msgspec.structs.replace(report, cases=())) + "\n"
+    write_atomically(path, with_cases(around, map(as_json, report.cases)))
     return path
 
 
@@ -129,12 +157,15 @@ def _readable(value: Any) -> Any:
     return value
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file, text as UTF-8, or leave the old one. Raises UsageError."""
-    beside = path.with_name(path.name + ".new")
+def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Write a whole file, text as UTF-8, or leave the old one. Raises UsageError.
+
+    Text may come in pieces. A link in its place, or in that of the file beside it that is written
+    first, is not followed.
+    """
+    pieces = [content] if isinstance(content, str | bytes) else content
     try:
-        beside.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(beside, path)
+        write_whole(path, (p.encode() if isinstance(p, str) else p for p in pieces))
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -167,7 +198,7 @@ def _whole(path: Path, data: bytes) -> Report:
         raise ReportFileError(
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error
-    _check_depth(path, report.cases)
+    _check_bounds(path, report.cases)
     return report
 
 
@@ -191,12 +222,17 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_depth(path: Path, cases: Iterable[CaseResult]) -> None:
-    """Raise ReportFileError for an entry that is nested so deeply that no code could walk it.
-
-    It is the only part of a report that can be: causes bound themselves.
+def _check_bounds(path: Path, cases: Iterable[CaseResult]) -> None:
+    """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
+    is the only part of a report that can be, or for messages that unpack to more than a run has.
     """
+    unpacked = 0
     for case in cases:
+        for exchange in case.exchanges:
+            unpacked += size_of(exchange.request_kept) + size_of(exchange.response_kept)
+        if unpacked > _LONGEST_MESSAGES:
+            most = _LONGEST_MESSAGES >> 20
+            raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
         if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
             raise ReportFileError(
                 f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
@@ -210,39 +246,76 @@ def _is_shallow(value: object, levels: int) -> bool:
     return levels > 0 and all(_is_shallow(item, levels - 1) for item in inner)
 
 
-def _fold(path: Path, data: bytes) -> Report:
+def _check_members(path: Path, data: bytes) -> None:
+    """Raise ReportFileError for a JSON object that has a member twice."""
+    try:
+        for line in data.split(b"\n") if data.startswith(_HEADER) else [data]:
+            json.loads(line or b"null", object_pairs_hook=_unique)
+    except _TwiceError as error:
+        name = printable(str(error), 80)
+        raise ReportFileError(f"{path} is not a report: it has a member twice: {name}") from error
+    except (ValueError, RecursionError):
+        return  # whatever is wrong with it is said when it is read
+
+
+class _TwiceError(Exception):
+    """A JSON object has a member of this name twice."""
+
+
+def _unique(members: list[tuple[str, Any]]) -> None:
+    """Raise _TwiceError for members of which two have one name; their values are not kept."""
+    names = set()
+    for name, _ in members:
+        if name in names:
+            raise _TwiceError(name)
+        names.add(name)
+
+
+def _fold(path: Path, lines: BinaryIO) -> Report:
     header: RecordHeader | None = None
     footer: RecordFooter | None = None
-    cases: list[CaseResult] = []
-    lines = data.split(b"\n")
+    cases: dict[str, CaseResult] = {}  # of a case that was run again the last time counts
+    calibration: list[Calibration] = []
     for number, line in enumerate(lines, 1):
-        if not line:
+        if not line.strip():
             continue
         try:
             if number == 1:
                 _check_format(path, msgspec.json.decode(line, type=_OlderHeader).header.suite)
             entry = _LINE.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if number == len(lines):  # the run was killed while it wrote this line
+            if not line.endswith(b"\n"):  # the run was killed while it wrote this line
                 break
             raise ReportFileError(
                 f"{path}:{number}: not a line of a record: {_words(error)}"
             ) from error
         header, footer = entry.header or header, entry.footer or footer
         if entry.case is not None:
-            cases.append(entry.case)
+            cases[entry.case.id] = entry.case
+        if entry.calibration is not None:
+            calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    _check_depth(path, cases)
-    return _folded(header, cases, footer)
+    _check_bounds(path, cases.values())
+    return _folded(header, list(cases.values()), calibration, footer)
 
 
-def _folded(header: RecordHeader, cases: list[CaseResult], footer: RecordFooter | None) -> Report:
+def _folded(
+    header: RecordHeader,
+    cases: list[CaseResult],
+    calibration: list[Calibration],
+    footer: RecordFooter | None,
+) -> Report:
     place = {case_id: number for number, case_id in enumerate(header.order)}
     ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
     complete = footer is not None and footer.complete
     conclusion = conclude(
-        ordered, header.target.profiles, planned=header.planned, complete=complete, own=header.own
+        ordered,
+        header.target.profiles,
+        planned=header.planned,
+        complete=complete,
+        own=header.own,
+        unsupported=header.target.unsupported,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
@@ -257,5 +330,8 @@ def _folded(header: RecordHeader, cases: list[CaseResult], footer: RecordFooter 
             verdict=conclusion.verdict,
             requirements=conclusion.requirements,
             cases=ordered,
+            selection=header.selection,
+            discovery=header.discovery,
+            calibration=tuple(calibration),
         )
     )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from v2_conformance.report.annotate import HexRow, Section, annotate_request, annotate_response
 from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes import unsurvived
 from v2_conformance.suite.findings import FirstDifference
@@ -206,24 +207,23 @@ def in_milliseconds(value: float) -> str:
 def _exchange(
     exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
 ) -> FoldedExchange:
-    request = annotate_request(exchange.request, exchange.answers)
+    sent, came = exchange.request, exchange.response
+    request = annotate_request(sent, exchange.answers)
     notes = [*request.notes, *_unsent(exchange)]
-    response = annotate_response(exchange.response, exchange.answers)
+    response = annotate_response(came, exchange.answers)
     return FoldedExchange(
         title=visible(short(exchange.note, _LONGEST)),
         facts=tuple(_facts(exchange)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            _message("Request", exchange.request, notes, request.sections, limits, None),
-            _message(
-                "Response", exchange.response, response.notes, response.sections, limits, difference
-            ),
+            _message("Request", sent, notes, request.sections, limits, None),
+            _message("Response", came, response.notes, response.sections, limits, difference),
         ),
     )
 
 
 def _unsent(exchange: RecordedExchange) -> Iterator[str]:
-    if exchange.sent < len(exchange.request):
+    if exchange.sent < size_of(exchange.request_kept):
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
         yield f"{share} sent"
 
@@ -235,6 +235,8 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
         yield f"first byte after {in_milliseconds(exchange.first_byte_ms)}"
     yield f"{in_milliseconds(exchange.duration_ms)} in all"
     yield "on a reused connection" if exchange.reused else "on a new connection"
+    if exchange.omitted:
+        yield f"{in_bytes(exchange.omitted)} more came that the report has no room for"
     if exchange.ending is Ending.COMPLETE:
         yield "left open" if exchange.open else "closed afterwards"
 

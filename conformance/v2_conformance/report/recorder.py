@@ -10,21 +10,28 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
+from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import LeakError, UsageError
+from v2_conformance.judging.observed import Seen
+from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import (
+    EVERYTHING,
     REPORT_FORMAT,
+    Calibration,
     CaseResult,
     Model,
     RecordedExchange,
@@ -32,15 +39,39 @@ from v2_conformance.report.document import (
     RecordHeader,
     RecordLine,
     Report,
+    Selection,
     ServerInfo,
     SuiteInfo,
     TargetInfo,
 )
-from v2_conformance.report.files import RECORD, REPORT, as_json, load_report, write_report
+from v2_conformance.report.files import (
+    RECORD,
+    REPORT,
+    SIGNATURE,
+    as_json,
+    fold_record,
+    write_report,
+)
+from v2_conformance.report.kept_bytes import (
+    PLAIN,
+    Deflated,
+    keep,
+    start_of,
+    stored_size,
+    unpacked,
+)
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import SuiteError
 from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.version import __version__
+from v2_conformance.wire.transcript import Limits
+
+ROOM = 24 * 1024 * 1024
+"""Bytes that all responses of a run may take in its report, before base64, besides what answers
+to the suite's long tensors take. An honest server needs a quarter of it."""
+_START = 512  # what is kept of a response that does not fit
 
 _HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 Note = Callable[[CaseResult], CaseResult]
@@ -66,6 +97,17 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
     )
 
 
+def calibration(found: Calibrated, mask: Mask) -> Calibration:
+    """A calibration as report.json has it."""
+    exchanges = tuple(_exchange(exchange, mask) for exchange in found.exchanges)
+    return Calibration(found.role, found.form, exchanges)
+
+
+def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
+    """What exchanges show, without the target's secrets."""
+    return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
+
+
 def _masked(value: Any, mask: Mask) -> Any:
     """A cause, or a member of one, without the target's secrets; its type stays the same."""
     if isinstance(value, str):
@@ -86,21 +128,21 @@ def _masked_hex(text: str, mask: Mask) -> str:
     shown = _HEX.fullmatch(text)
     if shown is None:  # no bytes, in words
         return mask.text(text)
-    data = mask.data(bytes.fromhex(shown[1]))
-    start = mask.text(data.decode("latin-1") + "…").removesuffix("…")
-    return start.encode("latin-1").hex() + shown[2]
+    return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
 
 
 def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
     transcript = exchange.transcript
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
-    idle = transcript.closed_before_s
+    idle, short = transcript.closed_before_s, transcript.shortened_s
     return RecordedExchange(
         purpose=exchange.purpose,
         note=exchange.note,
-        request=mask.data(transcript.request),
-        response=mask.data(transcript.received),
+        request_kept=keep(mask.sent(transcript.request)),
+        response_kept=keep(
+            mask.data(transcript.received, Limits().response_to(len(transcript.request)))
+        ),
         ending=transcript.ending,
         detail=mask.text(transcript.detail),
         sent=transcript.sent,
@@ -113,7 +155,18 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         pieces=transcript.pieces if several else (),
         pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
         closed_before_ms=None if idle is None else round(idle * 1000, 3),
+        shortened_ms=None if short is None else round(short * 1000, 3),
+        stray_before=transcript.stray_before,
         answers=transcript.answers,
+    )
+
+
+def _withheld(case: CaseResult, why: str) -> CaseResult:
+    """The case as one in which the suite failed, without anything of the server's."""
+    cause = SuiteError("LeakError", why)
+    verdict = Verdict(Outcome.ERROR, cause)
+    return msgspec.structs.replace(
+        case, outcome=verdict.outcome, cause=cause, message=verdict.message, exchanges=()
     )
 
 
@@ -124,9 +177,9 @@ def _as_it_is(case: CaseResult) -> CaseResult:
 class Record:
     """The append-only record of one run in `directory`, folded into report.json by `finish`.
 
-    `own` says whether `cases` are the suite's own: a run of others certifies nothing. Files named
-    in `outdated`, of an older run, are removed, so that they cannot pass for this one's. `noted`
-    adds to each case what was known of it beforehand.
+    `own` says whether `cases` are the suite's own: a run of others certifies nothing. `selection`
+    is what they were chosen by. Files named in `outdated`, of an older run, are removed, so that
+    they cannot pass for this one's. `noted` adds to each case what was known of it beforehand.
     """
 
     def __init__(
@@ -137,44 +190,105 @@ class Record:
         cases: Sequence[Case],
         *,
         own: bool = True,
+        selection: Selection = EVERYTHING,
         outdated: Collection[str] = (),
         noted: Note = _as_it_is,
     ) -> None:
         self.directory = directory
         self._noted = noted
-        self._mask = target.mask
+        self.mask = target.mask.beside(case.id for case in cases)
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
         self._file = _create(directory, outdated)
-        self._write(RecordLine(header=_header(target, server, cases, self._started, own=own)))
+        self._room = ROOM
+        self._problem: str | None = None
+        header = _header(target, server, cases, self._started, selection, own=own)
+        self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
-        """Append one case; it is on disk when this returns."""
-        self.add_case(case_result(result, self._profiles, self._mask))
+        """Append one case; it is on disk when this returns. Raises UsageError if it cannot be."""
+        self.add_case(case_result(result, self._profiles, self.mask))
+
+    def calibrated(self, found: Iterable[Calibrated]) -> None:
+        """Append how known-good requests were answered at first."""
+        for one in found:
+            self.add_calibration(calibration(one, self.mask))
+
+    def add_calibration(self, found: Calibration) -> None:
+        """Append one calibration that is in report.json's form already."""
+        self._write(RecordLine(calibration=found))
 
     def add_case(self, case: CaseResult) -> None:
-        """Append one case that is in report.json's form already."""
-        self._write(RecordLine(case=self._noted(case)))
+        """Append one case that is in report.json's form already.
+
+        A case that still shows a secret is an error of the suite: it is recorded without its bytes.
+        """
+        case = self._noted(self._within_room(case))
+        try:
+            self._write(RecordLine(case=case))
+        except LeakError as error:
+            self._write(RecordLine(case=_withheld(case, str(error))))
+
+    def _within_room(self, case: CaseResult) -> CaseResult:
+        """`case` with all its bytes, but for those that the report has no room for.
+
+        Of a response that does not fit only the start is kept, once it has been judged.
+        """
+        return msgspec.structs.replace(case, exchanges=tuple(map(self._fitted, case.exchanges)))
+
+    def _fitted(self, exchange: RecordedExchange) -> RecordedExchange:
+        asked, size = stored_size(exchange.request_kept), stored_size(exchange.response_kept)
+        if asked > PLAIN:  # tensors of the suite, to which the answer may have as many
+            self._room += asked
+        if size > self._room:
+            start = start_of(exchange.response_kept, _START)
+            exchange = msgspec.structs.replace(exchange, response_kept=start)
+            size = stored_size(start)
+        self._room = max(0, self._room - size)
+        return exchange
 
     def finish(self, *, complete: bool = True) -> Report:
         """Close the record, write report.json and return the report."""
         duration = (datetime.now(timezone.utc) - self._started).total_seconds()
         self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
         self._file.close()
-        report = load_report(self.directory / RECORD)
+        report = fold_record(self.directory / RECORD)
+        # Its cases were looked at as they were recorded.
+        self.mask.check(as_json(msgspec.structs.replace(report, cases=())), REPORT)
         write_report(self.directory, report)
         return report
 
     def _write(self, line: RecordLine) -> None:
-        self._file.write(as_json(line) + "\n")
-        self._file.flush()
+        if self._problem is not None:  # nothing can follow half a line
+            raise UsageError(self._problem)
+        text = as_json(line)
+        what = RECORD if line.case is None else "what was recorded of this case"
+        self.mask.check(text, what)
+        if self.mask.hides_anything:  # else there is nothing to inflate them for
+            for message in _deflated(line):
+                self.mask.check(message, what)
+        try:
+            write_all(self._file.fileno(), (text + "\n").encode())
+        except OSError as error:
+            self._problem = f"cannot write {self.directory / RECORD}: {error.strerror}"
+            self._file.close()
+            raise UsageError(self._problem) from error
 
 
-def _create(directory: Path, outdated: Collection[str]) -> TextIO:
+def _deflated(line: RecordLine) -> Iterator[bytes]:
+    """The messages of a line that its text does not show as they are."""
+    recorded = line.case or line.calibration
+    for exchange in () if recorded is None else recorded.exchanges:
+        for kept in (exchange.request_kept, exchange.response_kept):
+            if isinstance(kept, Deflated):
+                yield unpacked(kept)
+
+
+def _create(directory: Path, outdated: Collection[str]) -> FileIO:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / RECORD).open("w", encoding="utf-8")
-        for name in (REPORT, *outdated):
+        file = FileIO(create_new(directory / RECORD), "w")
+        for name in (REPORT, SIGNATURE, *outdated):
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
     except OSError as error:
@@ -186,7 +300,13 @@ def _create(directory: Path, outdated: Collection[str]) -> TextIO:
 
 
 def _header(
-    target: Target, server: Server, cases: Sequence[Case], started: datetime, *, own: bool
+    target: Target,
+    server: Server,
+    cases: Sequence[Case],
+    started: datetime,
+    selection: Selection,
+    *,
+    own: bool,
 ) -> RecordHeader:
     tested = TargetInfo(
         url=target.public_url,
@@ -200,6 +320,8 @@ def _header(
             for role, binding in server.present.items()
         },
         absent=dict(server.absent),
+        host_given=target.address.host != urlsplit(target.public_url).netloc,
+        masked=target.hidden_beside_fields,
     )
     return RecordHeader(
         suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),
@@ -208,4 +330,6 @@ def _header(
         own=own,
         planned=dict(Counter(case.requirement for case in cases)),
         order=tuple(case.id for case in cases),
+        selection=selection,
+        discovery=tuple(_exchange(exchange, target.mask) for exchange in server.asked),
     )

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from v2_conformance.report.claim_words import (
+    CONFORMANT,
+    INCOMPLETE,
+    NOT_CONFORMANT,
+    NOT_ROBUST,
+    claim_words,
+    verdict_words,
+)
 from v2_conformance.report.document import Report
 from v2_conformance.report.visible_text import short, visible
-from v2_conformance.suite.causes import RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
-INCOMPLETE = "incomplete run"
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
-    "conformant, robust": (Outcome.PASS, "✓"),
-    "conformant, not robust": (Outcome.INCONCLUSIVE, "◐"),
-    "not conformant": (Outcome.FAIL, "✗"),
+    CONFORMANT: (Outcome.PASS, "✓"),
+    NOT_ROBUST: (Outcome.INCONCLUSIVE, "◐"),
+    NOT_CONFORMANT: (Outcome.FAIL, "✗"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
 }
 _NAME = 80
@@ -36,7 +42,12 @@ class Standing:
 def standing(report: Report) -> Standing:
     """The standing of a report; a run without all of its cases is only incomplete."""
     left_out = sum(missing(report).values())
-    words = INCOMPLETE if left_out or not report.complete else report.verdict.words
+    verdict = report.verdict
+    words = verdict_words(
+        conformant=verdict.conformant,
+        robust=verdict.robust,
+        complete=report.complete and not left_out,
+    )
     return Standing(words, *TONES[words], left_out)
 
 
@@ -59,15 +70,12 @@ def server_name(report: Report) -> str:
     return short(text or "unnamed server", _NAME)
 
 
-def profiles(report: Report) -> str:
-    """The claimed profiles, and what of them was not tested, because the server need not have it:
-    datatypes that it declares unsupported, and optional models that cases would have needed."""
-    text = ", ".join(report.target.profiles) or "none"
-    without = list(report.target.unsupported)
-    absent = dict.fromkeys(
-        case.cause.role
-        for case in report.of(Outcome.UNSUPPORTED)
-        if isinstance(case.cause, RoleAbsent)
-    )
-    without += [f"the model {role}" for role in absent]
-    return text + (f", without {', '.join(without)}" if without else "")
+def claim(report: Report) -> str:
+    """What the verdict is about, in words; see `claim_words`."""
+    target = report.target
+    return claim_words(target.profiles, target.unsupported, report.cases, report.requirements)
+
+
+def claimed(report: Report) -> str:
+    """The server's name and the claim, as every page and summary begins."""
+    return f"{server_name(report)}, profiles {claim(report)}"

@@ -9,11 +9,18 @@ from typing import Protocol
 
 import msgspec
 
+from v2_conformance.report.claim_words import claim_words, verdict_words
 from v2_conformance.report.document import (
     CitedDocument,
     OverallVerdict,
     Report,
     RequirementResult,
+)
+from v2_conformance.suite.causes import (
+    Cause,
+    CodingsUnsupported,
+    DatatypesUnsupported,
+    RoleAbsent,
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue, documents
@@ -21,6 +28,7 @@ from v2_conformance.suite.requirements import Level, Requirement, catalogue, doc
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
     Outcome.FAIL,
+    Outcome.FLAKY,
     Outcome.ERROR,
     Outcome.INCONCLUSIVE,
     Outcome.NOT_RUN,
@@ -30,6 +38,7 @@ _WORST_FIRST = (
 )
 _WORDS = {
     Outcome.FAIL: "failed",
+    Outcome.FLAKY: "was flaky",
     Outcome.ERROR: "could not be judged (an error of the suite)",
     Outcome.INCONCLUSIVE: "was inconclusive",
     Outcome.NOT_RUN: "did not run",
@@ -47,6 +56,8 @@ class JudgedCase(Protocol):
     def level(self) -> Level: ...
     @property
     def outcome(self) -> Outcome: ...
+    @property
+    def cause(self) -> Cause | None: ...
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ def conclude(
     planned: Mapping[str, int],
     complete: bool = True,
     own: bool = True,
+    unsupported: Collection[str] = (),
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -71,7 +83,7 @@ def conclude(
     was stopped, `own` for a run of other cases than the suite's. Cases that did not run block what
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
     a profile that is not claimed is left out, and so is one that others have replaced, or of which
-    a whole run has no case.
+    a whole run has no case. The datatypes in `unsupported` excuse only what is about them.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -93,12 +105,19 @@ def conclude(
                 warnings.append(reason)
             else:
                 (robust if requirement.basis == "derived" else conformant).append(reason)
+        lost = _lost(requirement, of_this, unsupported)
+        if lost:
+            (robust if requirement.basis == "derived" else conformant).append(lost)
     conformant = [*_of_the_run(cases, planned, complete=complete, own=own), *conformant]
+    holds, is_robust = not conformant, not conformant and not robust
+    whole = complete and len({case.id for case in cases}) >= sum(planned.values())
     verdict = OverallVerdict(
-        conformant=not conformant,
-        robust=not conformant and not robust,
+        conformant=holds,
+        robust=is_robust,
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
+        standing=verdict_words(conformant=holds, robust=is_robust, complete=whole),
+        claim=claim_words(profiles, unsupported, cases, rows),
     )
     return Conclusion(verdict, tuple(rows))
 
@@ -111,6 +130,7 @@ def concluded(report: Report) -> Report:
         planned=report.planned,
         complete=report.complete,
         own=report.own,
+        unsupported=report.target.unsupported,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None
@@ -131,7 +151,9 @@ def _of_the_run(
     if not own:
         yield "this was not the suite: the cases were those given with --cases"
     if not complete:
-        yield f"the run is incomplete: it was stopped with {total - len(cases)} cases to go"
+        left = total - len(cases)
+        where = f"with {left} cases to go" if left > 0 else "before it had sent its last case"
+        yield f"the run is incomplete: it was stopped {where}"
     passed = {case.level for case in cases if case.outcome is Outcome.PASS}
     if "MUST" not in passed:
         yield "no MUST case passed" if passed else "no case passed"
@@ -149,6 +171,30 @@ def _reasons(requirement: str, cases: Iterable[JudgedCase]) -> list[tuple[str, L
         number = "1 case" if count == 1 else f"{count} cases"
         reasons.append((f"{level} {requirement} {_WORDS[outcome]} ({number})", level))
     return reasons
+
+
+def _lost(
+    requirement: Requirement, cases: Iterable[JudgedCase], unsupported: Collection[str]
+) -> str:
+    """Why a requirement is as good as unknown: the server lacks something that each of its MUST
+    cases needs and that it is not about. "" if that is not so."""
+    musts = [case for case in cases if case.level == "MUST"]
+    if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
+        return ""
+    needs = dict.fromkeys(need for case in musts for need in _needs(case.cause))
+    about = requirement.datatypes
+    if not needs or (about and set(about) <= set(unsupported)):
+        return ""
+    return f"MUST {requirement.id} was not tested: its cases need {', '.join(needs)}"
+
+
+def _needs(cause: Cause | None) -> Iterable[str]:
+    """What the server lacks, if a case was not sent for that."""
+    if isinstance(cause, DatatypesUnsupported):
+        return cause.datatypes
+    if isinstance(cause, CodingsUnsupported):
+        return cause.codings
+    return [f"the model {cause.role}"] if isinstance(cause, RoleAbsent) else []
 
 
 def _row(requirement: Requirement, level: Level, cases: Sequence[JudgedCase]) -> RequirementResult:

@@ -7,8 +7,9 @@ the order in which the file lists them; the id is REQUIREMENT/slug[labels of the
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 WIRE_LENGTHS = ("length", "blobs", "body")
 _THOROUGH = "_thorough"
+# Both are far more than any entry of the suite has, and little enough for every machine.
+_MOST_OF_AN_ENTRY = 10_000
+_LONGEST_TEXT = 1 << 20
 _NOT_CASES = {
     "generated_requests.yaml",
     "models.yaml",
@@ -58,7 +62,21 @@ def load_cases(
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    return [c for c in cases.values() if (large or not c.large) and (thorough or not c.thorough)]
+    chosen = [c for c in cases.values() if (large or not c.large) and (thorough or not c.thorough)]
+    return _with_last(chosen)
+
+
+def _with_last(cases: Sequence[Case]) -> list[Case]:
+    """`cases`, of which each knows whether it is the last negative one of its requirement."""
+    negative = [case for case in cases if case.negative and not case.dangerous and not case.large]
+    last = {case.requirement: case.id for case in negative}
+    others = {case.id for case in negative} - set(last.values())
+    return [
+        replace(case, last_negative=False)
+        if isinstance(case, RequestCase) and case.id in others
+        else case
+        for case in cases
+    ]
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
@@ -93,6 +111,8 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
     unused = [name for name in axes if name not in used]
     if unused:
         raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    if math.prod(map(len, axes.values())) > _MOST_OF_AN_ENTRY:
+        raise CaseFileError(f"{entry['id']}: its axes make more than {_MOST_OF_AN_ENTRY} cases")
     for combination in itertools.product(*(values.items() for values in axes.values())):
         labels = [label for label, _ in combination]
         differs = [item for item in exceptions if item.is_of(dict(zip(axes, labels, strict=True)))]
@@ -239,7 +259,11 @@ def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
     whole = _AXIS.fullmatch(value)
     if whole:
         return _axis_value(axes, whole, text=False)
-    return _AXIS.sub(lambda match: str(_axis_value(axes, match, text=True)), value)
+    parts = [str(_axis_value(axes, match, text=True)) for match in _AXIS.finditer(value)]
+    if sum(map(len, parts)) > _LONGEST_TEXT:
+        raise CaseFileError("the values of axes make a text of more than 1 MiB")
+    texts = iter(parts)
+    return _AXIS.sub(lambda match: next(texts), value)
 
 
 def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:

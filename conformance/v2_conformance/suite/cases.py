@@ -21,7 +21,9 @@ from v2_conformance.suite.variations import variation
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
-_TOLD_ELSEWHERE = frozenset({"id", "why", "variations", "first", "members", "foreign_ids"})
+_TOLD_ELSEWHERE = frozenset(
+    {"id", "why", "variations", "first", "members", "foreign_ids", "last_negative"}
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class RequestCase(_Common):
     `first` is sent before it on the same connection, whatever comes of that. Connections that are
     used at once send this request and `members` in turn. `foreign_ids` are the ids of those others.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
-    what they change of it already.
+    what they change of it already. `last_negative` is false if another negative case of its
+    requirement comes after it.
     """
 
     model: str
@@ -155,6 +158,7 @@ class RequestCase(_Common):
     first: RequestCase | None = None
     members: tuple[RequestCase, ...] = ()
     foreign_ids: tuple[str, ...] = ()
+    last_negative: bool = True
 
     @property
     def others(self) -> tuple[RequestCase, ...]:

@@ -67,6 +67,7 @@ from v2_conformance.suite.observations import (
     NoErrorToJudge,
     NotContinued,
     NothingObserved,
+    StrayBytes,
     UnannouncedClose,
 )
 
@@ -94,6 +95,29 @@ class ChangedAnswer(CauseBase, frozen=True):
 
     expected: str
     got: str
+
+
+class Hung(CauseBase, frozen=True):
+    """No whole answer came in `seconds`, but to a known-good request right after it one came in
+    `known_good_ms`: the server is well, and hangs. `received` bytes had arrived."""
+
+    seconds: float
+    received: Count
+    known_good_ms: Count
+
+
+class TimedOutEarly(CauseBase, frozen=True):
+    """No whole answer came in `seconds`, which is less than the usual time limit: requests of the
+    same kind had hung before. `received` bytes had arrived."""
+
+    seconds: float
+    received: Count
+
+
+class OutOfTime(CauseBase, frozen=True):
+    """Not sent: the run had taken all of its `limit_s` seconds."""
+
+    limit_s: float
 
 
 class NoResponse(CauseBase, frozen=True):
@@ -163,7 +187,8 @@ class NotKept(_AboutOthers, frozen=True):
 
 class FailedBesideOthers(_AboutOthers, frozen=True):
     """The case passed alone, after it had failed while other cases ran: requests that are in
-    progress at the same time affect each other (C6).
+    progress at the same time affect each other (C6). If it had failed it is flaky; if only no
+    answer had come in time, the server may have been busy, and it passes.
 
     `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
     words.
@@ -173,6 +198,18 @@ class FailedBesideOthers(_AboutOthers, frozen=True):
 
     beside: Cause
     alone: Cause | None
+
+
+class FailedAtFirst(_AboutOthers, frozen=True):
+    """The case was run again, as a test runner can be told to do, and passed, but it is flaky.
+
+    `first` is what it failed for, `again` what its pass comes to, None if it needs no words.
+    """
+
+    rank: ClassVar[int] = 4
+
+    first: Cause
+    again: Cause | None
 
 
 class SecondAnswerWrong(_AboutOthers, frozen=True):
@@ -315,20 +352,20 @@ class SuiteError(CauseBase, frozen=True):
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, BlobPastBody,
-    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer,
-    ChunksToOldClient, CodingsUnsupported, ConnectionClosed, ConnectionRefused,
-    ContentLengthTooLong, DataAndSize, DatatypesUnsupported, DidNotSurvive, ExtensionNotListed,
-    FailedBesideOthers, Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing,
-    HeaderLengthNotJson, HeaderLengthPastBody, HeaderLengthUnexpected, InvalidCase,
-    InvalidErrorBody, InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes,
-    LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
-    NoContentLength, NoDataNoSize, NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel,
-    NotContinued, NotDone, NotEncoded, NotHttp, NotKept, NothingObserved, ProfileNotClaimed,
-    Rejected, RepeatedHeaderLength, RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation,
-    SecondAnswerWrong, SeveralWrong, SuiteError, TimedOut, TooManyDimensions, UnannouncedClose,
-    Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs, VariationDeclined,
-    WasDown, WrongBytesElement, WrongContentType, WrongDatatype, WrongElementCount, WrongForm,
-    WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
+    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChunksToOldClient,
+    CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
+    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, FailedAtFirst, FailedBesideOthers,
+    Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
+    HeaderLengthPastBody, HeaderLengthUnexpected, Hung, InvalidCase, InvalidErrorBody,
+    InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired,
+    MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown, NoContentLength, NoDataNoSize,
+    NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded,
+    NotHttp, NotKept, NothingObserved, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength,
+    RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation, SecondAnswerWrong, SeveralWrong,
+    StrayBytes, SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
+    UnannouncedClose, Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
+    VariationDeclined, WasDown, WrongBytesElement, WrongContentType, WrongDatatype,
+    WrongElementCount, WrongForm, WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 

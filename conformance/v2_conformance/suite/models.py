@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -31,7 +32,9 @@ class ModelContract:
 
     `does` is "identity" (OUTPUTi = INPUTi) or "first_three" (the first three elements of INPUT0 as
     [3, 1], and their negation). `profile` names the opt-in profile that alone needs the model.
-    Without an `optional` model, a server can still be certified.
+    Without an `optional` model, a server can still be certified. A model that `stands_in_for` the
+    one in another role takes its place for a server without one of its datatypes, and no other
+    server needs it.
     """
 
     role: str
@@ -42,6 +45,18 @@ class ModelContract:
     profile: str
     batching: bool
     optional: bool
+    stands_in_for: str | None = None
+
+    @property
+    def datatypes(self) -> frozenset[str]:
+        """The datatypes that a server needs for it."""
+        return frozenset(spec.datatype for spec in (*self.inputs, *self.outputs))
+
+    def is_of_use(self, unsupported: Collection[str]) -> bool:
+        """Whether a server without these datatypes needs it."""
+        if self.stands_in_for is None:
+            return True
+        return not contract()[self.stands_in_for].datatypes.isdisjoint(unsupported)
 
 
 @cache
@@ -49,6 +64,27 @@ def contract() -> dict[str, ModelContract]:
     """Every role of cases/models.yaml, in its order."""
     entries = read_yaml(folder("cases") / "models.yaml", CaseFileError).document["models"]
     return {entry["role"]: _model(entry) for entry in entries}
+
+
+def models_of_use(
+    profiles: Collection[str], unsupported: Collection[str]
+) -> dict[str, ModelContract]:
+    """The roles that a server of these profiles, without these datatypes, is asked for."""
+    return {
+        role: model
+        for role, model in contract().items()
+        if model.profile in profiles and model.is_of_use(unsupported)
+    }
+
+
+@cache
+def stand_ins() -> dict[str, str]:
+    """Roles to the roles whose models stand in for theirs."""
+    return {
+        model.stands_in_for: role
+        for role, model in contract().items()
+        if model.stands_in_for is not None
+    }
 
 
 def _model(entry: dict[str, Any]) -> ModelContract:
@@ -60,7 +96,8 @@ def _model(entry: dict[str, Any]) -> ModelContract:
         outputs=_tensors("OUTPUT", entry.get("outputs", entry["inputs"])),
         profile=entry.get("profile", "binary"),
         batching=entry.get("batching", False),
-        optional=entry.get("optional", False),
+        optional=entry.get("optional", False) or "stands_in_for" in entry,
+        stands_in_for=entry.get("stands_in_for"),
     )
 
 

@@ -12,20 +12,35 @@ from v2_conformance.suite.findings import CauseBase, Count
 Observed = Literal[
     "announced_closes",
     "binary_types",
+    "chunks",
     "client_errors",
+    "content_lengths",
     "continues",
     "data_or_size",
     "error_bodies",
     "error_header_lengths",
     "error_status",
     "error_types",
-    "http_syntax",
+    "exact_values",
+    "field_names",
+    "field_values",
+    "folded_fields",
+    "framing",
     "ids",
+    "interim_responses",
     "json_types",
+    "line_ends",
     "nothing_after",
+    "single_fields",
+    "status_lines",
+    "survival",
+    "transfer_codings",
     "unique_members",
 ]
 """What is observed, by the names that `observed` in schemas/case.schema.json allows."""
+
+OF_VERDICTS: frozenset[Observed] = frozenset({"survival", "exact_values"})
+"""What the verdicts on cases show, and not their exchanges alone."""
 
 OBSERVED: tuple[Observed, ...] = get_args(Observed)
 
@@ -36,6 +51,7 @@ HttpRule = Literal[
     "field_name",
     "field_value",
     "folded_line",
+    "interim_response",
     "line_end",
     "repeated_field",
     "space_before_colon",
@@ -50,6 +66,12 @@ class InvalidHttp(CauseBase, frozen=True):
 
     rule: HttpRule
     shown: str
+
+
+class StrayBytes(CauseBase, frozen=True):
+    """`count` bytes came on a kept connection after its response, before any other request."""
+
+    count: Count
 
 
 class UnannouncedClose(CauseBase, frozen=True):

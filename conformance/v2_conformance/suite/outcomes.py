@@ -19,6 +19,8 @@ class Outcome(_Word):
     """What the requirement demands was shown."""
     FAIL = "fail"
     """The requirement does not hold."""
+    FLAKY = "flaky"
+    """It failed, and passed when it was run again; it counts as a failure."""
     DISPUTED = "disputed"
     """The documents contradict each other; the cause says which reading the server has."""
     UNSUPPORTED = "unsupported"
@@ -47,6 +49,10 @@ _HARMLESS = frozenset({Outcome.PASS, Outcome.DISPUTED, Outcome.UNSUPPORTED})
 class Purpose(_Word):
     """What an exchange was for; its value is what report.json has, and what it prints as."""
 
+    DISCOVERY = "discovery"
+    """A GET by which a run learned what the server is, or whether it has a model."""
+    CALIBRATION = "calibration"
+    """A known-good request before any case, whose answer is what canaries must get again."""
     BEFORE = "before"
     """A request before the case's own, on the same connection."""
     CASE = "case"
@@ -68,7 +74,7 @@ class Purpose(_Word):
     @property
     def own(self) -> bool:
         """Whether it was the case's own request."""
-        return not self.after and self is not Purpose.BEFORE
+        return self in (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED, Purpose.SAMPLE)
 
     @property
     def after(self) -> bool:

@@ -55,6 +55,8 @@ class Citation:
 class Requirement:
     """One requirement. `follows` says why a derived one holds; it is empty for every other basis.
 
+    `datatypes` are those that it is about, if it is about some: a server that has none of them need
+    not meet it. Every other requirement holds whatever datatypes a server lacks.
     `untested` says why it has no case; it is empty for a requirement that has one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
@@ -74,6 +76,7 @@ class Requirement:
     untested: str = ""
     level_in: Mapping[str, Level] = field(default_factory=dict, hash=False)
     superseded_by: tuple[str, ...] = ()
+    datatypes: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -184,7 +187,8 @@ def _data() -> dict[str, Any]:
 def _requirement(entry: Mapping[str, Any]) -> Requirement:
     cite = tuple(Citation(**cited) for cited in entry["cite"])
     superseded_by = tuple(entry.get("superseded_by", ()))
-    return Requirement(**{**entry, "cite": cite, "superseded_by": superseded_by})
+    lists = {"superseded_by": superseded_by, "datatypes": tuple(entry.get("datatypes", ()))}
+    return Requirement(**{**entry, "cite": cite, **lists})
 
 
 def _numbers(version: str) -> tuple[int, ...]:

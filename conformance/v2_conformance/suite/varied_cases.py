@@ -9,6 +9,7 @@ from v2_conformance.errors import CaseFileError, NothingRanError
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.suite.selection import select
 from v2_conformance.suite.variations import apply, variation
 
 # Between the id of a case and the name of the variation that it is crossed with.
@@ -53,6 +54,21 @@ def crossed(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
             raise NothingRanError(f"the variation {name} fits none of the cases")
         found += of_this
     return found
+
+
+def planned_and_chosen(
+    cases: Sequence[Case], patterns: Sequence[str], variations: Sequence[str]
+) -> tuple[Sequence[Case], Sequence[Case]]:
+    """What a run of `cases` plans, and what of that it sends.
+
+    It sends what `patterns` match (see `select`), or that in `variations` (see `crossed`), which is
+    planned beside the rest. Raises CaseFileError and NothingRanError.
+    """
+    chosen = select(cases, patterns)
+    if not variations:
+        return cases, chosen
+    varied = crossed(chosen, variations)
+    return [*cases, *varied], varied
 
 
 def crossed_case(id: str, cases: Mapping[str, Case]) -> Case | None:

@@ -102,6 +102,12 @@ def _failed_beside_others(cause: causes.FailedBesideOthers) -> str:
     return f"{own}; {words}" if own else words
 
 
+def _failed_at_first(cause: causes.FailedAtFirst) -> str:
+    own = describe(cause.again)
+    words = f"passed when it was run again, but failed at first: {describe(cause.first)}"
+    return f"{own}; {words}" if own else words
+
+
 def _generated_failure(cause: causes.GeneratedFailure) -> str:
     where = f"; {cause.file} has it as a case" if cause.file else ""
     made = f"generated request {cause.number}"
@@ -133,15 +139,17 @@ _BROKEN_RULES = {
     "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
     "content_length": "the Content-Length is not one decimal number",
     "content_length_not_allowed": "a message with a transfer coding, or without a body, has a "
-    "Content-Length",
+    "Content-Length, or a trailer frames the message",
     "field_name": "the name of a header field has characters that no name can have",
     "field_value": "the value of a header field has control characters",
     "folded_line": "a header field goes on in the next line",
+    "interim_response": "an interim response has a body, frames one, or is one that the client did "
+    "not allow",
     "line_end": "a line ends with LF alone instead of CRLF",
     "repeated_field": "a header field that can be there only once is there twice",
     "space_before_colon": "there is white space between the name of a header field and its colon",
-    "status_line": "the status line is not the version, a space, three digits, a space and a "
-    "reason, which may be empty",
+    "status_line": "the response does not begin with HTTP/1.1 or HTTP/1.0, a space, a status from "
+    "100 to 599, a space and a reason, which may be empty",
     "transfer_coding": "the Transfer-Encoding is not one that HTTP/1.1 allows here",
 }
 
@@ -266,6 +274,17 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"expected '{EXTENSION}' in `extensions`, got {_listed(c.extensions)}"
     ),
     causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
+    causes.Hung: lambda c: (
+        f"no complete response in {c.seconds:.1f} s ({_counted(c.received, 'byte')} received), but "
+        f"a known-good request after it was answered in {c.known_good_ms} ms: the server hangs"
+    ),
+    causes.TimedOutEarly: lambda c: (
+        f"no complete response in {c.seconds:.1f} s ({_counted(c.received, 'byte')} received); the "
+        "run waits no longer, because several requests of this kind in a row got no answer"
+    ),
+    causes.OutOfTime: lambda c: (
+        f"not sent: the run had taken all of its {c.limit_s:g} s (--max-time)"
+    ),
     causes.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
     causes.Unavailable: lambda c: (
         f"answered with {c.status}: the server asks to wait"
@@ -284,6 +303,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     observations.InvalidHttp: lambda c: (
         f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[c.rule]}: {_body(c.shown)}"
     ),
+    observations.StrayBytes: lambda c: (
+        f"{_counted(c.count, 'byte')} came on the connection before, after its response, although "
+        "no request asked for them"
+    ),
     observations.UnannouncedClose: lambda c: (
         f"expected the response before to say Connection: close, got none, and the server closed "
         f"the connection within {c.after_ms} ms"
@@ -300,6 +323,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"the server accepted the request with {c.status}, so there is no error to judge"
     ),
     causes.FailedBesideOthers: _failed_beside_others,
+    causes.FailedAtFirst: _failed_at_first,
     causes.SecondAnswerWrong: lambda c: (
         "the answer to the request that was pipelined behind the case's own is wrong: "
         f"{describe(c.second)}"

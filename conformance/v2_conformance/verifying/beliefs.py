@@ -8,15 +8,35 @@ from enum import Enum
 class Belief(Enum):
     """One such thing; its value is a clause that follows a number of cases."""
 
+    @property
+    def alone(self) -> bool:
+        """Whether a case of which it is believed has nothing else to show for its outcome."""
+        return self in _ALONE
+
     ABSENT = "that discovery found their model absent"
     DEAD = "that what another case killed stayed dead"
     SILENT = "that their model answered no known-good request, so they were not sent"
     UNASKED = "that the server had sent far more than its answers needed, so they were not sent"
+    NO_TIME = "that the run had taken all of its time, so they were not sent"
     SUITE = "that the suite itself failed"
     NO_CONNECTION = "that there was no connection"
     NO_MORE = "that nothing more arrived before the time-out"
     CUT_OFF = "that the server, and nobody else, ended the connection"
+    FAILED_BEFORE = "that the case had failed before it passed"
     OTHERS = "the answers of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
     CLOSED = "that it was the server that closed kept connections, and when"
     AS_AT_FIRST = "that the server answered known-good requests no better at first"
+
+
+_ALONE = frozenset(
+    {
+        Belief.ABSENT,
+        Belief.DEAD,
+        Belief.SILENT,
+        Belief.UNASKED,
+        Belief.SUITE,
+        Belief.NO_CONNECTION,
+        Belief.CLOSED,
+    }
+)

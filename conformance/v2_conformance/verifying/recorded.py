@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from v2_conformance.redaction import Mask
+from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.document import RecordedExchange
 from v2_conformance.wire.http1_response import ResponseReader, read_again
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
@@ -15,7 +15,15 @@ _MASKED = re.compile(rb"\*{6,}")
 
 
 class RecordedError(ValueError):
-    """The record of an exchange is not the record of any exchange; the message is one line."""
+    """The record is not what a run can have left of an exchange or a case, in one line."""
+
+
+class UnconfirmedError(ValueError):
+    """What the record shows can be true and can be forged, and why, in one line."""
+
+
+class OmittedError(RecordedError):
+    """The report does not have all bytes of an exchange, so that it cannot be read again."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +37,19 @@ class ReadExchange:
 def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> ReadExchange:
     """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
 
-    They must end as the record says. With `half_closed` the client could send nothing after it,
-    whatever the response says.
+    They must end as the record says, and all must be there: else it is an OmittedError. With
+    `half_closed` the client could send nothing after it, whatever the response says.
     """
+    if exchange.omitted:
+        raise OmittedError(f"{exchange.omitted} bytes of its answers are not in the report")
     ending = Ending(exchange.ending)
+    request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
+    short_ms = exchange.shortened_ms
     transcript = Transcript(
-        request=exchange.request,
+        request=request,
         sent=exchange.sent,
-        received=exchange.response,
+        received=response,
         ending=ending,
         detail=exchange.detail,
         reused=exchange.reused,
@@ -46,8 +58,10 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
         duration_s=exchange.duration_ms / 1000,
         pause_s=exchange.pause_ms / 1000,
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
+        stray_before=exchange.stray_before,
         answers=exchange.answers,
-        partial=read_again(exchange.response, ending, exchange.answers),
+        partial=read_again(response, ending, exchange.answers),
+        shortened_s=None if short_ms is None else short_ms / 1000,
     )
     problem = _contradiction(transcript, half_closed=half_closed)
     if problem is not None:
@@ -105,16 +119,19 @@ def _error_of(reader: ResponseReader) -> Ending | None:
     return reader.error_ending if reader.error else None
 
 
-def first_unmasked_difference(sent: bytes, expected: bytes, mask: Mask) -> int | None:
+def first_unmasked_difference(
+    sent: bytes, expected: bytes, mask: Mask, *, masks: bool
+) -> int | None:
     """The offset at which a recorded request `sent` differs from the `expected` one, else None.
 
-    If `mask` hides fields, what the record has masked is not compared: their values, and each run
-    of six asterisks or more. Everything else must be equal, and so must the lengths.
+    If the report `masks` secrets, what it has masked is not compared: the values of the fields that
+    `mask` hides, and each run of six asterisks or more. Everything else must be equal, and so must
+    the lengths.
     """
     if sent == expected:
         return None
-    if mask.fields:
-        expected = mask.data(expected)
+    if masks:
+        expected = mask.sent(expected)
         if len(sent) == len(expected):
             seen = bytearray(expected)
             for run in _MASKED.finditer(sent):
@@ -126,7 +143,12 @@ def first_unmasked_difference(sent: bytes, expected: bytes, mask: Mask) -> int |
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(expected)))
 
 
-def hides(transcript: Transcript, mask: Mask) -> bool:
-    """Whether the record may have masked some of the response's body, which is judged."""
-    body = bytes(transcript.received).partition(b"\r\n\r\n")[2]
-    return bool(mask.fields) and _MASKED.search(body) is not None
+def masked_run(*values: object) -> bool:
+    """Whether one of these values, as they print, has something that a record may have masked."""
+    return any("*" * 6 in str(value) for value in values)
+
+
+def hides(transcript: Transcript, *, masks: bool) -> bool:
+    """Whether the record, if it `masks` secrets, has masked some of the response."""
+    limit = Limits().response_to(len(transcript.request))
+    return masks and shows_masks(bytes(transcript.received), limit)

@@ -12,14 +12,15 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
-from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
 from v2_conformance.judging.observed import Observations, Seen, observe
+from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.survival import (
     FLOODED,
     NO_USABLE_MODEL,
+    hung,
     needs_canary,
     needs_the_dead,
-    on_same_connection,
+    of_hang,
     skipped,
     survived,
     without_count,
@@ -37,11 +38,14 @@ from v2_conformance.suite.cases import (
 )
 from v2_conformance.suite.causes import (
     Cause,
+    FailedAtFirst,
+    FailedBesideOthers,
     GeneratedFailure,
     GeneratedRequests,
     InvalidCase,
     KilledBy,
     NoKnownGoodAnswer,
+    OutOfTime,
     RoleAbsent,
     SuiteError,
     difference_in,
@@ -49,16 +53,24 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.consistency import check_count, check_notes, check_times
+from v2_conformance.verifying.exchanges import (
+    beliefs_of,
+    check_liveness,
+    matching,
+    problem_of_canary,
+    problems_of_canaries,
+    requests_of,
+)
 from v2_conformance.verifying.recorded import (
+    OmittedError,
     ReadExchange,
     RecordedError,
-    first_unmasked_difference,
+    UnconfirmedError,
     hides,
     read_exchange,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import LIVE, Prepared, get_request, prepare, prepare_get
-from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Parting
 
 _MASKED = "what the report masks may be what was judged"
@@ -86,32 +98,28 @@ class Rejudged:
     hidden: bool = False
 
 
-_BELIEVED = {
-    Ending.TIMEOUT: Belief.NO_MORE,
-    Ending.REFUSED: Belief.NO_CONNECTION,
-    Ending.CLOSED: Belief.CUT_OFF,
-    Ending.RESET: Belief.CUT_OFF,
-}
-
-
 _OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
 _SAMPLES = (Purpose.SAMPLE,)
 
 
-class _Broken(Exception):
-    """The record is not what a run can have left of this case."""
-
-
 def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     """Judge one case of a report again. Never raises for what a report says."""
+    case: Case | None
     try:
-        half = _half_closes(known.cases.get(recorded.id))
+        case = known.cases.get(recorded.id)
+        check_count(recorded, case)
+        if known.plan is not None:
+            case = known.plan.chosen.get(recorded.id)
+            if case is None:
+                raise RecordedError("it is not in the plan of such a run")
+        half = _half_closes(case)
         exchanges = [
             read_exchange(exchange, half_closed=half and exchange.purpose in _OWN)
             for exchange in recorded.exchanges
         ]
         if known.same_suite:
-            _check_notes(recorded)
+            check_notes(recorded, case)
+            check_times(recorded)
         case, unjudged = _case(recorded, known)
         if case is None:
             return _unjudged(recorded, unjudged)
@@ -119,9 +127,15 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
             return _unjudged(recorded, "it is about the exchanges of all cases")
         seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = _verdict(case, recorded, exchanges, known)
-    except (_Broken, RecordedError) as error:
+        if exchanges:
+            seen = (*seen, *observe_verdict(case, verdict))
+    except OmittedError as error:
+        return _unjudged(recorded, str(error))
+    except RecordedError as error:
         return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
-    hidden = any(hides(exchange.transcript, known.mask) for exchange in exchanges)
+    except UnconfirmedError as error:
+        return _unjudged(recorded, str(error))
+    hidden = any(hides(exchange.transcript, masks=known.masks) for exchange in exchanges)
     found = _compared(recorded, verdict, believed, known, hidden=hidden)
     return replace(found, seen=seen, hidden=hidden)
 
@@ -143,7 +157,7 @@ def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Reju
     """Judge a case about all exchanges again; `others` are all cases that have some."""
     try:
         case, unjudged = _case(recorded, known)
-    except _Broken as error:
+    except RecordedError as error:
         return Rejudged(recorded.id, recorded.outcome, recorded.outcome, str(error))
     if not isinstance(case, ObservedCase):
         return _unjudged(recorded, unjudged)
@@ -166,13 +180,6 @@ def _unjudged(recorded: CaseResult, why: str) -> Rejudged:
     return Rejudged(recorded.id, recorded.outcome, recorded.outcome, unjudged=why)
 
 
-def _check_notes(recorded: CaseResult) -> None:
-    """Raise _Broken for a note that tells people something else than the purpose tells programs."""
-    for exchange in recorded.exchanges:
-        if exchange.purpose is not Purpose.SAMPLE and exchange.note != exchange.purpose.note:
-            raise _Broken("the note of an exchange is not that of its purpose")
-
-
 def _compared(
     recorded: CaseResult,
     verdict: Verdict,
@@ -183,6 +190,9 @@ def _compared(
 ) -> Rejudged:
     """A case as it is recorded, beside `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
+    if outcome is Outcome.FLAKY and _passed_at_last(recorded, verdict):
+        verdict = replace(verdict, outcome=outcome)
+        believed = [*believed, Belief.FAILED_BEFORE]
     beliefs = tuple(dict.fromkeys(believed))
     if verdict.outcome != outcome:
         if hidden:
@@ -191,12 +201,19 @@ def _compared(
         if verdict.message:
             words += f": {verdict.message}"
         return Rejudged(name, outcome, verdict.outcome, words, believed=beliefs)
-    if not known.mask.fields and recorded.difference != difference_in(verdict.cause):
+    if not known.masks and recorded.difference != difference_in(verdict.cause):
         words = "the first difference in its `cause` is not what the recorded bytes show"
         return Rejudged(name, outcome, outcome, words, believed=beliefs)
-    masked = hidden or (known.mask.fields and "*" in verdict.message)
+    masked = hidden or (known.masks and "*" in verdict.message)
     other = None if masked or _same_cause(recorded, verdict) else verdict.message or "(no message)"
     return Rejudged(name, outcome, outcome, other_cause=other, believed=beliefs)
+
+
+def _passed_at_last(recorded: CaseResult, verdict: Verdict) -> bool:
+    """Whether the bytes are those of the pass of a flaky case, which are all that is recorded."""
+    return verdict.outcome.harmless and isinstance(
+        recorded.cause, FailedAtFirst | FailedBesideOthers
+    )
 
 
 def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
@@ -210,7 +227,8 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     """The case that was recorded, or why this installation cannot say what it is."""
-    case = known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
+    planned = None if known.plan is None else known.plan.chosen.get(recorded.id)
+    case = planned or known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:
         return None, "this installation has no such case"
     facts = vars(case.facts(known.claims.profiles))
@@ -218,7 +236,7 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     if not wrong:
         return case, ""
     if known.same_suite:
-        raise _Broken(f"its {' and '.join(wrong)} in the report are not those of the case")
+        raise RecordedError(f"its {' and '.join(wrong)} in the report are not those of the case")
     if wrong == ["why"]:
         return case, ""
     return None, f"its {' and '.join(wrong)} differ from those of this installation's case"
@@ -232,14 +250,16 @@ def _verdict(
         if exchanges:
             return _of_generated(case, recorded, exchanges, known)
     elif any(exchange.recorded.entry is not None for exchange in exchanges):
-        raise _Broken("a generated request is recorded of a case that is in the suite's files")
+        raise RecordedError(
+            "a generated request is recorded of a case that is in the suite's files"
+        )
     skip = skipped(case, known.claims)
     if not exchanges:
         return _unsent(case, recorded, skip, known)
     if skip is not None:
-        raise _Broken(f"exchanges are recorded of a case that is not sent: {skip.message}")
+        raise RecordedError(f"exchanges are recorded of a case that is not sent: {skip.message}")
     if isinstance(case, GeneratedCase):
-        raise _Broken("no exchange is recorded")
+        raise RecordedError("no exchange is recorded")
     return _of_exchanges(case, recorded.outcome, exchanges, known)
 
 
@@ -248,20 +268,25 @@ def _unsent(
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on a case of which no exchange is recorded."""
     if skip is not None:
-        return skip, [Belief.ABSENT] if isinstance(skip.cause, RoleAbsent) else []
+        absent = isinstance(skip.cause, RoleAbsent) and not known.same_suite
+        return skip, [Belief.ABSENT] if absent else []
     outcome, cause = recorded.outcome, recorded.cause
     as_recorded = Verdict(outcome, cause)
-    if as_recorded == NO_USABLE_MODEL:
-        return as_recorded, [Belief.ABSENT]
-    if outcome is Outcome.NOT_RUN:
+    if as_recorded == NO_USABLE_MODEL and isinstance(case, GeneratedCase):
+        if _sendable(case, known):
+            raise RecordedError("there are models to which generated requests can be sent")
+        return as_recorded, []
+    if outcome is Outcome.NOT_RUN and not isinstance(cause, OutOfTime):
         return _needs_the_dead(case, cause, known), [Belief.DEAD]
     if outcome is Outcome.ERROR and isinstance(cause, InvalidCase | SuiteError):
         return as_recorded, [Belief.SUITE]
+    if isinstance(cause, OutOfTime) and outcome is Outcome.NOT_RUN:
+        return as_recorded, [Belief.NO_TIME]
     if as_recorded == FLOODED:
         return as_recorded, [Belief.UNASKED]
     if outcome is Outcome.INCONCLUSIVE and _is_silence(case, cause):
         return as_recorded, [Belief.SILENT]
-    raise _Broken("no exchange is recorded")
+    raise RecordedError("no exchange is recorded")
 
 
 def _is_silence(case: Case, cause: Cause | None) -> bool:
@@ -283,25 +308,27 @@ def _of_exchanges(
     verdict, believed = _own_verdict(case, own, known)
     if not own.transcript.sent and not _is_together(case):
         if len(exchanges) > 1:
-            raise _Broken("canaries are recorded after a request that was never sent")
+            raise RecordedError("canaries are recorded after a request that was never sent")
         return verdict, believed
     if isinstance(case, GetCase) or not needs_canary(case, verdict.outcome):
         if len(exchanges) > 1:
-            raise _Broken("canaries are recorded, but the suite sends none after this case")
+            raise RecordedError("canaries are recorded, but the suite sends none after this case")
         return verdict, believed
-    checked = [e.transcript for e in exchanges if e.recorded.purpose is Purpose.LIVENESS]
+    checked = [e for e in exchanges if e.recorded.purpose is Purpose.LIVENESS]
     canaries = [e for e in exchanges[1:] if e.recorded.purpose is not Purpose.LIVENESS]
     if len(checked) > 1:
-        raise _Broken("the server is recorded as asked more than once whether it is alive")
-    for transcript in checked:
-        _check_liveness(transcript, known)
+        raise RecordedError("the server is recorded as asked more than once whether it is alive")
+    for exchange in checked:
+        check_liveness(exchange, known)
     try:
-        same, fresh, more = _canaries(case, own, canaries, known)
-    except _Broken:
+        same, fresh, more = problems_of_canaries(case, verdict.outcome, own, canaries, known)
+    except RecordedError:
         if verdict.outcome is Outcome.FAIL and recorded is not Outcome.FAIL:
             return verdict, believed  # no canary could make it better
         raise
-    liveness = checked[0] if checked else None
+    liveness = checked[0].transcript if checked else None
+    if same is None and fresh is None:
+        verdict = of_hang(verdict, hung(case, own.transcript, canaries[-1].transcript))
     return survived(verdict, same, fresh, liveness), believed + more
 
 
@@ -310,17 +337,17 @@ def _without_first(
 ) -> Sequence[ReadExchange]:
     """The exchanges but for that of the request that the case sends first, if there is one.
 
-    Raises _Broken if it is not there, or not that request.
+    Raises RecordedError if it is not there, or not that request.
     """
     before = [e for e in exchanges if e.recorded.purpose is Purpose.BEFORE]
     first = case.first if isinstance(case, RequestCase) else None
     if first is None:
         if before:
-            raise _Broken("a request before the case is recorded, but the suite sends none")
+            raise RecordedError("a request before the case is recorded, but the suite sends none")
         return exchanges
     if len(exchanges) < 2 or [exchanges[0]] != before:
-        raise _Broken("the request before the case is not recorded first")
-    _matching(_requests_of(first, known)[:1], before[0], known, "the request before the case")
+        raise RecordedError("the request before the case is not recorded first")
+    matching(requests_of(first, known)[:1], before[0], known, "the request before the case")
     return exchanges[1:]
 
 
@@ -344,7 +371,7 @@ def _of_generated(
         made = _made_of(case, group[0])
         skip = skipped(made, known.claims)
         if skip is not None:
-            raise _Broken(f"a generated request is recorded that is not sent: {skip.message}")
+            raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
         verdict, more = _of_exchanges(made, recorded.outcome, group, known)
         believed += more
         if verdict.outcome is Outcome.UNSUPPORTED:
@@ -356,12 +383,12 @@ def _of_generated(
                 verdict = replace(verdict, cause=failure)
             return verdict, believed
     if [group[0].recorded.entry for group in groups] != _sendable(case, known):
-        raise _Broken("the recorded requests are not all generated ones that the suite sends")
+        raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     passed = len(groups) - len(declined)
     if not passed:
         return declined[0], believed
     if not isinstance(cause, GeneratedRequests) or cause.count != passed:
-        raise _Broken(
+        raise RecordedError(
             f"{passed} generated requests are recorded that passed, its cause has another number"
         )
     return Verdict(Outcome.PASS, cause), believed
@@ -376,7 +403,7 @@ def _made_of(case: GeneratedCase, first: ReadExchange) -> RequestCase:
     """The case that a generated request was, from its recorded entry."""
     entry = first.recorded.entry
     if entry is None or entry not in case.requests:
-        raise _Broken("the entry of a generated request is not one")
+        raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
     assert isinstance(made, RequestCase)
     return made
@@ -386,15 +413,19 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     """The verdict on a case that needs what another one killed, as far as that one shows it."""
     killer = known.report.case(cause.case) if isinstance(cause, KilledBy) else None
     if not isinstance(cause, KilledBy) or killer is None:
-        raise _Broken("its cause names no case of the report that killed what it needs")
+        raise RecordedError("its cause names no case of the report that killed what it needs")
     last = killer.exchanges[-1] if killer.exchanges else None
     named = known.cases.get(killer.id) or crossed_case(killer.id, known.cases)
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
     if last is None or not blamed or not isinstance(named, RequestCase):
-        raise _Broken(f"{killer.id}, which it blames, is not recorded as having killed anything")
-    if _problem(named, read_exchange(last), known, "binary") is None:
-        raise _Broken(f"after {killer.id}, which it blames, a known-good request was answered well")
+        raise RecordedError(
+            f"{killer.id}, which it blames, is not recorded as having killed anything"
+        )
+    if problem_of_canary(named, read_exchange(last), known, "binary") is None:
+        raise RecordedError(
+            f"after {killer.id}, which it blames, a known-good request was answered well"
+        )
     if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
         return Verdict(Outcome.NOT_RUN, cause)
     return needs_the_dead(case, killer.id)
@@ -405,104 +436,16 @@ def _own_verdict(
 ) -> tuple[Verdict, list[Belief]]:
     """The verdict on the case's own exchange alone."""
     try:
-        candidates = _requests_of(case, known)
+        candidates = requests_of(case, known)
     except CaseFileError as error:
-        raise _Broken(f"its request cannot be made again: {error}") from error
-    prepared = _matching(candidates, own, known, "the request")
-    believed = _beliefs(own)
+        raise RecordedError(f"its request cannot be made again: {error}") from error
+    prepared = matching(candidates, own, known, "the request")
+    believed = beliefs_of(own)
     together = _is_together(case)
-    case = _member(case, candidates.index(prepared))
+    if isinstance(case, RequestCase):
+        case = case.member(candidates.index(prepared))
     if together:
         believed.append(Belief.OTHERS)
     if own.recorded.purpose not in (_SAMPLES if together else _OWN):
-        raise _Broken("its first exchange is not marked as its own")
+        raise RecordedError("its first exchange is not marked as its own")
     return judge(case, prepared, own.transcript), believed
-
-
-def _requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
-    """The requests that a case can send: one, or one for each connection that it uses at once."""
-    if isinstance(case, GetCase):
-        return [prepare_get(case, known.address)]
-    members = [case.member(n) for n in range(case.together)]
-    present = known.claims.present
-    return [
-        prepare(member, known.address, present[member.model], variant=n)
-        for n, member in enumerate(members)
-    ]
-
-
-def _member(case: RequestCase | GetCase, number: int) -> RequestCase | GetCase:
-    """The request number `number` of those that `_requests_of` a case has."""
-    return case.member(number) if isinstance(case, RequestCase) else case
-
-
-def _matching(
-    candidates: Sequence[Prepared], exchange: ReadExchange, known: Setting, what: str
-) -> Prepared:
-    """The request that `exchange` records, of those that it can be."""
-    sent = bytes(exchange.transcript.request)
-    differences = []
-    for prepared in candidates:
-        expected = b"".join(prepared.request.http1)
-        at = first_unmasked_difference(sent, expected, known.mask)
-        if at is None:
-            return prepared
-        differences.append((at, len(expected)))
-    at, length = max(differences)
-    raise _Broken(
-        f"{what} is not what the suite sends: expected {length} bytes, got {len(sent)}, the first "
-        f"that differs is byte {at}"
-    )
-
-
-def _canaries(
-    case: RequestCase, own: ReadExchange, canaries: Sequence[ReadExchange], known: Setting
-) -> tuple[Cause | None, Cause | None, list[Belief]]:
-    """What was wrong with each canary, None for nothing, and what had to be believed."""
-    purposes = [canary.recorded.purpose for canary in canaries]
-    same_connection, fresh_connection = Purpose.CANARY_SAME, Purpose.CANARY_FRESH
-    if purposes not in ([fresh_connection], [same_connection, fresh_connection]):
-        got = ", ".join(purpose.value for purpose in purposes) or "nothing"
-        raise _Broken(
-            "expected a known-good request on the same connection, if it is open, and one on a "
-            f"fresh connection; recorded: {got}"
-        )
-    believed = [kind for canary in canaries for kind in _beliefs(canary)]
-    if any(canary.recorded.expected is not None for canary in canaries):
-        believed.append(Belief.AS_AT_FIRST)
-    same = None
-    if purposes[0] is same_connection:
-        if not own.transcript.open and case.together == 1:
-            raise _Broken("a canary is recorded on the same connection, which was closed")
-        forms: list[Form] = ["json"] if case.canary == "json" else [own_form(case), "binary"]
-        problem = _problem(case, canaries[0], known, *forms)
-        same = on_same_connection(canaries[0].transcript, problem)
-    elif own.transcript.open and case.together == 1 and "client" not in case.request:
-        believed.append(Belief.KEPT)
-    return same, _problem(case, canaries[-1], known, "binary"), believed
-
-
-def _problem(case: RequestCase, canary: ReadExchange, known: Setting, *forms: Form) -> Cause | None:
-    """What is wrong with a canary's answer, None for nothing."""
-    binding = known.claims.present.get(case.model)
-    if binding is None:
-        raise _Broken(f"a canary is recorded for {case.model}, which is not there")
-    try:
-        made = [known_good(case.model, known.address, binding, form) for form in forms]
-    except CaseFileError as error:
-        raise _Broken(f"its canary cannot be made again: {error}") from error
-    candidates = list(dict.fromkeys(one for several in made for one in several))
-    prepared = _matching(candidates, canary, known, "a canary's request")
-    return problem_with(prepared, canary.recorded.expected, canary.transcript)
-
-
-def _check_liveness(transcript: Transcript, known: Setting) -> None:
-    """Raise _Broken unless the request asks whether the server is alive."""
-    expected = b"".join(get_request(known.address, LIVE).http1)
-    if first_unmasked_difference(bytes(transcript.request), expected, known.mask) is not None:
-        raise _Broken("what should ask whether the server is alive asks for something else")
-
-
-def _beliefs(exchange: ReadExchange) -> list[Belief]:
-    ending = exchange.transcript.ending
-    return [_BELIEVED[ending]] if ending in _BELIEVED else []

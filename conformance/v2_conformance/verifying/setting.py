@@ -12,22 +12,34 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Model, Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
+from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
+from v2_conformance.verifying.plan import Plan
 from v2_conformance.wire.encode import Address, Binding
+from v2_conformance.wire.stand_ins import stood_in
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a report says of its run as a whole, and the cases of this installation by id."""
+    """What a report says of its run as a whole, and the cases of this installation by id.
+
+    `plan` is that of the run, made again, None if this installation cannot make it. `masks` says
+    whether secrets are masked in its exchanges, `mask` in which header fields.
+    """
 
     address: Address
     claims: Claims
     mask: Mask
+    masks: bool
     same_suite: bool
     report: Report
     cases: Mapping[str, Case]
+    plan: Plan | None
+    first: FirstAnswers
 
 
-def setting(report: Report, cases: Sequence[Case], *, same_suite: bool) -> Setting:
+def setting(
+    report: Report, cases: Sequence[Case], *, same_suite: bool, plan: Plan | None = None
+) -> Setting:
     """The setting of a whole report. Raises ReportFileError if it lacks what judging needs."""
     target = report.target
     try:
@@ -42,13 +54,18 @@ def setting(report: Report, cases: Sequence[Case], *, same_suite: bool) -> Setti
         if _plays(role, model)
     }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
+    address = Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme)
+    mask, masks = Mask(fields=hidden), bool(hidden) or target.masked
     return Setting(
-        Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme),
+        address,
         Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
-        Mask(fields=hidden),
+        mask,
+        masks,
         same_suite,
         report,
-        {case.id: case for case in cases},
+        {case.id: stood_in(case, target.unsupported) for case in cases},
+        plan,
+        first_answers(report, address, bindings, mask, masks=masks),
     )
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from v2_conformance.report.document import OverallVerdict, Report, RequirementResult
+from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.report.files import read_report
+from v2_conformance.report.standing import standing
 from v2_conformance.report.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest
+from v2_conformance.verifying.consistency import date_edits
+from v2_conformance.verifying.discovered import Discovered, discovered
+from v2_conformance.verifying.plan import claim_edits, named, plan_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting
 from v2_conformance.version import __version__
@@ -23,20 +26,35 @@ from v2_conformance.version import __version__
 class Verification:
     """What became of judging a report again.
 
-    `edits` are what cannot be true of an untouched report whatever its cases show. `verdict` is the
-    one that the cases amount to now. `foreign` says whether another suite made the report,
-    `derived` whether its verdict could be derived with this one's requirements, and `unsealed`
-    whether it is the record of a run, which has no digest.
+    `edits` are what cannot be true of an untouched report whatever its cases show; `unclear` is
+    what can be true and can be forged. `verdict` is the one that the cases amount to now. `foreign`
+    says whether another suite made the report, and `unsealed` whether it is the record of a run,
+    which has no digest. `believed` is what has to be believed of the run as a whole, in clauses.
+    `digest` is that of the content, whatever the report says itself, "" for a record. `masks` says
+    whether secrets are masked in it.
     """
 
     path: Path
     report: Report
     cases: tuple[Rejudged, ...]
     edits: tuple[str, ...]
+    unclear: tuple[str, ...]
     verdict: OverallVerdict
     foreign: bool
-    derived: bool
     unsealed: bool
+    believed: tuple[str, ...]
+    digest: str
+    masks: bool
+
+    @property
+    def stated(self) -> str:
+        """The verdict of the report in its own words."""
+        return self.report.verdict.standing or standing(self.report).words
+
+    @property
+    def now(self) -> str:
+        """The verdict that its cases amount to now in words."""
+        return standing(msgspec.structs.replace(self.report, verdict=self.verdict)).words
 
     @property
     def exit_code(self) -> int:
@@ -44,7 +62,21 @@ class Verification:
         if self.edits or any(case.problem is not None for case in self.cases):
             return 1
         judged = all(case.unjudged is None for case in self.cases)
-        return 0 if self.derived and judged else 2
+        return 0 if judged and not self.unclear and not self.foreign else 2
+
+    @property
+    def on_belief_alone(self) -> tuple[str, ...]:
+        """The MUST requirements of which a case did not fail, with nothing but belief to show for
+        it."""
+        return tuple(
+            dict.fromkeys(
+                recorded.requirement
+                for recorded, case in zip(self.report.cases, self.cases, strict=True)
+                if recorded.level == "MUST"
+                and case.outcome.harmless
+                and any(belief.alone for belief in case.believed)
+            )
+        )
 
 
 def verify(path: Path, cases: Sequence[Case]) -> Verification:
@@ -52,32 +84,51 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
 
     Raises ReportFileError for whatever is neither.
     """
-    file = read_report(path)
+    file = read_report(path, strictly=True)
     report, suite = file.report, file.report.suite
     foreign = (suite.version, suite.catalogue) != (__version__, digest())
-    known = setting(report, cases, same_suite=not foreign)
+    plan, edits = (None, []) if foreign else plan_edits(report, cases)
+    known = setting(report, cases, same_suite=not foreign, plan=plan)
+    if not file.is_intact:
+        edits.insert(0, "the report was edited: its digest is not that of its content")
+    found = Discovered(())
+    if not foreign:
+        edits += [*claim_edits(report), *date_edits(report), *known.first.edits]
+        found = discovered(known)
     judged = _rejudged(report, known)
     outcomes = tuple(
         msgspec.structs.replace(recorded, outcome=case.outcome)
         for recorded, case in zip(report.cases, judged, strict=True)
     )
-    again = concluded(msgspec.structs.replace(report, cases=outcomes))
-    edits = []
-    if not file.is_intact:
-        edits.append("the report was edited: its digest is not that of its content")
-    derived = True
-    if foreign:
-        derived = _core(report) == _core(again)
-    else:
-        edits += _edits(report, again, cases)
+    planned = report.planned if plan is None else dict(plan.counts)
+    again = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
+    if not foreign:
+        edits += [*found.edits, *_edits(report, again)]
     return Verification(
-        path, report, judged, tuple(edits), again.verdict, foreign, derived, file.is_record
+        path,
+        report,
+        judged,
+        tuple(edits),
+        found.unclear,
+        again.verdict,
+        foreign,
+        file.is_record,
+        found.believed,
+        file.digest,
+        known.masks,
     )
 
 
 def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
-    """Every case judged again: those about the exchanges of all others after these."""
-    sent = [None if is_observed(case, known) else rejudge(case, known) for case in report.cases]
+    """Every case judged again, but none twice: those about the exchanges of all others last."""
+    seen: set[str] = set()
+    sent: list[Rejudged | None] = []
+    for case in report.cases:
+        if case.id in seen:
+            sent.append(Rejudged(case.id, case.outcome, case.outcome, "the report has it twice"))
+            continue
+        seen.add(case.id)
+        sent.append(None if is_observed(case, known) else rejudge(case, known))
     others = [case for case in sent if case is not None]
     return tuple(
         rejudge_observed(recorded, known, others) if case is None else case
@@ -85,27 +136,12 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
     )
 
 
-def _edits(report: Report, again: Report, cases: Sequence[Case]) -> Iterator[str]:
+def _edits(report: Report, again: Report) -> Iterator[str]:
     """What in a report of this very suite does not follow from its cases."""
-    planned = report.planned
-    whole = Counter(case.requirement for case in cases if not (case.large or case.thorough))
-    fewer = [name for name, count in whole.items() if planned.get(name, 0) < count]
-    if fewer:
-        yield f"the report plans fewer cases than there are for {' '.join(fewer)}"
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
     names = dict.fromkeys((*stated, *follows))
     other = [name for name in names if stated.get(name) != follows.get(name)]
-    if other:
-        yield f"the rows of these requirements do not follow from the cases: {' '.join(other)}"
+    if other or len(stated) != len(report.requirements):
+        yield f"the rows of these requirements do not follow from the cases: {named(other)}"
     if report.verdict != again.verdict:
         yield "the verdict with its reasons and warnings does not follow from the cases"
-
-
-def _core(report: Report) -> tuple[object, ...]:
-    """What a verdict amounts to, without words that change from version to version."""
-    verdict = report.verdict
-    return verdict.conformant, verdict.robust, [_facts(row) for row in report.requirements]
-
-
-def _facts(row: RequirementResult) -> tuple[object, ...]:
-    return row.id, row.level, row.basis, row.outcome, row.cases

@@ -358,8 +358,8 @@ def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:
 
 
 def _first_three(name: str, tensor: Tensor, index: int) -> Tensor:
-    values = to_values("FP32", tensor.blob)[:3]
+    values = to_values(tensor.datatype, tensor.blob)[:3]
     if len(values) < 3:
         raise ElementError(f"the model needs three elements, but gets {len(values)}")
     signed = values if index == 0 else [-value for value in values]
-    return Tensor(name, "FP32", (3, 1), from_values("FP32", signed))
+    return Tensor(name, tensor.datatype, (3, 1), from_values(tensor.datatype, signed))

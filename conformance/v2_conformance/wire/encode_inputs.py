@@ -45,6 +45,7 @@ _MEMBERS = (
     "parameters",
     "elements",
 )
+_APART = 7
 # More than any case needs. Beyond it a typing error in a shape would only exhaust the memory.
 _MOST_ELEMENTS = 1 << 28
 
@@ -111,7 +112,8 @@ def _encode(
         text(given.get("name", names[index]), "`name`"),
         datatype,
         tuple(shape),
-        _blob(given, true_datatype, shape, skip),
+        # Tensors of one datatype must differ, or nobody sees that they were mixed up.
+        _blob(given, true_datatype, shape, skip + (_APART * index if model.stands_in_for else 0)),
     )
     form = one_of(given.get("form", "binary"), "`form`", _FORMS)
     document: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}

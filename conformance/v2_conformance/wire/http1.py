@@ -7,6 +7,7 @@ raw bytes that the transcript keeps. What a server sends is bounded in time and 
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import socket
 import ssl
@@ -17,14 +18,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
 from v2_conformance.wire.transport import Parting, Request
 
 _RECEIVE = 256 * 1024
-_LONGEST_HEAD = 64 * 1024
 _MOMENT_S = 1.0
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
+# Sent unasked by servers that end an idle connection, as they may (RFC 9110, section 15.5.9).
+_IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
@@ -58,6 +61,7 @@ class Http1Connection:
         self._socket: socket.socket | None = None
         self._kept_at: float | None = None  # when it was left open, for either side to use again
         self._closed_before_s: float | None = None
+        self._stray = 0  # bytes that came while it was left open
 
     @property
     def open(self) -> bool:
@@ -72,28 +76,32 @@ class Http1Connection:
         """See transport.Connection."""
         if self._socket is not None:
             plain = not isinstance(self._socket, ssl.SSLSocket)  # TLS cannot peek
-            if self._kept_at is not None and plain and self._peer_closed():
-                self._closed_before_s = round(time.perf_counter() - self._kept_at, 3)
+            if self._kept_at is not None and plain:
+                self._stray = self._count_stray()
+                if self._peer_closed():
+                    self._closed_before_s = round(time.perf_counter() - self._kept_at, 3)
             self._socket.close()
             self._socket = self._kept_at = None
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
         started = time.perf_counter()
-        limit = self._limits.exchange_s
+        usual = self._limits.exchange_s
+        limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         pieces = request.http1
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if fresh or not self.open:
             self.close()
         closed_before_s, self._closed_before_s = self._closed_before_s, None
+        stray, self._stray = self._stray, 0
         kept_at, self._kept_at = self._kept_at, None
         reused = self._socket is not None
         try:
             sock = self._socket or self._connect()
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
-            self._closed_before_s = closed_before_s
+            self._closed_before_s, self._stray = closed_before_s, stray
             return Transcript(data, 0, b"", ending, _reason(error))
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
@@ -106,7 +114,7 @@ class Http1Connection:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
-        elif request.parting is None and not _asks_to_close(data):
+        elif request.parting is None and not asks_to_close(data):
             self._kept_at = time.perf_counter()
         if kept_at is not None and ending in (Ending.CLOSED, Ending.RESET) and not reader.raw:
             self._closed_before_s = round(started - kept_at, 3)
@@ -123,8 +131,10 @@ class Http1Connection:
             tuple(len(piece) for piece in pieces),
             request.pause_s,
             closed_before_s,
+            stray,
             request.answers,
             reader.response() if reader.in_body else None,
+            limit if limit < usual else None,
         )
 
     def _connect(self) -> socket.socket:
@@ -152,6 +162,16 @@ class Http1Connection:
             return -1
         except OSError:
             return 0
+
+    def _count_stray(self) -> int:
+        """Bytes on the plain connection that no request asked for, as far as they are there."""
+        if self._socket is None:
+            return 0
+        try:
+            data = self._socket.recv(_RECEIVE, socket.MSG_PEEK)
+        except OSError:
+            return 0
+        return 0 if _IDLE_TOO_LONG.match(data) else len(data)
 
     def _peer_closed(self) -> bool:
         return self._peek() == 0
@@ -255,14 +275,6 @@ class _Exchange:
         if left <= 0:
             return False, False
         return _ready(self._sock, write=write, timeout=left)
-
-
-def _asks_to_close(request: Buffer) -> bool:
-    """Whether a server must close the connection after it has answered a request."""
-    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
-    first, *fields = head.split(b"\r\n")
-    asked = any(field.startswith(b"connection:") and b"close" in field for field in fields)
-    return asked or not first.endswith(b"http/1.1")
 
 
 def _ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.transport import Head
+
+_LONGEST_HEAD = 64 * 1024
 
 
 def write_head(head: Head) -> bytes:
@@ -10,3 +13,11 @@ def write_head(head: Head) -> bytes:
     lines = [f"{head.method} {head.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in head.fields]
     return "\r\n".join([*lines, "", ""]).encode()
+
+
+def asks_to_close(request: Buffer) -> bool:
+    """Whether a server must close the connection after it has answered a request."""
+    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
+    first, *fields = head.split(b"\r\n")
+    asked = any(field.startswith(b"connection:") and b"close" in field for field in fields)
+    return asked or not first.endswith(b"http/1.1")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 import h11
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.http1_tolerance import tolerated
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
 # h11 reads a response only after a request; the true one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
-_SPACE_BEFORE_COLON = re.compile(rb"(?m)^([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]+:")
 
 
 @dataclass
@@ -32,8 +31,6 @@ class _Message:
 
 
 _BEGINNING = b"HTTP/"
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9]")
-_HEAD_END = b"\r\n\r\n"
 
 
 class ResponseReader:
@@ -115,20 +112,12 @@ class ResponseReader:
             pass
 
     def _starts_again(self) -> bool:
-        """Read what came without white space between names of fields and colons, if there is any.
-
-        Many clients do, and one such field must not make every response unreadable (R7).
-        """
-        data = bytes(self.raw)
-        end = data.find(_HEAD_END)
-        start = 0
-        while end != -1 and _INTERIM.match(data, start):
-            start = end + len(_HEAD_END)
-            end = data.find(_HEAD_END, start)
-        if self.in_body or end == -1 or not _SPACE_BEFORE_COLON.search(data[:end]):
+        """Read what came as tolerant clients do, if that helps."""
+        readable = None if self.in_body else tolerated(bytes(self.raw))
+        if readable is None:
             return False
         self._messages = [self._message()]
-        self._read(_SPACE_BEFORE_COLON.sub(rb"\1:", data[:end]) + data[end:])
+        self._read(readable)
         if self.eof:
             self._read(b"")
         return True

@@ -8,8 +8,19 @@ from enum import Enum
 from v2_conformance.protocol.datatypes import Buffer
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
-# booleans come closest.
-JSON_FACTOR = 32
+# booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
+# answered in binary form.
+_FACTOR = 32
+_FACTOR_IF_LONG = 12
+_SHORT = 128 * 1024
+_LONG = 1024 * 1024
+
+
+def tensors_as_json(request: int) -> int:
+    """The most bytes of JSON that any server needs for the tensors of `request` bytes."""
+    short = min(request, _SHORT)
+    long = min(request - short, _LONG)
+    return _FACTOR * short + _FACTOR_IF_LONG * long + (request - short - long) * 5 // 4
 
 
 class Ending(str, Enum):
@@ -41,7 +52,7 @@ class Limits:
 
     def response_to(self, request: int) -> int:
         """The most bytes of a response to `request` bytes: their tensors as JSON, and a MiB."""
-        return min(self.response, JSON_FACTOR * request + 1024 * 1024)
+        return min(self.response, tensors_as_json(request) + 1024 * 1024)
 
 
 @dataclass(frozen=True)
@@ -79,8 +90,10 @@ class Transcript:
     `received` is all that came. `detail` says more about the ending, for people. `reused` says
     whether the connection had been used before, `open` whether it can be used again.
     `closed_before_s` is None, unless the server was found to have closed the connection that was
-    kept open before this exchange: then it is how long it was idle at most. `partial` is the
-    response as far as it came, None if its head did not come whole.
+    kept open before this exchange: then it is how long it was idle at most. `stray_before` is how
+    many bytes that no request asked for came on that connection. `partial` is the response as far
+    as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
+    was shorter than usual.
     """
 
     request: Buffer
@@ -95,8 +108,10 @@ class Transcript:
     pieces: tuple[int, ...] = ()
     pause_s: float = 0.0
     closed_before_s: float | None = None
+    stray_before: int = 0
     answers: int = 1
     partial: Response | None = field(default=None, repr=False, compare=False)
+    shortened_s: float | None = None
 
     @property
     def response(self) -> Response | None:

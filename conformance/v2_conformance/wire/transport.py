@@ -48,6 +48,8 @@ class Request:
     `answers` is how many requests `http1` has: with a second one behind the first, which is
     pipelined, `head` and `body` are those of the first.
 
+    With `limit_s` an exchange may take only so many seconds, if that is less than usual.
+
     A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
 
@@ -57,6 +59,12 @@ class Request:
     pause_s: float = 0.0
     answers: int = 1
     parting: Parting | None = None
+    limit_s: float | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole request in HTTP/1.1."""
+        return sum(len(piece) for piece in self.http1)
 
 
 class Connection(Protocol):

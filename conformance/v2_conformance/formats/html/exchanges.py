@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -22,6 +23,7 @@ from v2_conformance.report.fold import (
 
 # The colors of blobs; their labels tell them apart as well.
 _COLORS = 5
+_REPEATED = 2048  # bytes; longer messages are not kept to be found again
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,15 @@ def _exchange(exchange: FoldedExchange) -> ExchangeMarkup:
 
 
 def _message(message: FoldedMessage) -> MessageMarkup:
+    return _marked_before(message) if message.size <= _REPEATED else _marked(message)
+
+
+def _marked(message: FoldedMessage) -> MessageMarkup:
     return MessageMarkup(message.title, message.notes, tuple(map(_section, message.sections)))
+
+
+# After most cases comes the same known-good request.
+_marked_before = lru_cache(maxsize=256)(_marked)
 
 
 def _section(folded: FoldedSection) -> SectionMarkup:

@@ -21,10 +21,16 @@ from v2_conformance.formats.html.cards import Card, Replay, cards
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
+from v2_conformance.report.claim_words import (
+    CONFORMANT,
+    INCOMPLETE,
+    NOT_CONFORMANT,
+    NOT_ROBUST,
+)
 from v2_conformance.report.claims import claims
 from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
 from v2_conformance.report.fold import in_milliseconds
-from v2_conformance.report.standing import TONES
+from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Basis, Level, families
@@ -43,12 +49,13 @@ _BASES: Mapping[Basis, str] = {
     "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
-    "conformant, robust": "Every mandatory requirement holds: those that the documents state, and "
+    CONFORMANT: "Every mandatory requirement holds: those that the documents state, and "
     "those that keep a server from computing on undeclared bytes.",
-    "conformant, not robust": "Every mandatory requirement that the documents state holds. Some "
+    NOT_ROBUST: "Every mandatory requirement that the documents state holds. Some "
     "derived ones, which keep a server from computing on undeclared bytes or from crashing, do "
     "not hold or were not shown to hold.",
-    "not conformant": "At least one mandatory requirement does not hold or was not shown to hold.",
+    NOT_CONFORMANT: "At least one mandatory requirement does not hold or was not shown to hold.",
+    INCOMPLETE: "Some of the planned cases did not run, so there is no verdict on the server.",
 }
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
@@ -133,16 +140,18 @@ def _content(report: Report, sent: Sequence[Card]) -> dict[str, object]:
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
-    words = report.verdict.words
+    found = standing(report)
     row_outcomes = {row.entry.outcome for row in rows}
     letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
     return {
         "report": report,
         "server": report.target.server,
-        "words": words,
-        "explained": _EXPLAINED[words],
-        "tone": TONES[words][0],
-        "sign": TONES[words][1],
+        "words": found.words,
+        "incomplete": INCOMPLETE,
+        "claim": claim(report),
+        "explained": _EXPLAINED[found.words],
+        "tone": found.tone,
+        "sign": found.sign,
         "started": _moment(report.started),
         "duration": _duration(report.duration_s),
         "claims": claims(report),

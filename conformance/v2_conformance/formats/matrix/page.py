@@ -20,7 +20,7 @@ from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.document import Report, RequirementResult
-from v2_conformance.report.standing import Standing, missing, profiles, server_name, standing
+from v2_conformance.report.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, families
@@ -99,7 +99,7 @@ def column_of(report: Report, page: str) -> Column:
         page=page,
         standing=standing(report),
         complete=report.complete,
-        profiles=short(profiles(report), _LONG),
+        profiles=short(claim(report), _LONG),
         date=_date(report.started),
         suite=short(f"{suite.name} {suite.version}", _SHORT),
         catalogue=short(suite.catalogue, _SHORT),

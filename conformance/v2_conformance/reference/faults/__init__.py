@@ -43,6 +43,7 @@ for _family in (
     "spelling_ids",
     "errors",
     "every_exchange",
+    "http_syntax",
     "crossing",
     "malformed_data",
     "malformed_json",
@@ -52,6 +53,7 @@ for _family in (
     "malformed_requests",
     "state",
     "reported",
+    "optional_requests",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()

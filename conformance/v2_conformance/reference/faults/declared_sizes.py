@@ -10,7 +10,12 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.shared.blobs import MAX_MADE_UP, is_bytes, size_by_shape
+from v2_conformance.reference.faults.shared.blobs import (
+    MAX_MADE_UP,
+    PrefersData,
+    is_bytes,
+    size_by_shape,
+)
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_OUTPUT,
@@ -94,20 +99,11 @@ class _SizePreferredOverData(Behaviour):
         return super().slice_blob(entry, blobs, offset, size)
 
 
-@fault(
+fault(
     "data-preferred-blob-skipped",
     breaks="S5",
     text="If an input has both `data` and a size, `data` is used and the blob is skipped.",
-)
-class _DataPreferredBlobSkipped(Behaviour):
-    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
-        if size is None or not entry.has_data:
-            super().check_one_source(entry, size)
-
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not entry.has_data:
-            return super().slice_blob(entry, blobs, offset, size)
-        return memoryview(self.json_blob(entry))
+)(PrefersData)
 
 
 @fault(

@@ -29,22 +29,6 @@ def _changed_if(applies: _Applies, change: _Change) -> type[Behaviour]:
     return Changed
 
 
-def _head_changed(
-    change: Callable[[bytes], bytes], *, errors_only: bool = False
-) -> type[Behaviour]:
-    """A server that changes the head of each response as it is sent."""
-
-    class HeadChanged(Behaviour):
-        def serialize(
-            self, response: Response, *, keep_open: bool, with_body: bool = True
-        ) -> list[Buffer]:
-            head, *body = super().serialize(response, keep_open=keep_open, with_body=with_body)
-            applies = response.status >= 400 or not errors_only
-            return [change(bytes(head)) if applies else head, *body]
-
-    return HeadChanged
-
-
 def _failed(request: Request, response: Response) -> bool:
     return response.status >= 400
 
@@ -189,80 +173,7 @@ class _IdLostWithSeveralInputs(Behaviour):
         return document
 
 
-# How HTTP is written
-
-
-fault(
-    "content-type-twice",
-    breaks="R7",
-    text="Errors have two Content-Type fields.",
-)(
-    _head_changed(
-        lambda head: head.replace(b"\r\n", b"\r\nContent-Type: application/json\r\n", 1),
-        errors_only=True,
-    )
-)
-fault(
-    "lines-end-with-lf",
-    breaks="R7",
-    text="The lines of a response's head end with LF instead of CRLF.",
-)(_head_changed(lambda head: head.replace(b"\r\n", b"\n")))
-fault(
-    "status-line-without-last-space",
-    breaks="R7",
-    text="The status line ends right after the status code.",
-)(_head_changed(lambda head: head[:12] + head[head.index(b"\r\n") :]))
-fault(
-    "space-before-colon",
-    breaks="R7",
-    text="Errors have a space between the name of a header field and its colon.",
-)(_head_changed(lambda head: head.replace(b"Content-Type:", b"Content-Type :"), errors_only=True))
-fault(
-    "header-field-folded",
-    breaks="R7",
-    text="A header field goes on in a second line.",
-)(_head_changed(lambda head: head.replace(b"\r\n\r\n", b"\r\nServer: a\r\n b\r\n\r\n")))
-fault(
-    "content-length-list",
-    breaks="R7",
-    text="A response has the same Content-Length twice.",
-)(_head_changed(lambda head: head.replace(b"\r\nContent-Length", _length(head), 1)))
-
-
-def _length(head: bytes) -> bytes:
-    at = head.index(b"\r\nContent-Length")
-    return head[at : head.index(b"\r\n", at + 2)] + b"\r\nContent-Length"
-
-
-def _chunked(size_line: Callable[[int], bytes], *, keep_length: bool) -> type[Behaviour]:
-    """A server that sends each body as one chunk; `size_line` is the line before it."""
-
-    class Chunked(Behaviour):
-        def serialize(
-            self, response: Response, *, keep_open: bool, with_body: bool = True
-        ) -> list[Buffer]:
-            head, *body = super().serialize(response, keep_open=keep_open, with_body=with_body)
-            size = sum(map(len, body))
-            if not size:
-                return [head]
-            at = bytes(head).index(b"\r\nContent-Length")
-            end = at if keep_length else bytes(head).index(b"\r\n", at + 2)
-            coded = bytes(head)[:at] + b"\r\nTransfer-Encoding: chunked" + bytes(head)[end:]
-            return [coded, size_line(size), *body, b"\r\n0\r\n\r\n"]
-
-    return Chunked
-
-
-fault(
-    "chunks-beside-content-length",
-    breaks="R7",
-    text="A response in chunks also has a Content-Length.",
-)(_chunked(lambda size: b"%x\r\n" % size, keep_length=True))
-fault(
-    "chunk-size-padded",
-    breaks="R7",
-    text="The size of a chunk is padded with spaces.",
-)(_chunked(lambda size: b"%-8x\r\n" % size, keep_length=False))
+# How connections end
 
 
 def _closing(applies: _Applies) -> type[Behaviour]:

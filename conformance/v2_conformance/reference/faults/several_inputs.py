@@ -144,6 +144,22 @@ class _ManyInputsRefused(Behaviour):
 
 
 @fault(
+    "common-dimension-taken-for-a-batch",
+    breaks="M5",
+    text="Three binary inputs that all begin with the same dimension, which is more than 32, are "
+    "rejected as a batch that is too large.",
+)
+class _CommonDimensionTakenForABatch(Behaviour):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        binary = [entry for entry in entries if BINARY_DATA_SIZE in entry.parameters]
+        first = {entry.shape[0] for entry in binary}
+        if len(binary) == 3 and len(first) == 1 and max(first) > 32:
+            raise Rejected("the batch is too large")
+        return entries
+
+
+@fault(
     "binary-outputs-need-binary-inputs",
     breaks="M6",
     text="If all inputs are JSON, all outputs are, too.",

@@ -77,13 +77,14 @@ def _checks_sum_of_sizes(*, and_first: bool) -> type[Behaviour]:
             self, model: ModelContract, document: JsonObject, blobs: Blobs
         ) -> dict[str, Tensor]:
             entries = self.request_inputs(model, document)
-            sizes = [self.declared_size(entry) for entry in entries]
-            natives = [size_by_shape(entry) for entry in entries]
+            # An input in JSON has no size, and none is added to the sum.
+            sizes = [0 if entry.has_data else self.declared_size(entry) for entry in entries]
+            natives = [0 if entry.has_data else size_by_shape(entry) for entry in entries]
             total = _sum(natives)
             right = total is not None and _sum(sizes) == total
             if right and (sizes[:1] == natives[:1] or not and_first):
                 listed = [
-                    item | {"parameters": {BINARY_DATA_SIZE: native}}
+                    item if "data" in item else item | {"parameters": {BINARY_DATA_SIZE: native}}
                     for item, native in zip(document["inputs"], natives, strict=True)
                 ]
                 document = document | {"inputs": listed}

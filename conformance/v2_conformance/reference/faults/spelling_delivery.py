@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from v2_conformance.protocol.datatypes import Buffer, element_count
@@ -174,10 +174,69 @@ fault(
 fault(
     "buffer-of-64-kib-refused",
     breaks="V3",
-    text="A tensor of 5,000 to 20,000 elements, too long for a buffer of 64 KiB, is rejected.",
-)(_size_refused(5000, 20000))
+    text="A tensor of 12,001 to 20,000 elements, too long for a buffer of 64 KiB, is rejected.",
+)(_size_refused(12_001, 20_000))
 fault(
     "mebibyte-refused",
     breaks="V3",
     text="A tensor of more than 200,000 elements is rejected with 400.",
 )(_size_refused(200_001, 2**31))
+
+
+@fault(
+    "length-of-json-in-16-bits",
+    breaks="V3",
+    text="If the JSON before blobs has over 64 KiB, its length is taken modulo 65,536.",
+)
+class _LengthOfJsonIn16Bits(Behaviour):
+    def json_end(self, body: memoryview, length: int) -> int:
+        end = super().json_end(body, length)
+        return end % 65536 if end < len(body) else end
+
+
+@fault(
+    "mebibyte-of-json-before-blobs-refused",
+    breaks="V3",
+    text="A request with more than 1,000,000 bytes of JSON before its blobs is rejected.",
+)
+class _MebibyteOfJsonRefused(Behaviour):
+    def json_end(self, body: memoryview, length: int) -> int:
+        end = super().json_end(body, length)
+        if 1_000_000 < end < len(body):
+            raise Rejected("the JSON is too long")
+        return end
+
+
+@fault(
+    "response-header-length-in-16-bits",
+    breaks="V3",
+    text="If the JSON before blobs has over 64 KiB, a response gives its length modulo 65,536.",
+)
+class _ResponseHeaderLengthIn16Bits(Behaviour):
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+        length = super().response_header_length(text, blobs)
+        return length and str(int(length) % 65536)
+
+
+@fault(
+    "no-length-for-response-json-of-a-mebibyte",
+    breaks="V3",
+    text="A response with more than 1,000,000 bytes of JSON before its blobs has no header length.",
+)
+class _NoLengthForResponseJsonOfAMebibyte(Behaviour):
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str | None:
+        length = super().response_header_length(text, blobs)
+        return length if len(text) <= 1_000_000 else None
+
+
+@fault(
+    "mebibyte-of-texts-refused",
+    breaks="V3",
+    text="A BYTES tensor whose JSON has more than 1,000,000 bytes is rejected.",
+)
+class _MebibyteOfTextsRefused(Behaviour):
+    def parse_document(self, text: memoryview) -> JsonObject:
+        document = super().parse_document(text)
+        if len(text) > 1_000_000 and b'"BYTES"' in bytes(text):
+            raise Rejected("the texts are too long")
+        return document

@@ -380,64 +380,68 @@ class _ConcurrentCodingsMixed(_Shares):
         return super().decode_request(self.last("decoder", request))
 
 
-@fault(
-    "client-that-leaves-kills-server",
-    breaks="C8",
-    text="The server dies if a client leaves in the middle of a head.",
-)
-class _ClientThatLeavesKillsServer(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.LEFT_IN_HEAD
+def _dies_of(killing: Breach) -> type[Behaviour]:
+    class Dies(CrashingServer):
+        def broken_off(self, breach: Breach) -> None:
+            self.crashed |= breach is killing
+
+    return Dies
 
 
-@fault(
-    "short-body-kills-server",
-    breaks="C8",
-    text="The server dies if a body ends before its Content-Length.",
-)
-class _ShortBodyKillsServer(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.LEFT_IN_BODY
+for _name, _breach, _text in (
+    (
+        "client-that-leaves-kills-server",
+        Breach.LEFT_IN_HEAD,
+        "The server dies if a client leaves in the middle of a head.",
+    ),
+    (
+        "short-body-kills-server",
+        Breach.LEFT_IN_BODY,
+        "The server dies if a body ends before its Content-Length.",
+    ),
+    (
+        "unfinished-chunks-kill-server",
+        Breach.LEFT_IN_CHUNKS,
+        "The server dies if a body in chunks ends before its last chunk.",
+    ),
+    (
+        "reset-kills-server",
+        Breach.RESET,
+        "The server dies if a client resets its connection, or does not read its response.",
+    ),
+    (
+        "broken-chunk-kills-server",
+        Breach.FRAMING,
+        "The server dies of a chunk without a proper size or end.",
+    ),
+    (
+        "content-length-allocated",
+        Breach.TOO_LONG,
+        "The server allocates as many bytes as Content-Length claims, and dies of it.",
+    ),
+):
+    fault(_name, breaks="C8", text=_text)(_dies_of(_breach))
 
 
-@fault(
-    "unfinished-chunks-kill-server",
-    breaks="C8",
-    text="The server dies if a body in chunks ends before its last chunk.",
-)
-class _UnfinishedChunksKillServer(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.LEFT_IN_CHUNKS
+class _StuckAfterError(Behaviour):
+    """After a refused request of its kind, the next one of that kind is refused, too."""
 
+    stuck = False
+    why = ""
 
-@fault(
-    "reset-kills-server",
-    breaks="C8",
-    text="The server dies if a client resets its connection, or does not read its response.",
-)
-class _ResetKillsServer(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.RESET
+    def is_its_kind(self, request: Request) -> bool:
+        raise NotImplementedError
 
-
-@fault(
-    "broken-chunk-kills-server",
-    breaks="C8",
-    text="The server dies of a chunk without a proper size or end.",
-)
-class _BrokenChunkKillsServer(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.FRAMING
-
-
-@fault(
-    "content-length-allocated",
-    breaks="C8",
-    text="The server allocates as many bytes as Content-Length claims, and dies of it.",
-)
-class _ContentLengthAllocated(CrashingServer):
-    def broken_off(self, breach: Breach) -> None:
-        self.crashed |= breach is Breach.TOO_LONG
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        its_kind = self.is_its_kind(request)
+        stuck, self.stuck = self.stuck, False
+        if its_kind and stuck:
+            raise Rejected(self.why, 500)
+        try:
+            return super().infer(model, request)
+        except Exception:
+            self.stuck = its_kind
+            raise
 
 
 @fault(
@@ -445,19 +449,11 @@ class _ContentLengthAllocated(CrashingServer):
     breaks="R3",
     text="After a refused request without blobs, the next one is refused too if it has none.",
 )
-class _JsonParserStuckAfterError(Behaviour):
-    stuck = False
+class _JsonParserStuckAfterError(_StuckAfterError):
+    why = "the parser is in an error state"
 
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        plain = not request.values(HEADER_LENGTH)
-        stuck, self.stuck = self.stuck, False
-        if plain and stuck:
-            raise Rejected("the parser is in an error state", 500)
-        try:
-            return super().infer(model, request)
-        except Exception:
-            self.stuck = plain
-            raise
+    def is_its_kind(self, request: Request) -> bool:
+        return not request.values(HEADER_LENGTH)
 
 
 @fault(
@@ -465,16 +461,8 @@ class _JsonParserStuckAfterError(Behaviour):
     breaks="Z6",
     text="After a refused encoded request, the next one is refused too if it is encoded.",
 )
-class _DecoderStuckAfterError(Behaviour):
-    stuck = False
+class _DecoderStuckAfterError(_StuckAfterError):
+    why = "the decoder has not reached the end of its stream"
 
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        coded = bool(request.values("content-encoding"))
-        stuck, self.stuck = self.stuck, False
-        if coded and stuck:
-            raise Rejected("the decoder has not reached the end of its stream", 500)
-        try:
-            return super().infer(model, request)
-        except Exception:
-            self.stuck = coded
-            raise
+    def is_its_kind(self, request: Request) -> bool:
+        return bool(request.values("content-encoding"))

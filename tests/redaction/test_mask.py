@@ -52,4 +52,4 @@ def test_a_short_secret_is_masked_in_its_own_field_and_leaves_the_rest_readable(
 def test_the_head_of_a_pipelined_request_is_masked_and_bodies_are_not() -> None:
     one = b"POST /v2 HTTP/1.1\r\nX-Key: abc\r\nContent-Length: 12\r\n\r\n\r\nX-Key: abc\r"
     masked = one.replace(b"X-Key: abc", b"X-Key: ***", 1)
-    assert Mask(fields=("X-Key",)).data(one + one) == masked + masked
+    assert Mask(fields=("X-Key",)).sent(one + one) == masked + masked

@@ -1,0 +1,29 @@
+"""Keeps secrets out of what a command says when it fails."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from v2_conformance.errors import ConformanceError
+from v2_conformance.redaction import Mask
+
+
+@contextmanager
+def masked_errors(mask: Mask) -> Iterator[None]:
+    """Hide what `mask` hides in the messages of errors that leave the block, and in the traceback
+    of a mistake of the suite."""
+    try:
+        yield
+    except ConformanceError as error:
+        raise type(error)(mask.text(str(error))) from None
+    except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise OSError(error.errno, mask.text(error.strerror or "")) from None
+    except Exception as error:  # whatever it is, its text may quote a request
+        lines = "".join(traceback.format_exception(error))
+        raise RuntimeError(mask.text(lines)) from None

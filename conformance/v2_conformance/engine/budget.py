@@ -1,0 +1,85 @@
+"""How long a run may take, and how it stops waiting for a server that hangs again and again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from v2_conformance.judging.survival import time_needed_s
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes import Hung, TimedOutEarly
+from v2_conformance.wire.encode import Prepared
+from v2_conformance.wire.transcript import Limits
+
+_LEAST_S = 600.0
+# A tenth of the time-out for each case, which few take; and some that time out.
+_SHARE_OF_TIMEOUT = 0.1
+_TIMEOUTS = 20
+_HANGS_IN_A_ROW = 3
+_FLOOR_S = 1.0
+
+
+def default_limit_s(cases: int, timeout_s: float) -> float:
+    """How long a run of so many cases may take if nobody says: far more than slow servers need."""
+    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s)
+
+
+@dataclass
+class Budget:
+    """The time of a run, which begins when this is made. Once it is spent no case is sent any more.
+
+    `clock` is for tests.
+    """
+
+    limit_s: float
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._end = self.clock() + self.limit_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, 0 if it is spent."""
+        return max(0.0, self._end - self.clock())
+
+    @property
+    def spent(self) -> bool:
+        """Whether no time is left."""
+        return self.left_s <= 0
+
+
+class Hangs:
+    """Hangs in a row among negative cases, and among all others. Threads can share it.
+
+    After three in a row the time-out for the next of their kind is shorter, though never shorter
+    than what the server is known to need. What gets no answer by then is no failure, since the
+    server had less time than it was promised.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._in_a_row = {True: 0, False: 0}
+        self._lock = threading.Lock()
+
+    def hurried(self, case: RequestCase, prepared: Prepared, known_good_s: float) -> Prepared:
+        """`prepared` with its time-out; `known_good_s` is how long known-good requests took."""
+        if self._in_a_row[case.negative] < _HANGS_IN_A_ROW or case.together > 1:
+            return prepared
+        request = prepared.request
+        needed = time_needed_s(request.size, request.pause_s * len(request.http1), known_good_s)
+        limit = max(_FLOOR_S, needed)
+        if limit >= self._limits.exchange_s:
+            return prepared
+        return replace(prepared, request=replace(request, limit_s=limit))
+
+    def note(self, case: RequestCase, verdict: Verdict) -> None:
+        """Count what became of a case that was sent."""
+        cause = verdict.cause
+        with self._lock:
+            if isinstance(cause, Hung):
+                self._in_a_row[case.negative] += 1
+            elif not isinstance(cause, TimedOutEarly):
+                self._in_a_row[case.negative] = 0

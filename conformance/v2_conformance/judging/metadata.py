@@ -1,0 +1,90 @@
+"""What a server says of itself and of its models, from its answers to discovery's questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from v2_conformance.judging.response import decode_body, validate
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.transcript import Response
+
+MAX_METADATA = 1 << 20
+"""Bytes of an answer to discovery, decoded or not."""
+
+_SHOWN = 200
+_VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
+
+
+def server_metadata(body: bytes) -> Mapping[str, Any]:
+    """The server metadata in a body without content coding. Raises MessageError and Finding."""
+    document = parse_json(body)
+    validate("server_metadata", document)
+    return document
+
+
+def playing(response: Response, binding: Binding, model: ModelContract) -> Binding | str:
+    """`binding` with its version, if the server lists a single one; or why it cannot play the
+    role. `response` is the answer to GET /v2/models/NAME."""
+    if response.status != 200:
+        return (
+            f"no model {binding.model}: GET /v2/models/{binding.model} answered with "
+            f"{status_words(response)}"
+        )
+    try:
+        document = parse_json(plain_body(response))
+    except MessageError as error:
+        return f"the metadata of {binding.model} is not JSON: {error}"
+    except Finding as error:
+        return f"the metadata of {binding.model} cannot be read: {error}"
+    for key, names, specs in (
+        ("inputs", binding.inputs, model.inputs),
+        ("outputs", binding.outputs, model.outputs),
+    ):
+        found = {e["name"]: e for e in _entries(document.get(key))}
+        # Metadata without tensors says nothing against the model.
+        for name, spec in zip(names, specs, strict=True) if found else ():
+            if name not in found:
+                return f"{binding.model} has no tensor {name} among its {key}"
+            if found[name].get("datatype") != spec.datatype:
+                got = ascii(found[name].get("datatype"))[:40]
+                return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
+        # An output more does no harm, but a request without an input cannot be answered.
+        others = [name for name in found if name not in names] if key == "inputs" else []
+        if others:
+            return (
+                f"{binding.model} has inputs that the role {binding.role} has no values for: "
+                f"{printable(', '.join(others), _SHOWN)}"
+            )
+    return replace(binding, version=_single_version(document.get("versions")))
+
+
+def _single_version(listed: object) -> str | None:
+    """The version in a model's metadata, None if there is not exactly one that a URL can have."""
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
+        return None
+    return listed[0] if _VERSION.fullmatch(listed[0]) else None
+
+
+def _entries(value: object) -> list[dict[str, Any]]:
+    entries = value if isinstance(value, list) else []
+    return [e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)]
+
+
+def plain_body(response: Response) -> bytes:
+    """The body without a content coding, which a server may apply unasked (RFC 9110 12.5.3)."""
+    return bytes(decode_body(response, limit=MAX_METADATA).body)
+
+
+def status_words(response: Response) -> str:
+    """The status in words, with the place that a redirection names."""
+    location = response.value("location")
+    if location is None or not 300 <= response.status < 400:
+        return f"status {response.status}"
+    return f"status {response.status}, a redirect to {printable(location, _SHOWN)}"

@@ -1,0 +1,46 @@
+"""Parses the JSON of responses, which a hostile server can make of millions of values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import MessageError, parse_json
+
+_MOST_ENTRIES = 200_000
+"""Arrays, objects and members that a response may have. Tensors of that many dimensions of data, or
+outputs, are in no case; each takes some hundred bytes of memory."""
+_MOST_STRINGS = 1_000_000  # four bytes of a BYTES tensor each, in the longest one
+_MOST_NUMBERS = 1_500_000  # a MiB of one-byte elements, and some
+_BYTES_FOR_EACH = 8  # beyond that: of a tensor of 64 MiB, or it would be longer than any answer
+_STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{:,]', re.DOTALL)
+
+
+def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
+    """See parse_json. Also raises MessageError for more values than any response can need."""
+    _check_number_of_values(data)
+    return parse_json(data, unique=unique)
+
+
+def _check_number_of_values(data: Buffer) -> None:
+    most = max(_MOST_NUMBERS, len(data) // _BYTES_FOR_EACH)
+    raw = bytes(data)
+    if (
+        raw.count(b"[") + raw.count(b"{") + raw.count(b":") <= _MOST_ENTRIES
+        and raw.count(b'"') <= 2 * _MOST_STRINGS
+        and raw.count(b",") <= most
+    ):
+        return
+    entries = strings = commas = 0
+    # Strings may have any of these characters. Latin-1, in which all bytes are some character.
+    for match in _STRING_OR_MARK.finditer(raw.decode("latin-1")):
+        mark = match[0][0]
+        if mark == '"':
+            strings += 1
+        elif mark == ",":
+            commas += 1
+        else:
+            entries += 1
+        if entries > _MOST_ENTRIES or strings > _MOST_STRINGS or commas > most:
+            raise MessageError("the JSON has more values than any response needs")

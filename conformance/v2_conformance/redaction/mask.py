@@ -1,0 +1,270 @@
+"""Hides secrets in whatever is recorded, printed or logged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from v2_conformance.errors import LeakError
+from v2_conformance.redaction.coded_bodies import coded_again, decoded, is_coded, unreadable
+from v2_conformance.redaction.common_words import is_common
+from v2_conformance.redaction.forms import (
+    DECIMAL,
+    SHORTEST,
+    Needle,
+    is_plain_number,
+    needles,
+    squeezed,
+)
+from v2_conformance.redaction.fragments import before_cuts, of_an_excerpt
+from v2_conformance.redaction.framing import Message, first_head, messages
+from v2_conformance.redaction.search import Needles, Span, find, merged
+
+_COOKIES = ("cookie", "set-cookie")
+_VALUE = rb":[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
+# The head of a request behind another one's body.
+_PIPELINED = re.compile(rb"(?s)POST [!-~]+ HTTP/1\.[01]\r\n.{0,65536}?\r\n\r\n")
+_LONGEST_DECODED = 80 << 20
+_ROUNDS = 3
+_SHORTEST_DIGITS = 8
+_ENTITIES = ((b"&#34;", b'"'), (b"&#39;", b"'"), (b"&lt;", b"<"), (b"&gt;", b">"), (b"&amp;", b"&"))
+_NUMBER = re.compile(rb"[0-9]+")
+_MASKED = re.compile(rb"\*{6}|(?:\b42 ?[^0-9A-Za-z]{1,4}){5}\b42\b")
+_COOKIE_LINES = re.compile(rb"(?im)^(?:set-)?cookie:[^\r\n]+(?:\r?\n[ \t][^\r\n]*)*")
+_LINE_END = re.compile(rb"\r?\n[ \t]*|\r")
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Hides secret values in what is recorded; lengths stay, so every offset stays true.
+
+    `secrets` are hidden wherever they stand and in every form that a reader can undo, unless they
+    are very short or words of the suite itself. Those, and all values of the header fields named in
+    `fields`, are hidden where that field stands; `named` are such fields with their values, which
+    are hidden where both stand together. Values of cookies are hidden always.
+    """
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    fields: tuple[str, ...] = ()
+    named: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    words: bytes = field(default=b"", repr=False)
+
+    def beside(self, words: Iterable[str]) -> Mask:
+        """The mask for a report in which `words` of the suite's stand, which are no secrets."""
+        return replace(
+            self, words=b"\n".join(squeezed(w.encode("utf-8", "replace")).lower() for w in words)
+        )
+
+    @property
+    def hides_anything(self) -> bool:
+        """Whether there is a secret at all."""
+        return bool(self.secrets or self.fields)
+
+    def data(self, data: bytes | bytearray | memoryview, limit: int = _LONGEST_DECODED) -> bytes:
+        """What was received in an exchange, without the secrets.
+
+        A body in a content coding may decode to `limit` bytes; if it has a secret, it is coded
+        again.
+        """
+        raw = bytes(data)
+        found = tuple(messages(raw))  # masks leave all of it where it is
+        masked = self._heads(raw, (message.head for message in found))
+        if not self._needles:
+            return masked
+        for _ in range(_ROUNDS):
+            before = masked
+            masked = self._bodies(self._everywhere(masked, found), found, limit)
+            if masked == before:
+                return masked
+        return self._blank(masked, found)
+
+    def sent(self, data: bytes | bytearray | memoryview) -> bytes:
+        """What was sent in an exchange, without the secrets. It is the suite's own but for heads:
+        nothing is decoded."""
+        raw = bytes(data)
+        masked = self._heads(raw, (first_head(raw),))
+        masked = _PIPELINED.sub(lambda m: self._head(m[0]), masked)
+        return self._everywhere(masked) if self._needles else masked
+
+    def field(self, name: str, value: str) -> tuple[str, str]:
+        """A header field that is sent, without the secrets."""
+        head = self.sent(f"{name}: {value}".encode())
+        return name, head.decode()[len(name) + 2 :]
+
+    def text(self, text: str) -> str:
+        """A message without the secrets, or the parts of them that a quotation shows."""
+        if not self._needles or not text:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        spans = [*find(data, self._needles), *before_cuts(data, self._needles)]
+        return _hidden(data, spans).decode("utf-8", "surrogatepass") if spans else text
+
+    def excerpt(self, data: bytes) -> bytes:
+        """Bytes that may begin and end in the middle of a secret, without what they show of it."""
+        spans = [*find(data, self._needles), *of_an_excerpt(data, self._needles)]
+        return _hidden(data, spans)
+
+    def document(self, value: Any) -> Any:
+        """A JSON document without the secrets."""
+        if isinstance(value, dict):
+            return {self.text(key): self.document(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.document(item) for item in value]
+        return self.text(value) if isinstance(value, str) else value
+
+    def check(self, content: str | bytes, what: str) -> None:
+        """Raise LeakError if `content`, which is about to be written as `what`, has a secret."""
+        if not self._needles:
+            return
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        for entity, character in _ENTITIES:  # a page is full of them
+            data = data.replace(entity, character)
+        found = find(data, self._needles)
+        if found:
+            raise LeakError(
+                f"{what} was not written: it would show a secret ({found[0].form}), which is a "
+                "mistake of the suite; please report it, without the secret"
+            )
+
+    @cached_property
+    def too_common(self) -> tuple[str, ...]:
+        """Names of the fields whose values are hidden only where the field stands."""
+        return tuple(dict.fromkeys(name for name, _ in self.named))
+
+    @cached_property
+    def _needles(self) -> Needles:
+        made: dict[bytes, Needle] = {}
+        raw = []
+        secrets = [secret for secret in dict.fromkeys(self.secrets) if is_findable(secret)]
+        for secret in secrets:
+            # Every form of the whole has that of the part, and looking for each takes time.
+            whole = any(part in secret for part in secrets if part != secret)
+            forms = needles(secret)[:1] if whole else needles(secret)
+            made.update((needle.text, needle) for needle in forms)
+            if len(squeezed(secret.encode())) < SHORTEST or is_plain_number(secret):
+                raw.append(secret.encode())
+        for name, value in self.named:
+            for needle in needles(value, name):
+                made.setdefault(needle.text, needle)
+        kept = (n for n in made.values() if n.shown or not self._is_common(n.text.lower()))
+        return Needles(tuple(kept), tuple(raw))
+
+    def _is_common(self, letters: bytes) -> bool:
+        return letters in self.words or is_common(letters)
+
+    def _heads(self, data: bytes, heads: Iterable[tuple[int, int]]) -> bytes:
+        """The values of cookies and of `fields` hidden in every head."""
+        result = data
+        for start, end in heads:
+            head = self._head(data[start:end])
+            if head != data[start:end]:
+                result = result[:start] + head + result[end:]
+        return result
+
+    def _head(self, head: bytes) -> bytes:
+        return self._field.sub(lambda m: m[1] + b"*" * len(m[2]), head)
+
+    @cached_property
+    def _field(self) -> re.Pattern[bytes]:
+        names = b"|".join(re.escape(name.encode()) for name in (*_COOKIES, *self.fields))
+        return re.compile(rb"(?im)^((?:" + names + rb")" + _VALUE)
+
+    def _everywhere(self, data: bytes, found: Iterable[Message] = ()) -> bytes:
+        spans = find(data, self._needles)
+        if not spans:
+            return data
+        return _hidden(data, spans, [size for message in found for size in message.sizes])
+
+    def _bodies(self, data: bytes, found: Iterable[Message], limit: int) -> bytes:
+        """`data` with the bodies masked that show a secret without their framing or coding."""
+        result = None
+        for message in found:
+            if not (message.sizes or message.codings or is_coded(data, message.body)):
+                continue
+            body = b"".join(data[start:end] for start, end in message.body)
+            masked = self._body(body, message, limit)
+            if masked == body:
+                continue
+            result = bytearray(data) if result is None else result
+            at = 0
+            for start, end in message.body:
+                result[start:end] = masked[at : at + end - start]
+                at += end - start
+        return data if result is None else bytes(result)
+
+    def _body(self, body: bytes, message: Message, limit: int, depth: int = 3) -> bytes:
+        if message.sizes:
+            body = self._everywhere(body)
+        return self._decoded(body, message.codings, limit, depth)
+
+    def _decoded(self, body: bytes, codings: tuple[bytes, ...], limit: int, depth: int) -> bytes:
+        """A body masked as its content coding lets it be read, to a `depth` of several."""
+        if unreadable(codings):
+            return b"*" * len(body)
+        inner = decoded(body, codings, limit) if depth else None
+        if inner is None:
+            return body
+        text = self._everywhere(inner.text)
+        text = self._decoded(text, codings[:-1], limit, depth - 1)
+        if text == inner.text and not inner.more:
+            return body
+        again = None
+        if inner.clean and inner.wbits is not None:
+            again = coded_again(text, inner.wbits, len(body))
+        return b"*" * len(body) if again is None else again
+
+    def _blank(self, data: bytes, found: Iterable[Message]) -> bytes:
+        """Every body hidden: the last resort."""
+        result = bytearray(data)
+        for message in found:
+            for start, end in message.body:
+                result[start:end] = b"*" * (end - start)
+        return self._everywhere(bytes(result))
+
+
+def is_findable(secret: str) -> bool:
+    """Whether a secret can be hidden wherever it stands: it is neither short nor a common word."""
+    letters = squeezed(secret.encode()).lower()
+    if is_plain_number(secret):
+        return len(letters) >= _SHORTEST_DIGITS
+    return len(secret) >= SHORTEST and not (len(letters) >= SHORTEST and is_common(letters))
+
+
+def shows_masks(data: bytes, limit: int = _LONGEST_DECODED) -> bool:
+    """Whether what a report has of the received bytes was masked: some of what is judged may be.
+
+    Cookies do not count, which are hidden in every report.
+    """
+    for message in messages(data):
+        head = _COOKIE_LINES.sub(b"", data[slice(*message.head)])
+        body = b"".join(data[start:end] for start, end in message.body)
+        inner = decoded(body, message.codings, limit)
+        if any(_MASKED.search(text) for text in (head, body, inner.text if inner else b"")):
+            return True
+    return False
+
+
+def _hidden(data: bytes, spans: Iterable[Span], kept: Iterable[tuple[int, int]] = ()) -> bytes:
+    """`data` with asterisks for the spans, but for ends of lines and what is `kept`."""
+    result = bytearray(data)
+    for start, end, form in merged(spans):
+        result[start:end] = b"".join(_asterisks(data[start:end], form))
+    for start, end in kept:
+        result[start:end] = data[start:end]
+    return bytes(result)
+
+
+def _asterisks(shown: bytes, form: str) -> Iterator[bytes]:
+    """As many bytes, with the ends of lines as they are, since heads and chunks end with them."""
+    if form == DECIMAL:  # a list of numbers stays one: 42 is the asterisk
+        yield _NUMBER.sub(lambda m: b"42".ljust(len(m[0]))[: len(m[0])], shown)
+        return
+    at = 0
+    for line_end in _LINE_END.finditer(shown):
+        yield b"*" * (line_end.start() - at)
+        yield line_end[0]
+        at = line_end.end()
+    yield b"*" * (len(shown) - at)

@@ -1,0 +1,69 @@
+"""The words for a verdict and for what it is about: the same everywhere that people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from v2_conformance.suite.causes import Cause, RoleAbsent
+from v2_conformance.suite.outcomes import Outcome
+
+INCOMPLETE = "incomplete run"
+CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
+    "conformant, robust",
+    "conformant, not robust",
+    "not conformant",
+)
+_BFLOAT = ("bf16", "BF16")  # the profile and its datatype
+_SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
+
+
+class _Case(Protocol):
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def cause(self) -> Cause | None: ...
+
+
+class _Row(Protocol):
+    @property
+    def cases(self) -> Mapping[Outcome, int]: ...
+
+
+def verdict_words(*, conformant: bool, robust: bool, complete: bool) -> str:
+    """A verdict as people say it; a run without all of its cases is only `INCOMPLETE`."""
+    if not complete:
+        return INCOMPLETE
+    if not conformant:
+        return NOT_CONFORMANT
+    return CONFORMANT if robust else NOT_ROBUST
+
+
+def claim_words(
+    profiles: Iterable[str],
+    unsupported: Iterable[str],
+    cases: Iterable[_Case],
+    rows: Iterable[_Row],
+) -> str:
+    """What a verdict is about, such as "binary, raw; without BF16; 14 requirements untested".
+
+    Without are the datatypes and codings that the server does not claim, and the optional models
+    that cases would have needed. A requirement is untested if no case of it was sent.
+    """
+    claimed = list(profiles)
+    without = list(unsupported)
+    profile, datatype = _BFLOAT
+    if profile not in claimed and datatype not in without:
+        without.append(datatype)
+    without += dict.fromkeys(
+        f"the model {case.cause.role}"
+        for case in cases
+        if case.outcome is Outcome.UNSUPPORTED and isinstance(case.cause, RoleAbsent)
+    )
+    parts = [", ".join(claimed) or "none"]
+    if without:
+        parts.append(f"without {', '.join(without)}")
+    untested = sum(_SENT_NOTHING.issuperset(row.cases) for row in rows)
+    if untested:
+        parts.append(f"{untested} requirement{'s' if untested > 1 else ''} untested")
+    return "; ".join(parts)

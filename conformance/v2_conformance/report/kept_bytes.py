@@ -1,0 +1,105 @@
+"""How a report keeps the bytes of a message: as they are, or deflated, or only their start.
+
+Most messages are short and stand in a report as they went over the wire. Long ones are mostly
+tensors whose values repeat: deflated, they take a fraction. What a server sends beyond the room
+that a report has is left out, and said to be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from v2_conformance.errors import ReportFileError
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.findings import Count
+
+PLAIN = 16 * 1024
+"""A message of at most so many bytes is kept as it is."""
+_LEVEL = 6
+_STEP = 1 << 20
+
+Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
+"""Bytes, in base64 in JSON."""
+
+
+class Deflated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A long message as a zlib stream (RFC 1950) of its first `kept` bytes, or of all of them.
+
+    `size` is the number of bytes that went over the wire. If only the first were kept, `sha256` is
+    the digest of all.
+    """
+
+    deflated: Base64
+    size: Count
+    kept: Annotated[
+        Count | None, Meta(description="How many bytes were kept; null if all were.")
+    ] = None
+    sha256: Annotated[str | None, Meta(description="Digest of all bytes, in hex.")] = None
+
+    @property
+    def omitted(self) -> int:
+        """How many bytes of the message's end were not kept."""
+        return 0 if self.kept is None else max(0, self.size - self.kept)
+
+
+KeptBytes = Base64 | Deflated
+"""The bytes of a message as a report has them."""
+
+
+def keep(data: bytes) -> KeptBytes:
+    """`data` as a report keeps it: deflated if it is long and that makes it shorter."""
+    if len(data) <= PLAIN:
+        return data
+    deflated = zlib.compress(data, _LEVEL)
+    return Deflated(deflated, len(data)) if len(deflated) < len(data) * 0.9 else data
+
+
+def start_of(kept: KeptBytes, length: int) -> KeptBytes:
+    """Only the first `length` bytes of a message of which all are kept."""
+    data = unpacked(kept)
+    if len(data) <= length:
+        return kept
+    digest = hashlib.sha256(data).hexdigest()
+    return Deflated(zlib.compress(data[:length], _LEVEL), len(data), length, digest)
+
+
+def stored_size(kept: KeptBytes) -> int:
+    """How many bytes a message takes in a report, before base64."""
+    return len(kept.deflated) if isinstance(kept, Deflated) else len(kept)
+
+
+def size_of(kept: KeptBytes) -> int:
+    """How many bytes went over the wire."""
+    return kept.size if isinstance(kept, Deflated) else len(kept)
+
+
+def unpacked(kept: KeptBytes) -> bytes:
+    """The bytes that were kept. Never makes more than the message says that it has.
+
+    Raises ReportFileError for a stream that is damaged or holds another number of bytes.
+    """
+    if not isinstance(kept, Deflated):
+        return kept
+    size = kept.size if kept.kept is None else kept.kept
+    stream = zlib.decompressobj()
+    pieces: list[bytes] = []
+    made = 0
+    data: Buffer = kept.deflated
+    try:
+        while made <= size and not stream.eof:
+            piece = stream.decompress(data, min(_STEP, size - made + 1))
+            if not piece and not stream.eof:
+                break  # it ends early
+            pieces.append(piece)
+            made += len(piece)
+            data = stream.unconsumed_tail
+    except zlib.error as error:
+        raise ReportFileError(f"a message in the report is damaged: {error}") from error
+    if made != size or not stream.eof or stream.unused_data or size > kept.size:
+        raise ReportFileError(f"a message in the report is damaged: it has not {size} bytes in it")
+    return b"".join(pieces)

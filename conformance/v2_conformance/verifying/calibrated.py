@@ -1,0 +1,130 @@
+"""How a model answered known-good requests at first, derived again from a report's calibrations.
+
+A canary must get that answer again: the exact one, or, from a model that answered none exactly, the
+same as before. So what a canary is held to is derived, never believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.known_good import Form, answer, known_good, problem_with, rank
+from v2_conformance.redaction import Mask
+from v2_conformance.report.document import Calibration, Report
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.verifying.recorded import (
+    ReadExchange,
+    RecordedError,
+    first_unmasked_difference,
+    read_exchange,
+)
+from v2_conformance.wire.encode import Address, Binding, Prepared
+from v2_conformance.wire.transcript import Transcript
+
+_FORMS: Sequence[Form] = get_args(Form)
+
+
+@dataclass(frozen=True)
+class FirstAnswer:
+    """A canary, and the answer that it got at first: None for the exact one."""
+
+    prepared: Prepared
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class FirstAnswers:
+    """All first answers of a run, by role and form; several if it had several processes.
+
+    `changed` has those models and forms whose later answers were exact although their first was
+    not. `edits` says which calibrations no run can have left.
+    """
+
+    by_model: Mapping[tuple[str, str], Sequence[FirstAnswer]] = field(default_factory=dict)
+    changed: frozenset[tuple[str, str]] = frozenset()
+    edits: tuple[str, ...] = ()
+
+
+def first_answers(
+    report: Report, address: Address, present: Mapping[str, Binding], mask: Mask, *, masks: bool
+) -> FirstAnswers:
+    """The first answers that a report's calibrations show. Never raises for what a report says."""
+    found: dict[tuple[str, str], list[FirstAnswer]] = {}
+    edits = []
+    for calibration in report.calibration:
+        role, form = calibration.role, calibration.form
+        try:
+            first = _first_answer(calibration, address, present, mask, masks=masks)
+        except RecordedError as error:
+            where = f"{printable(role, 40)}, {printable(form, 20)}"
+            edits.append(f"no run leaves this calibration ({where}): {error}")
+            continue
+        found.setdefault((role, form), []).append(first)
+    changed = frozenset(
+        key
+        for key, answers in found.items()
+        for first in answers
+        if first.expected is not None and any(_exact(report, first, mask, masks=masks))
+    )
+    return FirstAnswers(found, changed, tuple(edits))
+
+
+def _first_answer(
+    calibration: Calibration,
+    address: Address,
+    present: Mapping[str, Binding],
+    mask: Mask,
+    *,
+    masks: bool,
+) -> FirstAnswer:
+    binding = present.get(calibration.role)
+    form = next((form for form in _FORMS if form == calibration.form), None)
+    if binding is None or form is None:
+        raise RecordedError("there is no such model or form")
+    try:
+        ways = known_good(calibration.role, address, binding, form)
+    except CaseFileError as error:
+        raise RecordedError(f"its requests cannot be made again: {error}") from error
+    exchanges = [read_exchange(exchange) for exchange in calibration.exchanges]
+    if not 0 < len(exchanges) <= len(ways):
+        raise RecordedError(f"expected 1 to {len(ways)} exchanges, got {len(exchanges)}")
+    found: list[tuple[Transcript, FirstAnswer]] = []
+    for number, (way, exchange) in enumerate(zip(ways, exchanges, strict=False), 1):
+        _check_request(way, exchange, mask, masks=masks)
+        transcript = exchange.transcript
+        if problem_with(way, None, transcript) is None:
+            if number < len(exchanges):
+                raise RecordedError("requests follow the one that was answered exactly")
+            return FirstAnswer(way, None)
+        found.append((transcript, FirstAnswer(way, answer(transcript))))
+    if len(exchanges) < len(ways):
+        raise RecordedError("requests are missing after one that was not answered exactly")
+    return min(found, key=lambda pair: rank(pair[0]))[1]
+
+
+def _check_request(way: Prepared, exchange: ReadExchange, mask: Mask, *, masks: bool) -> None:
+    if exchange.recorded.purpose is not Purpose.CALIBRATION:
+        raise RecordedError("an exchange is not marked as one")
+    sent = bytes(exchange.transcript.request)
+    if first_unmasked_difference(sent, b"".join(way.request.http1), mask, masks=masks) is not None:
+        raise RecordedError("a request is not what the suite sends")
+
+
+def _exact(report: Report, first: FirstAnswer, mask: Mask, *, masks: bool) -> Iterator[bool]:
+    """For each canary with this request whether its answer is exact."""
+    request = b"".join(first.prepared.request.http1)
+    for case in report.cases:
+        for exchange in case.exchanges:
+            if not exchange.purpose.canary:
+                continue
+            if first_unmasked_difference(exchange.request, request, mask, masks=masks) is not None:
+                continue
+            try:
+                transcript = read_exchange(exchange).transcript
+            except RecordedError:
+                continue  # its case says so
+            yield problem_with(first.prepared, None, transcript) is None

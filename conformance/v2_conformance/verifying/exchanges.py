@@ -1,0 +1,185 @@
+"""Which request of the suite an exchange records, and what was wrong with a canary's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
+from v2_conformance.judging.survival import needs_fresh_canary, on_same_connection
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.recorded import (
+    ReadExchange,
+    RecordedError,
+    UnconfirmedError,
+    first_unmasked_difference,
+)
+from v2_conformance.verifying.setting import Setting
+from v2_conformance.wire.encode import LIVE, Binding, Prepared, get_request, prepare, prepare_get
+from v2_conformance.wire.http1_request import asks_to_close
+from v2_conformance.wire.transcript import Ending
+
+_BELIEVED = {
+    Ending.TIMEOUT: Belief.NO_MORE,
+    Ending.REFUSED: Belief.NO_CONNECTION,
+    Ending.CLOSED: Belief.CUT_OFF,
+    Ending.RESET: Belief.CUT_OFF,
+}
+
+
+def requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
+    """The requests that a case can send: one, or one for each connection that it uses at once."""
+    if isinstance(case, GetCase):
+        return [prepare_get(case, known.address)]
+    members = [case.member(n) for n in range(case.together)]
+    present = known.claims.present
+    return [
+        prepare(member, known.address, present[member.model], variant=n)
+        for n, member in enumerate(members)
+    ]
+
+
+def matching(
+    candidates: Sequence[Prepared], exchange: ReadExchange, known: Setting, what: str
+) -> Prepared:
+    """The request that `exchange` records, of those that it can be. Raises RecordedError.
+
+    `what` is how the message calls it.
+    """
+    sent = bytes(exchange.transcript.request)
+    differences = []
+    for prepared in candidates:
+        expected = b"".join(prepared.request.http1)
+        at = first_unmasked_difference(sent, expected, known.mask, masks=known.masks)
+        if at is None:
+            return prepared
+        differences.append((at, len(expected)))
+    at, length = max(differences)
+    raise RecordedError(
+        f"{what} is not what the suite sends: expected {length} bytes, got {len(sent)}, the first "
+        f"that differs is byte {at}"
+    )
+
+
+def problems_of_canaries(
+    case: RequestCase,
+    outcome: Outcome,
+    own: ReadExchange,
+    canaries: Sequence[ReadExchange],
+    known: Setting,
+) -> tuple[Cause | None, Cause | None, list[Belief]]:
+    """What was wrong with each canary, None for nothing, and what had to be believed.
+
+    `outcome` is that of the case itself.
+    """
+    purposes = [canary.recorded.purpose for canary in canaries]
+    same_connection, fresh_connection = Purpose.CANARY_SAME, Purpose.CANARY_FRESH
+    expected = (
+        [fresh_connection],
+        [same_connection, fresh_connection],
+        [same_connection],
+    )
+    if purposes not in expected:
+        got = ", ".join(purpose.value for purpose in purposes) or "nothing"
+        raise RecordedError(
+            "expected a known-good request on the same connection, if it is open, and one on a "
+            f"fresh connection; recorded: {got}"
+        )
+    believed = [kind for canary in canaries for kind in beliefs_of(canary)]
+    if any(canary.recorded.expected is not None for canary in canaries):
+        believed.append(Belief.AS_AT_FIRST)
+    same = None
+    if purposes[0] is same_connection:
+        if not own.transcript.open and case.together == 1:
+            raise RecordedError("a canary is recorded on the same connection, which was closed")
+        forms: list[Form] = ["json"] if case.canary == "json" else [own_form(case), "binary"]
+        problem = problem_of_canary(case, canaries[0], known, *forms)
+        same = on_same_connection(canaries[0].transcript, problem)
+        exact = problem is None and canaries[0].recorded.expected is None
+        if len(canaries) == 1:
+            if needs_fresh_canary(case, outcome, exact):
+                raise RecordedError("the known-good request on a fresh connection is left out")
+            return same, None, believed
+    fresh = problem_of_canary(case, canaries[-1], known, "binary")
+    stays = own.transcript.open and case.together == 1 and "client" not in case.request
+    if purposes[0] is fresh_connection and stays:
+        if known.same_suite and fresh is None and not may_be_closed(own, canaries[-1], known):
+            raise RecordedError(
+                "the connection was left open, but no known-good request is recorded on it"
+            )
+        believed.append(Belief.KEPT)
+    return same, fresh, believed
+
+
+def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
+    """Whether the connection of `own` may have been closed before the canary, as the record of the
+    `fresh` one says, or as nobody can see: after a request to close it, and under TLS."""
+    request = own.transcript.request
+    if known.address.scheme == "https" or asks_to_close(request):
+        return True
+    return fresh.recorded.closed_before_ms is not None
+
+
+def problem_of_canary(
+    case: RequestCase, canary: ReadExchange, known: Setting, *forms: Form
+) -> Cause | None:
+    """What is wrong with a canary's answer, None for nothing."""
+    binding = known.claims.present.get(case.model)
+    if binding is None:
+        raise RecordedError(f"a canary is recorded for {case.model}, which is not there")
+    if not known.same_suite:
+        return _believed_problem(case.model, binding, canary, known, forms)
+    first = {
+        (form, answer.prepared): answer.expected
+        for form in forms
+        for answer in known.first.by_model.get((case.model, form), ())
+    }
+    if not first:
+        raise RecordedError(f"how {case.model} answered its canary at first is not recorded")
+    prepared = matching([one for _, one in first], canary, known, "a canary's request")
+    stated, transcript = canary.recorded.expected, canary.transcript
+    form, expected = next((form, had) for (form, one), had in first.items() if one == prepared)
+    if stated is not None:
+        answers = [one.expected for one in known.first.by_model[case.model, form]]
+        if stated not in answers:
+            was = "exactly" if expected is None else f"with {expected}"
+            raise RecordedError(
+                f"its canary is held to {printable(stated, 60)}, but at first it was answered {was}"
+            )
+    problem = problem_with(prepared, stated, transcript)
+    if stated is None or problem is not None or (case.model, form) not in known.first.changed:
+        return problem
+    if problem_with(prepared, None, transcript) is not None:
+        raise UnconfirmedError(
+            f"{case.model} answered known-good requests exactly elsewhere in the run, and whether "
+            "that was before or after this case cannot be shown"
+        )
+    return None
+
+
+def _believed_problem(
+    role: str, binding: Binding, canary: ReadExchange, known: Setting, forms: Sequence[Form]
+) -> Cause | None:
+    """What is wrong with a canary of another suite's report, if its `expected` is believed."""
+    try:
+        made = [known_good(role, known.address, binding, form) for form in forms]
+    except CaseFileError as error:
+        raise RecordedError(f"its canary cannot be made again: {error}") from error
+    candidates = list(dict.fromkeys(one for several in made for one in several))
+    prepared = matching(candidates, canary, known, "a canary's request")
+    return problem_with(prepared, canary.recorded.expected, canary.transcript)
+
+
+def check_liveness(exchange: ReadExchange, known: Setting) -> None:
+    """Raise RecordedError unless the request asks whether the server is alive."""
+    asked = Prepared(get_request(known.address, LIVE))
+    matching([asked], exchange, known, "the request whether the server is alive")
+
+
+def beliefs_of(exchange: ReadExchange) -> list[Belief]:
+    ending = exchange.transcript.ending
+    return [_BELIEVED[ending]] if ending in _BELIEVED else []

@@ -1,0 +1,85 @@
+"""The plan of a run, made again from what its report says that it was asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from v2_conformance.errors import CaseFileError, NothingRanError
+from v2_conformance.report.document import Report
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.claimed import claims_problem
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.varied_cases import planned_and_chosen
+
+_NAMED = 5
+_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run with a selection has: the ids of its verdict, and the cases that it can send."""
+
+    counts: Mapping[str, int]
+    chosen: Mapping[str, Case]
+
+
+def plan_again(report: Report, cases: Sequence[Case]) -> Plan:
+    """The plan of the run that made `report`; `cases` are all of this installation.
+
+    Raises CaseFileError and NothingRanError for a selection that no run can have had.
+    """
+    asked = report.selection
+    wanted = [
+        case
+        for case in cases
+        if (asked.large or not case.large) and (asked.thorough or not case.thorough)
+    ]
+    planned, chosen = planned_and_chosen(wanted, asked.patterns, asked.variations)
+    return Plan(Counter(case.requirement for case in planned), {case.id: case for case in chosen})
+
+
+def claim_edits(report: Report) -> Iterator[str]:
+    """What no target of a run can claim."""
+    target = report.target
+    problem = claims_problem(target.profiles, target.unsupported)
+    if problem is not None:
+        yield f"no run has these claims: {printable(problem, _SHOWN)}"
+    for name, claimed in (("profiles", target.profiles), ("unsupported", target.unsupported)):
+        if len(set(claimed)) < len(claimed):
+            yield f"`{name}` of the target names something twice"
+
+
+def plan_edits(report: Report, cases: Sequence[Case]) -> tuple[Plan | None, list[str]]:
+    """The plan of the run that made `report`, None if there is none, and how the report's differs.
+
+    A run of other cases than the suite's has a plan that nobody can make again.
+    """
+    if not report.own:
+        return None, []
+    try:
+        plan = plan_again(report, cases)
+    except (CaseFileError, NothingRanError) as error:
+        return None, [f"no run has this selection: {printable(str(error), _SHOWN)}"]
+    return plan, list(_differences(report, plan))
+
+
+def _differences(report: Report, plan: Plan) -> Iterator[str]:
+    names = dict.fromkeys((*plan.counts, *report.planned))
+    other = [name for name in names if plan.counts.get(name) != report.planned.get(name)]
+    if other:
+        yield f"the report plans other cases than such a run has: {named(other)}"
+    surplus = [case.id for case in report.cases if case.id not in plan.chosen]
+    if surplus:
+        yield f"the report has cases that are not in the plan of such a run: {named(surplus)}"
+    twice = [name for name, count in Counter(c.id for c in report.cases).items() if count > 1]
+    if twice:
+        yield f"the report has cases twice: {named(twice)}"
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of `names`, printable, and how many more there are."""
+    shown = ", ".join(printable(name, 80) for name in names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

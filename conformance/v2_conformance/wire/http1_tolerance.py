@@ -1,0 +1,70 @@
+"""Reads heads of responses that break HTTP/1.1 as tolerant clients read them.
+
+One broken line must not make every response unreadable, for then every case fails: the requirements
+about HTTP's syntax (C9 to C18) judge the recorded bytes, which stay as they came.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_INTERIM = re.compile(rb"HTTP/[0-9.]+[ \t]+1(?!01)[0-9][0-9]")
+_STATUS_LINE = re.compile(rb"HTTP/([0-9]+(?:\.[0-9]+)?)[ \t]+([1-9][0-9][0-9])(?:[ \t](.*))?")
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(rb"[^\t -~\x80-\xff]")
+_NOT_CODED = {b"chunked", b"identity"}
+
+
+def tolerated(received: bytes) -> bytes | None:
+    """`received` with heads that a strict parser takes; None if it cannot help, or need not.
+
+    The body stays as it is. White space before colons and control characters go, and so do fields
+    whose names are none; a version other than 1.0 counts as 1.1, and chunked named twice as once.
+    """
+    at = 0
+    heads = b""
+    while True:
+        end = _HEAD_END.search(received, at)
+        if end is None:
+            return None
+        head = received[at : end.start()]
+        heads += _head(head)
+        at = end.end()
+        if not _INTERIM.match(head):
+            break
+    return None if heads == received[:at] else heads + received[at:]
+
+
+def _head(head: bytes) -> bytes:
+    first, *lines = (line.removesuffix(b"\r") for line in head.split(b"\n"))
+    fields: list[bytes] = []
+    codings: list[bytes] = []
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        name = name.rstrip(b" \t")
+        if line[:1] in (b" ", b"\t") or not colon:
+            fields.append(_CONTROL.sub(b" ", line))
+        elif name.lower() == b"transfer-encoding":
+            codings.append(value)
+        elif _TOKEN.fullmatch(name):
+            fields.append(name + b":" + _CONTROL.sub(b" ", value))
+    fields += _coding(codings)
+    return b"\r\n".join([_status_line(first), *fields, b"", b""])
+
+
+def _status_line(line: bytes) -> bytes:
+    found = _STATUS_LINE.fullmatch(line)
+    if found is None:
+        return line
+    version = b"1.0" if found[1] == b"1.0" else b"1.1"
+    return b"HTTP/%b %b %b" % (version, found[2], _CONTROL.sub(b" ", found[3] or b""))
+
+
+def _coding(values: list[bytes]) -> list[bytes]:
+    """Transfer-Encoding as one field, without what changes nothing."""
+    listed = b", ".join(values)
+    names = {name.strip(b" \t").lower() for name in listed.split(b",")} - {b""}
+    if not names <= _NOT_CODED:
+        return [b"Transfer-Encoding:" + _CONTROL.sub(b" ", listed)]
+    return [b"Transfer-Encoding: chunked"] if b"chunked" in names else []

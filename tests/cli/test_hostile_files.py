@@ -1,0 +1,410 @@
+"""Files that are written to break their reader: one line, exit code 2, at once, in little memory.
+
+Each file goes to every command that reads such a file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import socket
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.reports import report_of, saved
+from v2_conformance import bounded_files
+from v2_conformance.cli.main import main
+from v2_conformance.report.digest import document_digest
+from v2_conformance.report.files import as_json
+
+_MOST_S = 15.0
+_MOST_KB = 400 << 10  # of memory, beyond what the process had
+
+Content = bytes | Callable[[Path], object]
+
+DEEP = 100_000
+NESTED = b"[" * DEEP + b"]" * DEEP
+
+
+def bomb(start: str, use: str) -> bytes:
+    """Nine levels of nine aliases each: some hundred bytes for hundreds of millions of values."""
+    lines = [f"a0: &a0 {start}"]
+    lines += [f"a{n}: &a{n} {use.replace('*', f'*a{n - 1}')}" for n in range(1, 10)]
+    return "\n".join(lines).encode()
+
+
+def big(size: int) -> Callable[[Path], object]:
+    def make(path: Path) -> None:
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    return make
+
+
+def hung_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        short = Path(f"/proc/self/fd/{os.open(path.parent, os.O_RDONLY)}") / path.name
+        server.bind(str(short))
+
+
+# Whatever a YAML file is for, it cannot be this.
+ANY_YAML: Mapping[str, Content] = {
+    "aliases-of-lists": bomb("[x, x, x, x, x, x, x, x, x]", "[*, *, *, *, *, *, *, *, *]"),
+    "aliases-of-maps": bomb("{x: y}", "{a: *, b: *, c: *, d: *, e: *, f: *, g: *, h: *}"),
+    "merged-aliases": bomb("{x: y}", "{<<: [*, *, *, *, *, *, *, *, *]}"),
+    "alias-of-itself": b"a: &a [*a]\n",
+    "alias-of-itself-below": b"a: &a {b: {c: *a}}\n",
+    "unknown-alias": b"a: *nothing\n",
+    "nested-flow": NESTED,
+    "nested-flow-open": b"[" * DEEP,
+    "nested-maps": b"{a: " * DEEP + b"1" + b"}" * DEEP,
+    "nested-json": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
+    "nested-blocks": b"- " * DEEP + b"x\n",
+    "nested-keys": b"? " * DEEP + b"x\n",
+    "nested-indents": b"".join(b" " * n + b"a:\n" for n in range(2000)),
+    "nested-quietly": b"url: http://h\nx: " + b"[" * 65 + b"]" * 65,
+    "many-values": b"- a\n" * 400_000,
+    "many-pairs": b"".join(b"k%d: 1\n" % n for n in range(200_000)),
+    "many-documents": b"--- a\n" * 1000,
+    "many-directives": b"".join(b"%%TAG !a%d! tag:x,2000:\n" % n for n in range(50_000)),
+    "many-anchors": b"".join(b"- &a%d x\n" % n for n in range(200_000)),
+    "same-hashes": b"".join(b"%d: 1\n" % (n * (2**61 - 1)) for n in range(1, 60_000)),
+    "python-object": b"!!python/object/apply:os.system ['touch owned']\n",
+    "python-name": b"url: !!python/name:os.system\n",
+    "python-module": b"url: !!python/module:antigravity\n",
+    "tag-timestamp": b"url: !!timestamp 2024-99-99\n",
+    "tag-bool": b"url: !!bool x\n",
+    "tag-int": b"url: !!int ''\n",
+    "tag-float": b"url: !!float x\n",
+    "tag-binary": b"url: !!binary ////\n",
+    "tag-set": b"!!set {a, b}\n",
+    "tag-omap": b"!!omap [a: 1, b: 2]\n",
+    "tag-own": b"url: !secret x\n",
+    "key-twice": b"url: http://a\nurl: http://b\n",
+    "key-twice-quoted": b"url: http://a\n'url': http://b\n",
+    "key-twice-deep": b"a: {b: [{c: 1, c: 2}]}\n",
+    "key-twice-as-text": b"a: {1: x, 0x1: y}\n",
+    "key-is-a-list": b"? [a, b]\n: c\n",
+    "key-is-a-map": b"{a: b}: c\n",
+    "octal": b"timeout: 010\n",
+    "sexagesimal": b"timeout: 1:30\n",
+    "sexagesimal-float": b"timeout: 1:30.5\n",
+    "nan": b"timeout: .nan\n",
+    "infinity": b"timeout: -.inf\n",
+    "overflowing": b"timeout: 1.0e+999\n",
+    "million-digits": b"timeout: " + b"9" * 1_000_000 + b"\n",
+    "million-hex-digits": b"timeout: 0x" + b"f" * 1_000_000 + b"\n",
+    "long-value": b"url: http://" + b"h" * (2 << 20) + b"\n",
+    "latin-1": "url: http://é\n".encode("latin-1"),
+    "utf-16": "url: http://h\n".encode("utf-16"),
+    "utf-16-no-mark": "url: http://h\n".encode("utf-16-le"),
+    "utf-32": "url: http://h\n".encode("utf-32"),
+    "surrogates": b"url: http://\xed\xa0\x80\n",
+    "escaped-surrogate": b'url: "http://\\ud800"\n',
+    "nul": b"url: http://h\0\n",
+    "only-nuls": bytes(5000),
+    "controls": b"url: http://h\x1b[31m\n",
+    "random": bytes(range(256)) * 50,
+    "tabs": b"\turl: x\n",
+    "html": b"<!DOCTYPE html><p>404</p>",
+    "a-list": b"- url: http://h\n",
+    "a-word": b"word\n",
+    "a-number": b"1\n",
+    "true": b"true\n",
+    "unclosed": b'url: "http://h\n',
+    "nine-megabytes": big(9 << 20),
+    "a-terabyte": big(1 << 40),
+    "a-directory": Path.mkdir,
+    "a-pipe": os.mkfifo,
+    "a-socket": hung_socket,
+    "a-loop": lambda path: path.symlink_to(path.name),
+    "nowhere": lambda path: path.symlink_to("nothing-there"),
+    "dev-zero": lambda path: path.symlink_to("/dev/zero"),
+    "dev-full": lambda path: path.symlink_to("/dev/full"),
+    "dev-urandom": lambda path: path.symlink_to("/dev/urandom"),
+    "proc-mem": lambda path: path.symlink_to("/proc/self/mem"),
+    "no-permission": lambda path: path.touch(mode=0),
+}
+if hasattr(os, "geteuid") and os.geteuid() == 0:
+    ANY_YAML = {name: content for name, content in ANY_YAML.items() if name != "no-permission"}
+
+CASE = b"family: D\ncases:\n- id: D1/made-up\n  why: It is a case of a test and nothing else.\n"
+INT32 = CASE + b"  expect: {outcome: success, outputs: {0: any}}\n  model: identity/INT32\n"
+IDENTITY = INT32 + b"  request: {inputs: [{shape: [1]}]}\n"
+AXIS = "[" + ", ".join(map(str, range(100))) + "]"
+
+TARGETS: Mapping[str, Content] = {
+    "timeout-true": b"timeout: true\n",
+    "timeout-zero": b"timeout: 0\n",
+    "timeout-negative": b"timeout: -1\n",
+    "timeout-of-a-century": b"timeout: 3153600000\n",
+    "timeout-text": b"timeout: '5'\n",
+    "timeout-huge": b"timeout: 1" + b"0" * 3000 + b"\n",
+    "profiles-a-word": b"profiles: raw\n",
+    "profiles-of-numbers": b"profiles: [1]\n",
+    "unsupported-true": b"unsupported: true\n",
+    "headers-a-list": b"headers: [a]\n",
+    "header-a-number": b"headers: {A: 5}\n",
+    "header-null": b"headers: {A: null}\n",
+    "header-a-boolean": b"headers: {A: yes}\n",
+    "header-two-lines": b'headers: {A: "b\\r\\nC: d"}\n',
+    "header-not-ascii": "headers: {A: é}\n".encode(),
+    "url-a-file": b"url: file:///etc/passwd\n",
+    "url-a-port-too-far": b"url: http://h:99999\n",
+    "url-with-controls": b'url: "http://h/\\n"\n',
+    "url-null": b"url: null\n",
+    "url-a-boolean": b"url: no\n",
+    "verify-a-number": b"verify: 1\n",
+    "verify-no-file": b"url: https://h\nverify: /no/such/file\n",
+    "verify-a-directory": b"url: https://h\nverify: /\n",
+    "models-a-list": b"models: [a]\n",
+    "model-null": b"models: {mixed: null}\n",
+    "model-of-a-number": b"models: {mixed: 1}\n",
+    "merge-of-a-number": b"<<: 1\n",
+    "merge-of-unknown-members": b"<<: {nope: 1}\nurl: http://h\n",
+}
+CASES: Mapping[str, Content] = {
+    "no-cases": b"family: D\ncases: []\n",
+    "cases-null": b"family: D\ncases:\n",
+    "id-with-a-path": IDENTITY.replace(b"D1/made-up", b"D1/../../x"),
+    "id-of-shell": IDENTITY.replace(b"D1/made-up", b"D1/$(touch owned)"),
+    "id-with-lines": IDENTITY.replace(b"D1/made-up", b'"D1/a\\nb"'),
+    "model-unknown": IDENTITY.replace(b"identity/INT32", b"nope"),
+    "axes-without-end": INT32
+    + f"  axes: {{a: {AXIS}, b: {AXIS}, c: {AXIS}, d: {AXIS}}}\n".encode()
+    + b'  request: {inputs: [{shape: ["${a}", "${b}", "${c}", "${d}"]}]}\n',
+    "axis-not-used": IDENTITY + b"  axes: {a: [1]}\n",
+    "text-without-end": INT32
+    + b"  axes: {a: [" + b"x" * 500_000 + b"]}\n"
+    + b"  request: {inputs: [{shape: [1]}], id: '" + b"${a}" * 200_000 + b"'}\n",
+    "together-true": IDENTITY + b"  together: true\n",
+    "together-a-million": IDENTITY + b"  together: 1000000\n",
+    "level-unknown": IDENTITY + b"  level: SHALL\n",
+}  # fmt: skip
+EXPECTATIONS: Mapping[str, Content] = {
+    "expectations-a-map": b"expected: {a: 1}\n",
+    "expectation-of-numbers": b"expected: [1]\n",
+    "no-reason": b"expected: [{case: D1/made-up, outcome: fail}]\n",
+    "expires-an-infinity": b"expected: [{case: D1/made-up, reason: known, expires: .inf}]\n",
+    "expires-never": b"expected: [{case: D1/made-up, reason: known, expires: 2024-99-99}]\n",
+    "outcome-true": b"expected: [{case: D1/made-up, reason: known, outcome: true}]\n",
+}
+
+WHOLE = json.loads(as_json(report_of()))
+
+
+def sealed(**members: object) -> bytes:
+    """A report with other members, and a digest that fits."""
+    document: dict[str, Any] = {**WHOLE, **members}
+    document.pop("integrity", None)
+    document["integrity"] = {"algorithm": "sha256", "digest": document_digest(document)}
+    return json.dumps(document).encode()
+
+
+def with_member(member: str, value: bytes) -> bytes:
+    """A report with `value` in the place of a member's, as text: JSON libraries do not write it."""
+    text = json.dumps({**WHOLE, member: "@"}).encode()
+    return text.replace(b'"@"', value)
+
+
+def with_case(**members: object) -> bytes:
+    cases = WHOLE["cases"]
+    return sealed(cases=[{**cases[0], **members}, *cases[1:]])
+
+
+HEADER = b'{"header":{"suite":{"name":"v2-conformance","version":"1","catalogue":"x","report":2},'
+REPORTS: Mapping[str, Content] = {
+    "empty": b"",
+    "nested-list": NESTED,
+    "nested-object": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
+    "nested-suite": b'{"suite":' + NESTED + b"}",
+    "nested-beside": b'{"suite":{"version":"1","report":2},"x":' + NESTED + b"}",
+    "nested-header": b'{"header":' + NESTED + b"}\n",
+    "nested-in-header": HEADER + b'"x":' + NESTED + b"}}\n\n",
+    "duration-nan": with_member("duration_s", b"NaN"),
+    "duration-infinity": with_member("duration_s", b"Infinity"),
+    "duration-minus-infinity": with_member("duration_s", b"-Infinity"),
+    "duration-overflowing": with_member("duration_s", b"1e999"),
+    "duration-of-digits": with_member("duration_s", b"9" * 1_000_000),
+    "duration-negative": sealed(duration_s=-1),
+    "duration-true": sealed(duration_s=True),
+    "duration-text": sealed(duration_s="1"),
+    "case-duration-nan": with_case(duration_ms="NaN"),
+    "case-duration-true": with_case(duration_ms=True),
+    "complete-a-number": sealed(complete=1),
+    "planned-negative": sealed(planned={"P1": -1}),
+    "planned-huge": with_member("planned", b'{"P1": 1' + b"0" * 5000 + b"}"),
+    "planned-a-fraction": sealed(planned={"P1": 0.5}),
+    "planned-true": sealed(planned={"P1": True}),
+    "format-true": b'{"suite":{"version":"1","report":true}}',
+    "format-infinity": b'{"suite":{"version":"1","report":1e999}}',
+    "format-3": b'{"suite":{"version":"1","report":3}}',
+    "version-of-controls": b'{"suite":{"version":"\\u001b[31m","report":3}}',
+    "level-unknown": with_case(level="SHALL"),
+    "outcome-unknown": with_case(outcome="perfect"),
+    "cause-unknown": with_case(cause={"kind": "nope"}),
+    "half-a-surrogate": b'{"suite":{"version":"\\ud800","report":2}}',
+    "a-list": b"[]",
+    "a-number": b"1",
+    "nan": b"NaN",
+    "two-documents": b"{}{}",
+    "mark": b"\xef\xbb\xbf" + as_json(report_of()).encode(),
+    "utf-16": as_json(report_of()).encode("utf-16"),
+    "latin-1": b'{"suite": "\xe9"}',
+    "nuls": bytes(5000),
+    "html": b"<!DOCTYPE html><p>404</p>",
+    "cut-off": as_json(report_of()).encode()[:-500],
+    "only-a-header": HEADER + b"}}",
+    "gzip-magic": b"\x1f\x8b",
+    "gzip-cut-off": gzip.compress(as_json(report_of()).encode())[:-20],
+    "gzip-bomb": gzip.compress(b" " * (300 << 20), 9),
+    "gzip-bomb-of-nesting": gzip.compress(b"[" * (100 << 20), 9),
+    "gzip-in-gzip": gzip.compress(gzip.compress(as_json(report_of()).encode())),
+    "zip": b"PK\x03\x04" + bytes(100),
+    "a-terabyte": big(1 << 40),
+    "a-directory": Path.mkdir,
+    "a-pipe": os.mkfifo,
+    "a-loop": lambda path: path.symlink_to(path.name),
+    "nowhere": lambda path: path.symlink_to("nothing-there"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_files, "_PATIENCE_S", 0.2)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Content], Path]:
+    """Puts a file into the working directory, which is empty otherwise."""
+    monkeypatch.chdir(tmp_path)
+
+    def put(name: str, content: Content) -> Path:
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            content(path)
+        return path
+
+    return put
+
+
+def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line that the command prints, at once and in little memory, with exit code 2."""
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    code = main([str(argument) for argument in arguments])
+    took = time.monotonic() - began
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    printed = capsys.readouterr()
+    assert code == 2, (code, printed.err[-2000:])
+    (line,) = printed.err.splitlines()
+    assert line.startswith("v2-conformance: ")
+    assert line.isprintable()
+    assert len(line) < 1000
+    assert printed.out == ""
+    assert took < _MOST_S
+    assert used < _MOST_KB
+    assert not Path("owned").exists()
+    return line
+
+
+@pytest.mark.parametrize("name", [*ANY_YAML, *TARGETS])
+def test_a_target_file(
+    name: str, place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place("target.yaml", {**ANY_YAML, **TARGETS}[name])
+    check(capsys, "run", "--target", path)
+    assert not Path("reports").exists()
+
+
+@pytest.mark.parametrize("name", [*ANY_YAML, *CASES])
+def test_a_case_file(
+    name: str, place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place("own-cases.yaml", {**ANY_YAML, **CASES}[name])
+    check(capsys, "run", "--cases", path)
+    assert not Path("reports").exists()
+
+
+@pytest.mark.parametrize("name", [*ANY_YAML, *EXPECTATIONS])
+def test_an_expectation_file(
+    name: str,
+    place: Callable[[str, Content], Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    path = place("expect.yaml", {**ANY_YAML, **EXPECTATIONS}[name])
+    check(capsys, "run", "--expect", path)
+    assert not Path("reports").exists()
+    report = saved(report_of(), tmp_path / "r" / "report.json")
+    check(capsys, "expect", report, path)
+    if path.exists():  # else it is written
+        check(capsys, "expect", report, path, "--write")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report(
+    name: str,
+    place: Callable[[str, Content], Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    path = place("hostile.json", REPORTS[name])
+    good = saved(report_of(), tmp_path / "r" / "report.json")
+    check(capsys, "verify", path)
+    check(capsys, "show", path, "P2")
+    check(capsys, "show", path, "P2", "--replay", tmp_path / "replay")
+    check(capsys, "report", path)
+    check(capsys, "badge", path, tmp_path / "badges")
+    check(capsys, "diff", path, good)
+    check(capsys, "diff", good, path)
+    check(capsys, "expect", path)
+    check(capsys, "expect", path, "--write")
+    check(capsys, "matrix", good, path)
+    made = {entry.name for entry in tmp_path.iterdir()}
+    assert made <= {"hostile.json", "r"}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--timeout", "nan"],
+        ["--timeout", "inf"],
+        ["--timeout", "-1"],
+        ["--timeout", "1e999"],
+        ["--wait", "inf"],
+        ["--wait", "-inf"],
+        ["--wait-ready", "nan"],
+        ["--wait-ready", "infinity"],
+        ["-n", "1e9"],
+        ["-n", "0"],
+        ["-n", "9" * 5000],
+        ["--fuzz", "NaN"],
+        ["--fuzz", "-1"],
+        ["--fuzz", "1", "--seed", "true"],
+    ],
+)
+def test_a_number_of_the_command_line(
+    option: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    line = check(capsys, "run", "--report-dir", tmp_path / "r", *option)
+    name = {"-n": "--workers"}.get(option[-2], option[-2])
+    assert f": {name}: " in line or "time" in line
+    assert not (tmp_path / "r").exists()
+
+
+def test_ordinary_files_are_read_as_before(
+    place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A mark of UTF-8, carriage returns, anchors, merges, and an expectation file of no length."""
+    text = "\ufefftimeout: &t 5\r\nmodels:\r\n  mixed: &m {model: mixed}\r\n  trio: {<<: *m}\r\n"
+    path = place("target.yaml", text.replace("{<<: *m}", "{<<: *m, model: trio}").encode())
+    assert main(["run", "--target", str(path), "--report-dir", "r"]) == 2
+    assert "no URL" in capsys.readouterr().err  # it was read

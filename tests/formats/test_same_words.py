@@ -1,0 +1,153 @@
+"""The verdict and its claim have the same words wherever people read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.reports import case, passes, report_of, saved
+from v2_conformance.cli.main import main
+from v2_conformance.formats.badge import endpoint, svg
+from v2_conformance.formats.diff_text import as_text
+from v2_conformance.formats.github import annotation_lines, markdown
+from v2_conformance.formats.html.page import render
+from v2_conformance.formats.matrix.page import column_of
+from v2_conformance.formats.matrix.page import render as render_matrix
+from v2_conformance.formats.terminal import summary_lines
+from v2_conformance.pytest_plugin.html import verdict_html
+from v2_conformance.pytest_plugin.junit import add_suite_properties
+from v2_conformance.report.diff import diff_reports
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import as_json, load_report
+from v2_conformance.report.summary import concluded
+from v2_conformance.suite.causes import DatatypesUnsupported, RoleAbsent
+
+WITHOUT = case("D8/x", "unsupported", cause=DatatypesUnsupported(("FP16",)))
+SELECTED = [case("P2/x"), case("P5/x")]
+REPORTS: dict[str, tuple[str, str, Report]] = {
+    "whole": ("conformant, robust", "binary; without BF16", report_of()),
+    "lacking": (
+        "conformant, robust",
+        "binary, raw; without FP16, BF16, the model trio; 1 requirement untested",
+        report_of(
+            [
+                *passes(WITHOUT),
+                case("M1/plain"),
+                case("M1/x", "unsupported", cause=RoleAbsent("trio", "absent")),
+                *(case(f"W{n}/x") for n in range(1, 11)),
+            ],
+            profiles=("binary", "raw"),
+            unsupported=("FP16",),
+        ),
+    ),
+    "derived": (
+        "conformant, not robust",
+        "binary; without BF16",
+        report_of(outcomes={"H6": "fail"}),
+    ),
+    "failed": ("not conformant", "binary; without BF16", report_of(outcomes={"P2": "fail"})),
+    "selection": (
+        "incomplete run",
+        "binary; without BF16",
+        report_of(SELECTED, planned={"P2": 1, "P5": 1, "P8": 3}),
+    ),
+    "failed selection": (
+        "incomplete run",
+        "binary; without BF16",
+        report_of([*SELECTED, case("P8/x", "fail")], planned={"P2": 1, "P5": 1, "P8": 3}),
+    ),
+    "stopped": ("incomplete run", "binary; without BF16", report_of(complete=False)),
+}
+
+
+class _Properties:
+    """Something like pytest's JUnit plugin."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self.pluginmanager = self
+
+    def get_plugins(self) -> list[_Properties]:
+        return [self]
+
+    def add_global_property(self, name: str, value: str) -> None:
+        self.found[name] = value
+
+
+def flat(text: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", text)).split())
+
+
+def renderings(report: Report) -> dict[str, str]:
+    """Each thing that names the verdict, as one line of text."""
+    properties = _Properties()
+    add_suite_properties(properties, report)  # type: ignore[arg-type]
+    verdict = json.loads(as_json(report))["verdict"]
+    return {
+        "terminal": flat(" ".join(summary_lines(report, Path("reports")))),
+        "page": flat(render(report)),
+        "json": f"{verdict['standing']} {verdict['claim']}",
+        "badge.svg": flat(svg(report)) + svg(report).partition("aria-label=")[2],
+        "markdown": flat(markdown(report)),
+        "annotations": annotation_lines(report)[0].replace("%2C", ","),
+        "junit": " ".join(properties.found.values()),
+        "pytest-html": flat(verdict_html(report)),
+        "matrix": flat(render_matrix([("r", column_of(report, ""))])),
+    }
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_everything_says_the_same(name: str) -> None:
+    words, claim, report = REPORTS[name]
+    others = {"conformant, robust", "conformant, not robust", "not conformant", "incomplete run"}
+    if "selection" in name:  # one has no case at all, and of another none was sent
+        claim += "; 2 requirements untested" if name == "selection" else "; 1 requirement untested"
+    for where, text in renderings(report).items():
+        lowered = text.lower()
+        assert words in lowered, where
+        assert not any(other in lowered for other in others - {words}), where
+        assert claim.lower() in lowered, where
+    message = json.loads(endpoint(report))["message"]
+    assert message.startswith(words)
+    assert (claim in message) is report.verdict.conformant
+    before = diff_reports(report, report)
+    assert f"verdict: {words}, as before" in "\n".join(as_text(before))
+
+
+def test_a_report_without_the_words_has_them_all_the_same() -> None:
+    """As one that an older suite wrote."""
+    for words, claim, report in REPORTS.values():
+        plain = msgspec.structs.replace(report.verdict, standing="", claim="")
+        older = msgspec.structs.replace(report, verdict=plain)
+        text = flat(markdown(older))
+        assert words in text
+        assert claim in text
+
+
+def test_what_the_json_says_follows_from_the_cases() -> None:
+    for words, _, report in REPORTS.values():
+        assert concluded(report).verdict == report.verdict
+        assert report.verdict.standing == words
+
+
+@pytest.mark.parametrize("options", [["--case", "P2"], ["--case", "P2", "--case", "H1"]])
+def test_a_selection_that_passes_is_an_incomplete_run(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *options, "--report-dir", str(tmp_path)]) == 1
+    printed = capsys.readouterr().out
+    assert "INCOMPLETE RUN" in printed
+    assert "NOT CONFORMANT" not in printed
+    assert load_report(tmp_path / "report.json").verdict.standing == "incomplete run"
+    assert json.loads((tmp_path / "badge.json").read_text())["message"] == "incomplete run"
+    assert main(["verify", str(tmp_path / "report.json")]) == 0
+    assert "the verdict holds: INCOMPLETE RUN" in capsys.readouterr().out
+    report = saved(load_report(tmp_path / "report.json"), tmp_path / "again" / "report.json")
+    (tmp_path / "none.yaml").write_text("expected: []\n")
+    main(["expect", str(report), str(tmp_path / "none.yaml")])
+    assert "incomplete run; " in capsys.readouterr().out

@@ -1,0 +1,199 @@
+"""Servers that send too much, too little, too slowly, or break off."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from functools import cache
+
+from hostile.http_kinds import INFER, NO_ANSWER, UNREAD, UNREADABLE
+from hostile.kit import HEAD, MARK, Answer, add, always, answering, changing
+from support.responses import http
+from support.servers import Peer
+
+MIB = 1 << 20
+DISCOVERY = b"GET /v2 "
+MODEL = b"GET /v2/models/"
+NOT_ANSWERED = {"H1": "inconclusive", "P2": "inconclusive", "R3": "inconclusive"}
+NO_TARGET = "v2-conformance: http"
+SILENT = dict.fromkeys(NO_ANSWER, "inconclusive")
+
+
+def says(*data: bytes) -> Answer:
+    """Sends `data` and closes."""
+
+    def answer(peer: Peer, request: bytes) -> bool:
+        for piece in data:
+            peer.send(piece)
+        return False
+
+    return answer
+
+
+def endless(start: bytes, piece: bytes) -> Answer:
+    def answer(peer: Peer, request: bytes) -> bool:
+        peer.send(start)
+        peer.forever(piece)
+        return False
+
+    return answer
+
+
+def stalls(start: bytes = b"") -> Answer:
+    """Sends `start`, and then nothing."""
+
+    def answer(peer: Peer, request: bytes) -> bool:
+        peer.send(start)
+        peer.until_closed()
+        return False
+
+    return answer
+
+
+def drips(data: bytes, every_s: float) -> Answer:
+    """Sends a byte at a time."""
+
+    def answer(peer: Peer, request: bytes) -> bool:
+        for byte in data:
+            peer.send(bytes([byte]))
+            if peer.left(within_s=every_s):
+                break
+        return False
+
+    return answer
+
+
+def resets(start: bytes = b"") -> Answer:
+    """Sends `start`, then a TCP reset."""
+
+    def answer(peer: Peer, request: bytes) -> bool:
+        peer.send(start)
+        peer.reset()
+        return False
+
+    return answer
+
+
+def one_long_field(peer: Peer, request: bytes) -> bool:
+    peer.send(HEAD + b"X-Long: ")
+    for _ in range(100):
+        peer.send(b"x" * MIB)
+    peer.send(b"\r\nContent-Length: 0\r\n\r\n")
+    return False
+
+
+@cache
+def bomb(coding: str, size: int = 128 * MIB, start: bytes = b'{"outputs":[') -> bytes:
+    """So many spaces behind `start`, in a coding, without ever holding them."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31 if coding == "gzip" else 15)
+    pieces = [packer.compress(start)]
+    pieces += [packer.compress(b" " * MIB) for _ in range(size // MIB)]
+    return b"".join([*pieces, packer.flush()])
+
+
+def bombs(coding: str, status: int = 200, start: bytes = b'{"outputs":[') -> Answer:
+    def answer(peer: Peer, request: bytes) -> None:
+        body = bomb(coding, start=start)
+        peer.send(http(body, status, ("Content-Encoding", coding)))
+
+    return answer
+
+
+def nested(times: int) -> bytes:
+    body = b"{}"
+    for _ in range(times):
+        body = gzip.compress(body)
+    return http(body, 200, ("Content-Encoding", ", ".join(["gzip"] * times)))
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x28"
+TLS_HELLO = b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76" + bytes(range(118))
+
+# To inference only: what is sent fails, because no answer is whole.
+TO_INFERENCE: dict[str, Answer] = {
+    "headers without end": endless(HEAD, b"A: b\r\n" * 100),
+    "a header without end": endless(HEAD + b"A: ", b"b" * 1000),
+    "a header of 100 MiB": one_long_field,
+    "names of headers without end": endless(HEAD, b"a" * 1000),
+    "a status line without end": endless(b"HTTP/1.1 200 ", b"O" * 1000),
+    "interim responses without end": endless(b"", b"HTTP/1.1 103 Hint\r\n\r\n"),
+    "folded lines without end": endless(HEAD + b"A: b\r\n", b" c\r\n" * 100),
+    "closes at once": says(),
+    "closes in the head": says(HEAD + b"Content-Le"),
+    "resets at once": resets(),
+    "resets in the head": resets(HEAD),
+}
+NO_HTTP: dict[str, Answer] = {
+    "garbage": says(bytes(range(256))),
+    "zeros without end": endless(b"", bytes(1 << 16)),
+    "a TLS alert": says(TLS_ALERT),
+    "a TLS handshake": says(TLS_HELLO),
+    "SSH": says(b"SSH-2.0-OpenSSH_9.9\r\n"),
+    "HTML without a head": says(b"<!doctype html><title>proxy</title>"),
+    "HTTP/2 frames": says(bytes.fromhex("000006040000000000000300000064")),
+}
+BODIES: dict[str, Answer] = {
+    "a body without end": endless(HEAD + b"\r\n", bytes(1 << 16)),
+    "chunks without end": endless(CHUNKED, chunk(bytes(1 << 16))),
+    "a trailer without end": endless(CHUNKED + b"0\r\n", b"A: b\r\n" * 1000),
+    "a chunk extension without end": endless(CHUNKED + b"1;", b"a" * 1000),
+    "closes in the body": says(HEAD + b"Content-Length: 100\r\n\r\n{"),
+    "closes in a chunk": says(CHUNKED + b"64\r\n{"),
+    "resets in the body": resets(HEAD + b"Content-Length: 100\r\n\r\n{"),
+    "a length of 10^18": says(HEAD + b"Content-Length: %d\r\n\r\n{" % 10**18),
+    "a chunk of 2^63 bytes": says(CHUNKED + b"8000000000000000\r\n{"),
+}
+
+for name, answer in (TO_INFERENCE | BODIES).items():
+    add(name, answering(answer, INFER), outcomes=SILENT | UNREADABLE)
+    add(
+        f"{name}, from the start", answering(answer), code=3, says="v2-conformance: http", slow=True
+    )
+for name, answer in NO_HTTP.items():
+    add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
+    add(f"{name}, from the start", answering(answer), code=3, says=UNREAD, slow=True)
+add("a length of 10^30", answering(says(HEAD + b"Content-Length: %d\r\n\r\n{" % 10**30), INFER),
+    outcomes=UNREADABLE)  # fmt: skip
+add("a chunk of 2^100 bytes", answering(says(CHUNKED + b"1" + b"0" * 25 + b"\r\n{"), INFER),
+    outcomes=UNREADABLE | {"C17": "fail"})  # fmt: skip
+
+add("chunks of one byte without end", answering(endless(CHUNKED, chunk(b" ")), INFER),
+    outcomes=SILENT | NOT_ANSWERED, timeout=1, slow=True)  # fmt: skip
+for name, answer in {
+    "never answers": stalls(),
+    "a head and then nothing": stalls(HEAD + b"Content-Length: 100\r\n\r\n"),
+    "a length of 10^18 and then nothing": stalls(HEAD + b"Content-Length: %d\r\n\r\n{" % 10**18),
+    "one byte a second": drips(HEAD * 10, 1),
+    "only 100 Continue": stalls(b"HTTP/1.1 100 Continue\r\n\r\n"),
+}.items():
+    add(name, answering(answer, INFER), outcomes=SILENT | NOT_ANSWERED, timeout=0.5)
+    add(f"{name}, from the start", answering(answer), timeout=0.5, code=3, says=NO_TARGET,
+        slow=True)  # fmt: skip
+    add(f"{name}, to one request", answering(answer, MARK), timeout=0.5,
+        outcomes={"H1": "fail"})  # fmt: skip
+
+for coding in ("gzip", "deflate"):
+    add(
+        f"a bomb in {coding}",
+        answering(bombs(coding), INFER),
+        outcomes=UNREADABLE,
+        mib=300,
+        slow=True,
+    )
+    add(f"a bomb in {coding} for an error", answering(bombs(coding, 400, b'{"error":"'), INFER),
+        outcomes=UNREADABLE, mib=300, seconds=90, slow=True)  # fmt: skip
+    add(f"a bomb in {coding} for metadata",
+        answering(bombs(coding, 200, b'{"name":"'), DISCOVERY), code=3,
+        says="cannot be read", mib=300)  # fmt: skip
+    add(f"a bomb in {coding} for a model's metadata",
+        answering(bombs(coding, 200, b'{"name":"'), MODEL), code=4,
+        says="cannot be read", mib=300)  # fmt: skip
+for times in (2, 100):
+    add(f"gzip {times} times", changing(always(nested(times)), INFER), outcomes=UNREADABLE)
+add("a coding that is none", answering(says(http(b"{}", 200, ("Content-Encoding", "gzip"))), INFER),
+    outcomes=UNREADABLE)  # fmt: skip

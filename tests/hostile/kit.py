@@ -1,0 +1,171 @@
+"""What a kind of hostile server is: what it does, and what a run against it has to come to."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from support.servers import Peer, served, serving
+from v2_conformance.reference.server import ReferenceServer
+
+VICTIM = "H1/honoured[short,INT32]"
+"""Its request is the only one with this id."""
+MARK = b'"id":"x"'
+BINARY = "P2/blob-follows-json[INT32]"
+REJECTED = "R3/survives-a-rejection[no_data]"
+SYNTAX = tuple(f"C{number}/observed" for number in (5, *range(9, 19)))
+CASES = (VICTIM, BINARY, REJECTED, *SYNTAX, "R7/observed", "R2/observed")
+"""What a run sends and judges unless its kind says otherwise."""
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+Start = Callable[[], AbstractContextManager[str]]
+"""Starts a server, whose URL it gives; the server ends with the block."""
+Answer = Callable[[Peer, bytes], object]
+"""Answers one request on a connection. The connection ends if the result is False."""
+Change = Callable[[bytes], bytes]
+"""Makes of a right response what is sent instead."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of hostile server, and what a run against it must end with.
+
+    `code` is the exit code. `outcomes` are those of the requirements that do not simply pass;
+    requirements that are not named are `pass`, `unsupported` or `disputed`. None: whatever fails,
+    something does. Without a report (`code` 3 or 4) it is empty, and `says` is in what the run
+    prints. `seconds` and `mib` bound its
+    time and its peak of memory. `timeout` is the run's --timeout. A `slow` kind is tried in
+    `tox -e hostile` only.
+    """
+
+    start: Start
+    code: int = 1
+    outcomes: Mapping[str, str] | None = field(default_factory=dict)
+    says: str = ""
+    cases: tuple[str, ...] = CASES
+    timeout: float = 5.0
+    seconds: float = 20.0
+    mib: int = 200
+    options: tuple[str, ...] = ()
+    slow: bool = False
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def add(name: str, start: Start, **how: object) -> None:
+    """Register a kind."""
+    if name in KINDS:
+        raise ValueError(f"the kind {name} is there twice")
+    KINDS[name] = Kind(start, **how)  # type: ignore[arg-type]
+
+
+def answering(answer: Answer, *marks: bytes) -> Start:
+    """A good server, but for requests with one of `marks` in them (all, if there are none)."""
+
+    def talk(peer: Peer) -> None:
+        while True:
+            request = peer.request()
+            if marks and not any(mark in request for mark in marks):
+                peer.send(served(request))
+            elif answer(peer, request) is False:
+                return
+
+    @contextlib.contextmanager
+    def start() -> Iterator[str]:
+        with serving(talk) as server:
+            yield server.url
+
+    return start
+
+
+def anew(make: Callable[[], Answer], *marks: bytes) -> Start:
+    """Like `answering`, with an answer made for each run, so that it can remember."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[str]:
+        with answering(make(), *marks)() as url:
+            yield url
+
+    return start
+
+
+def changing(change: Change, *marks: bytes) -> Start:
+    """A server that changes its right responses (to requests with one of `marks`)."""
+    return answering(lambda peer, request: peer.send(change(served(request))), *marks)
+
+
+def closing(change: Change, *marks: bytes) -> Start:
+    """The same, and it closes the connection after each of them."""
+
+    def answer(peer: Peer, request: bytes) -> bool:
+        peer.send(change(served(request)))
+        return False
+
+    return answering(answer, *marks)
+
+
+def faulty(*faults: str) -> Start:
+    """The reference server with faults."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[str]:
+        with ReferenceServer(faults) as server:
+            yield server.url
+
+    return start
+
+
+def always(data: bytes) -> Change:
+    """Sends `data` instead."""
+    return lambda good: data
+
+
+def line(text: bytes) -> Change:
+    """Adds a line to a response's head."""
+    return lambda good: good.replace(b"\r\n", b"\r\n" + text + b"\r\n", 1)
+
+
+def length_changed(change: Callable[[int], bytes]) -> Change:
+    """Writes another Content-Length line, of the body's length."""
+
+    def whole(good: bytes) -> bytes:
+        head, _, body = good.partition(b"\r\n\r\n")
+        lines = [one for one in head.split(b"\r\n") if not one.startswith(b"Content-Length")]
+        text = change(len(body))
+        return b"\r\n".join([*lines, *([text] if text else []), b"", body])
+
+    return whole
+
+
+def in_chunks(
+    size: Callable[[int], bytes] = lambda n: b"%x\r\n" % n,
+    coding: bytes = b"Transfer-Encoding: chunked",
+    after: bytes = b"\r\n",
+    last: bytes = b"0\r\n\r\n",
+) -> Change:
+    """Sends the body as one chunk, framed by these."""
+
+    def whole(good: bytes) -> bytes:
+        head, _, body = length_changed(lambda _: coding)(good).partition(b"\r\n\r\n")
+        return b"".join([head, b"\r\n\r\n", size(len(body)), body, after, last])
+
+    return whole
+
+
+class Turns:
+    """Counts requests, of all connections."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def next(self) -> int:
+        """The number of this request, from 1."""
+        with self._lock:
+            self.count += 1
+            return self.count

@@ -1,0 +1,64 @@
+"""A suite of a few cases, of which every report is whole: a good server is conformant by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.running import run
+from v2_conformance.engine.target import Target
+from v2_conformance.report.document import EVERYTHING, Selection
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import suite_cases
+
+GOOD = "P2/blob-follows-json[INT32]"
+FLOAT = "P2/blob-follows-json[FP32]"
+BAD = "R3/survives-a-rejection[wrong_name]"  # rejected; then two canaries of identity/INT32
+MORE = "D1/signed-integers[INT32,many]"
+CUBE = "X1/pairs[FP64.cube]"  # of a model that a server need not have
+RAW = "W1/fixed-shape"
+MIXED = "C6/unlike-ids"
+ABSOLUTE = "V2/request-in-any-spelling[absolute-form]"
+_LARGE = ("INT8", "INT16", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "FP64", "BOOL", "BYTES")
+_USUAL = (GOOD, FLOAT, BAD, MORE, CUBE, RAW, MIXED, "P1/metadata-lists-extension", "M7/generated")
+_OBSERVED = ("R1/observed", "R2/observed", "R8/observed")
+
+
+def _small() -> tuple[Case, ...]:
+    known = {case.id: case for case in suite_cases()}
+    usual = [known[name] for name in (*_USUAL, "R1/unknown-model", ABSOLUTE, *_OBSERVED)]
+    large = [replace(known[f"P2/blob-follows-json[{name}]"], large=True) for name in _LARGE]
+    thorough = replace(known["D1/signed-integers[INT64,many]"], thorough=True)
+    return (*usual, *large, thorough)
+
+
+SMALL = _small()
+"""The suite: its large and thorough cases are neither, so that runs of them are short."""
+
+
+def small_run(
+    folder: Path,
+    target: Target,
+    selection: Selection = EVERYTHING,
+    *,
+    sent: Sequence[Case] | None = None,
+    complete: bool = True,
+) -> Path:
+    """The report of a run of SMALL, or of those of its cases that are `sent`."""
+    planned = [
+        case
+        for case in SMALL
+        if (selection.large or not case.large) and (selection.thorough or not case.thorough)
+    ]
+    server = discover(target)
+    engine = Engine(target, server, directory=folder)
+    record = Record(folder, target, server, planned, selection=selection)
+    for event in run(engine, planned if sent is None else sent):
+        record.calibrated(engine.calibrations())
+        record.add(event.result)
+    record.finish(complete=complete)
+    return folder / "report.json"

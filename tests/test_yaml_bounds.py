@@ -1,0 +1,43 @@
+"""The suite's own files keep every bound that the files of others must keep."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
+from v2_conformance.yaml_files import read_yaml
+
+OWN = sorted(folder("cases").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", OWN, ids=[path.name for path in OWN])
+def test_a_file_of_the_suite_is_read_like_anybodys(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path)
+    assert (
+        read_yaml(tmp_path / path.name, CaseFileError).document
+        == read_yaml(path, CaseFileError).document
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "document"),
+    [
+        ("\ufeffa: 1\r\nb: [x]\r\n", {"a": 1, "b": ["x"]}),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", {"a": {"b": 1}, "c": {"b": 1, "d": 2}}),
+        ("- &a [x]\n- *a\n- *a\n", [["x"], ["x"], ["x"]]),
+        ("a: '010'\nb: '1:30'\nc: 0x1f\nd: -7\ne: 1.5e+3\n", {"a": "010", "b": "1:30", "c": 31,
+         "d": -7, "e": 1500.0}),
+        ("a: !!str 5\nb: !!map {c: d}\n", {"a": "5", "b": {"c": "d"}}),
+        ("%YAML 1.1\n---\na: 2024-01-02\n", {"a": "2024-01-02"}),
+        ('{"a": [[[[1]]]], "b": null, "c": true}', {"a": [[[[1]]]], "b": None, "c": True}),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_what_people_write_is_read(text: str, document: object, tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, newline="")
+    assert read_yaml(path, CaseFileError).document == document

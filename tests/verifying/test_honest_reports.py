@@ -1,0 +1,112 @@
+"""Reports that nobody touched hold, whatever was asked of the run and whoever the server is."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from support.small_suite import SMALL, small_run
+from v2_conformance.cli.main import main
+from v2_conformance.engine.target import make_target
+from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.document import Selection
+from v2_conformance.suite.library import every_case
+from v2_conformance.verifying.verification import Verification, verify
+
+# Each closes connections, or answers late or otherwise, where `verify` could think of an edit.
+VARIANTS = (
+    "chunked-responses",
+    "closes-after-each-response",
+    "closes-after-errors",
+    "closes-now-and-then",
+    "compresses-unasked",
+    "gateway-loses-connections",
+    "http-1.0-responses-by-close",
+    "interim-responses",
+    "metadata-with-more",
+    "metadata-without-tensors",
+    "one-connection-at-a-time",
+    "overloaded-now-and-then",
+    "refuses-before-the-body",
+    "short-idle-timeout",
+    "unprocessable-for-bad-requests",
+)
+FAULTS = (
+    "rejection-stops-listening",
+    "rejection-without-response",
+    "rejection-kills-model",
+    "concurrent-requests-mixed",
+    "error-is-plain-text",
+)
+
+
+def words_of(found: Verification) -> str:
+    return " ".join(" ".join(verification_lines(found)).split())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_report_of_a_legal_server_holds(variant: str, tmp_path: Path) -> None:
+    with ReferenceServer(variants=[variant]) as server:
+        path = small_run(tmp_path, make_target(server.url, timeout=5))
+    found = verify(path, SMALL)
+    assert found.exit_code == 0, words_of(found)
+    assert found.verdict.conformant
+    assert not found.on_belief_alone
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("workers", ["1", "4"])
+def test_the_report_of_a_broken_server_holds(fault: str, workers: str, tmp_path: Path) -> None:
+    usual = ["--case", "R1", "--case", "P2", "--case", "C6", "--case", "R3", "--timeout", "1"]
+    options = ["-n", workers, "--report-dir", str(tmp_path)]
+    main(["run", "--fault", fault, *usual, *options])
+    found = verify(tmp_path / "report.json", every_case())
+    assert found.exit_code == 0, words_of(found)
+    assert not any(case.other_cause for case in found.cases)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--case", "H6", "--case", "R1/*"],
+        ["--case", "P2", "--case", "Z*", "--profile", "compression"],
+        ["--case", "P2", "--variation", "members-reversed", "--variation", "many-fields"],
+        ["--case", "D1", "--thorough"],
+        ["--case", "P*", "--header", "Authorization: Bearer of-a-test-0123"],
+        ["--case", "P*", "--header", "Host: other.example"],
+        ["--case", "W*", "--profile", "raw", "-n", "4"],
+    ],
+    ids=lambda options: options[-1],
+)
+def test_the_report_of_a_run_with_these_options_holds(options: list[str], tmp_path: Path) -> None:
+    main(["run", *options, "--report-dir", str(tmp_path)])
+    found = verify(tmp_path / "report.json", every_case())
+    assert found.exit_code == 0, words_of(found)
+
+
+def test_a_host_that_was_given_is_said_to_be_believed(tmp_path: Path) -> None:
+    main(["run", "--case", "P1", "--header", "Host: other.example", "--report-dir", str(tmp_path)])
+    text = words_of(verify(tmp_path / "report.json", every_case()))
+    assert "is where requests with the Host other.example went" in text
+
+
+def test_what_a_server_declines_beside_others_has_its_canaries(tmp_path: Path) -> None:
+    with ReferenceServer(variants=["content-length-required"]) as server:
+        options = ["--case", "C*", "--case", "V2", "-n", "4", "--report-dir", str(tmp_path)]
+        main(["run", server.url, *options])
+    found = verify(tmp_path / "report.json", every_case())
+    declined = [case for case in found.report.cases if case.exchanges]
+    assert "unsupported" in {case.outcome for case in declined}
+    assert found.exit_code == 0, words_of(found)
+
+
+def test_large_and_thorough_runs_of_a_suite_hold(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        both = Selection(large=True, thorough=True)
+        path = small_run(tmp_path, make_target(server.url, timeout=5), both)
+    packed = path.with_suffix(".json.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert verify(packed, SMALL).exit_code == 0
