@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import random
+import zlib
+
+import msgspec
 import pytest
 
 from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with
 from v2_conformance.formats.html.cards import cards, survival
 from v2_conformance.formats.html.exchanges import exchanges_markup
+from v2_conformance.formats.html.packed import packed_cases
 from v2_conformance.formats.html.page import render
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import BRIEF, FULL, FoldLimits
+from v2_conformance.report.kept_bytes import Deflated, keep
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
@@ -80,10 +88,39 @@ def test_blobs_have_five_colors_in_turn() -> None:
     assert blobs == [f"blob{n % 5}" for n in range(7)]
 
 
-def test_a_passing_case_has_its_bytes_and_what_it_is_for() -> None:
-    text = render(report_of(passes(case("D1/x", "pass", "", exchange(REQUEST, b"")))))
-    assert "01 02 03 04" in text
+def test_a_passing_case_says_what_it_is_for_and_has_its_bytes_packed() -> None:
+    kept = keep(bytes(range(256)) * 200)
+    assert isinstance(kept, Deflated)
+    long = msgspec.structs.replace(exchange(REQUEST, b"a"), response_kept=kept)
+    canary = exchange(b"known good", b"", "canary", Purpose.CANARY_SAME)
+    passing = [
+        case("D1/x", "pass", "", exchange(REQUEST, b"b", "first"), canary),
+        case("D2/y", "pass", "", long, exchange(b"c", b"d", "second \u202e")),
+        case("D2/z", "pass", ""),
+    ]
+    text = render(report_of(passes(*passing)))
     assert "Why D1 is tested." in text
+    assert 'data-packed="1"' in text
+    shown = cards(report_of(passing), no_replay)
+    assert [card.packed for card in shown.passed] == [0, 1, None]
+    data = zlib.decompress(base64.b64decode(shown.stream))
+    length = int.from_bytes(data[:4], "big")
+    index = json.loads(data[4 : 4 + length])
+    assert data[4 + length :] == REQUEST + b"b" + REQUEST + (bytes(range(256)) * 16) + b"cd"
+    assert [[entry[2:] for entry in entries] for entries in index] == [
+        [[len(REQUEST), len(REQUEST), 1, 1]],
+        [[len(REQUEST), len(REQUEST), 51200, 4096], [1, 1, 1, 1]],
+    ]
+    assert index[0][0][0] == "first"
+    assert index[1][1][0] == "second \\u202e"
+
+
+def test_what_passed_is_packed_in_the_room_that_there_is() -> None:
+    noise = random.Random(1).randbytes
+    passing = [case("D1/x", "pass", "", exchange(noise(4000), noise(4000)))]
+    assert len(packed_cases(passing, 20_000).stream) > 10_000
+    assert 1000 < len(packed_cases(passing, 2_000).stream) < 2_000
+    assert packed_cases(passing, 100).places == {}
 
 
 def test_survival_is_said_in_words() -> None:
@@ -115,7 +152,6 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     big = exchange(message_with(bytes(range(256)) * 4), message_with(bytes(1000)))
     many = [case(f"D1/p{n}", "pass", "", big) for n in range(60)]
     shown = cards(report_of([*many, case("D1/late", "fail", "m", big)]), no_replay)
-    assert shown[0].case.id == "D1/late"
-    assert shown[0].exchanges is not None
-    assert not shown[0].brief
-    assert shown[-1].exchanges is None
+    assert [card.case.id for card in shown.troubled] == ["D1/late"]
+    assert shown.troubled[0].exchanges is not None
+    assert not shown.troubled[0].brief

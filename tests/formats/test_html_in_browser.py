@@ -114,6 +114,31 @@ def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> N
     assert "01 02 03 04" in browser.evaluate(f"{element}.innerText")
 
 
+def test_a_case_that_passed_shows_its_bytes_when_it_is_opened(
+    browser: Browser, tmp_path: Path
+) -> None:
+    request = message_with(b"\x01\x02\x03\x04", name=HOSTILE)
+    passing = [
+        case("P8/other[FP32]", "pass", "", exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200")),
+        case("P8/plain[FP32]", "pass", "", exchange(request, HOSTILE.encode(), HOSTILE)),
+    ]
+    file = tmp_path / "report.html"
+    file.write_text(render(report_of(passes(*passing))), "utf-8")
+    opened(browser, file.as_uri(), case_anchor("P8/plain[FP32]"))
+    element = f"document.getElementById({case_anchor('P8/plain[FP32]')!r})"
+    browser.wait(lambda: browser.evaluate(f"{element}.querySelector('pre.hex') !== null"))
+    seen = browser.evaluate(f"{element}.innerText")
+    assert "01 02 03 04" in seen
+    assert "POST /v2/models/m/infer HTTP/1.1" in seen
+    assert '"binary_data_size": 4' in seen
+    assert "</script></style><img src=x onerror=" in seen
+    assert "\\x1b[31m\\u202eevil\\u202c\\u200b" in seen
+    assert not set(seen) & set("\x1b\u202e\u202c\u200b")
+    assert "show report.json" not in seen
+    assert browser.evaluate("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
+    assert browser.complaints == []
+
+
 def test_dark_is_dark_and_light_is_light(browser: Browser, page: str) -> None:
     paper = {}
     for scheme in ("light", "dark"):
@@ -153,7 +178,7 @@ def test_2500_cases_stay_below_8_megabytes_and_can_be_filtered(
     ]
     file = tmp_path / "report.html"
     file.write_text(render(report_of(cases)), "utf-8")
-    assert 4_000_000 < file.stat().st_size < 8_000_000
+    assert 3_000_000 < file.stat().st_size < 8_000_000
     anchor = case_anchor(cases[2222].id)
     opened(browser, file.as_uri(), anchor)
     browser.wait(lambda: in_view(browser, anchor))

@@ -212,8 +212,8 @@ def _exchange(
     notes = [*request.notes, *_unsent(exchange)]
     response = annotate_response(came, exchange.answers)
     return FoldedExchange(
-        title=visible(short(exchange.note, _LONGEST)),
-        facts=tuple(_facts(exchange)),
+        title=exchange_title(exchange),
+        facts=tuple(exchange_facts(exchange)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
             _message("Request", sent, notes, request.sections, limits, None),
@@ -228,7 +228,13 @@ def _unsent(exchange: RecordedExchange) -> Iterator[str]:
         yield f"{share} sent"
 
 
-def _facts(exchange: RecordedExchange) -> Iterator[str]:
+def exchange_title(exchange: RecordedExchange) -> str:
+    """What an exchange was for."""
+    return visible(short(exchange.note, _LONGEST))
+
+
+def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
+    """How an exchange went: its ending, its times, its connection."""
     detail = visible(short(exchange.detail, _LONGEST))
     yield _ENDINGS[exchange.ending] + (f" ({detail})" if detail else "")
     if exchange.first_byte_ms is not None:

@@ -68,6 +68,19 @@ def start_of(kept: KeptBytes, length: int) -> KeptBytes:
     return Deflated(zlib.compress(data[:length], _LEVEL), len(data), length, digest)
 
 
+def beginning(kept: KeptBytes, length: int) -> bytes:
+    """The first `length` bytes of a message, or all if it has fewer; no more than that is unpacked.
+
+    Raises ReportFileError for a stream that is damaged.
+    """
+    if not isinstance(kept, Deflated):
+        return kept[:length]
+    try:
+        return zlib.decompressobj().decompress(kept.deflated, length)
+    except zlib.error as error:
+        raise ReportFileError(f"a message in the report is damaged: {error}") from error
+
+
 def stored_size(kept: KeptBytes) -> int:
     """How many bytes a message takes in a report, before base64."""
     return len(kept.deflated) if isinstance(kept, Deflated) else len(kept)

@@ -9,6 +9,7 @@ import msgspec
 from markupsafe import escape
 
 from v2_conformance.formats.html.exchanges import ExchangeMarkup, exchanges_markup, size
+from v2_conformance.formats.html.packed import packed_cases
 from v2_conformance.formats.outcomes_shown import SKIPPED, WORST_FIRST
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import BRIEF, FULL, canary_answers
@@ -22,6 +23,7 @@ from v2_conformance.suite.requirements import LEVELS
 _PAGE_BYTES = 7_500_000
 _FRAME_BYTES = 400_000
 _CARD_BYTES = 1_000
+_PACKED_BYTES = 2_000_000
 _LEAST = 20_000  # with less room than this the page is full
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000
@@ -38,7 +40,8 @@ Replay = Callable[[Report, CaseResult], str]
 
 @dataclass(frozen=True)
 class Card:
-    """A case that was sent; `exchanges` is None if the page has no room for its bytes.
+    """A case that was sent; `exchanges` is None if the page has no room for its bytes. Those of a
+    case that passed are `packed`: their place in the page's stream, None if it has no room.
 
     `survival` and `replay` are "" if there is nothing to say. `elsewhere` are the ids of the cards
     whose exchanges a case is about that has none of its own.
@@ -52,29 +55,39 @@ class Card:
     difference: FirstDifference | None
     exchanges: Sequence[ExchangeMarkup] | None
     brief: bool = False
+    packed: int | None = None
     elsewhere: Sequence[str] = ()
 
-    @property
-    def passed(self) -> bool:
-        """Whether it is one of those that need no attention."""
-        return self.case.outcome is Outcome.PASS
+
+@dataclass(frozen=True)
+class Cards:
+    """The cases that were sent: those that need a look, the worst first, and those that passed, in
+    the order of the report. `stream` has the bytes of those that passed (see `packed_cases`)."""
+
+    troubled: Sequence[Card]
+    passed: Sequence[Card]
+    stream: str
 
 
-def cards(report: Report, replay: Replay) -> list[Card]:
-    """The cases that were sent: the worst first, then what passed, in the order of the report."""
-    chosen = [case for case in report.cases if case.outcome not in SKIPPED]
+def cards(report: Report, replay: Replay) -> Cards:
+    """The cards of a report. What failed gets its bytes before what passed."""
+    passed = list(report.of(Outcome.PASS))
+    chosen = [case for case in report.cases if case.outcome not in (*SKIPPED, Outcome.PASS)]
     chosen.sort(key=_urgency)
-    few = sum(case.outcome is not Outcome.PASS for case in chosen) <= _MANY
-    limit = _MAX_MESSAGE if few else _MAX_MESSAGE_OF_MANY
+    limit = _MAX_MESSAGE if len(chosen) <= _MANY else _MAX_MESSAGE_OF_MANY
     commands = _commands(report, chosen, replay)
-    ids = {case.id for case in chosen}
+    ids = {case.id for case in (*chosen, *passed)}
     bare = [_bare(case, limit, text, ids) for case, text in zip(chosen, commands, strict=True)]
+    bare_passed = [_bare(case, limit, "", ids) for case in passed]
     left = _PAGE_BYTES - _FRAME_BYTES - _CARD_BYTES * len(report.cases)
-    left -= sum(_text_size(card) for card in bare)
-    troubled = [card for card in bare if not card.passed]
-    first, left = _filled(troubled, left)
-    rest, _ = _filled(bare[len(troubled) :], left)
-    return [*first, *rest]
+    left -= sum(_text_size(card) for card in (*bare, *bare_passed))
+    troubled, left = _filled(bare, left)
+    packed = packed_cases(passed, min(left, _PACKED_BYTES))
+    return Cards(
+        troubled,
+        [replace(card, packed=packed.places.get(card.case.id)) for card in bare_passed],
+        packed.stream,
+    )
 
 
 def survival(case: CaseResult) -> str:
@@ -95,8 +108,7 @@ def survival(case: CaseResult) -> str:
 
 
 def _urgency(case: CaseResult) -> tuple[int, int]:
-    level = 0 if case.outcome is Outcome.PASS else LEVELS.index(case.level)
-    return WORST_FIRST.index(case.outcome), level
+    return WORST_FIRST.index(case.outcome), LEVELS.index(case.level)
 
 
 def _commands(report: Report, cases: Sequence[CaseResult], replay: Replay) -> Iterator[str]:

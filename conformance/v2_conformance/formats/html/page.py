@@ -8,6 +8,7 @@ any script but its own.
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from v2_conformance.formats.html.cards import Card, Replay, cards
+from v2_conformance.formats.html.cards import Cards, Replay, cards
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
@@ -89,6 +90,7 @@ def _template() -> Template:
         requirement_anchor=requirement_anchor,
         milliseconds=in_milliseconds,
         linked=_linked,
+        shell=shlex.quote,
         short=short,
     )
     return made.get_template("report.html.j2")
@@ -133,7 +135,7 @@ class RequirementRow:
         return [case for case in self.cases if case.outcome not in settled]
 
 
-def _content(report: Report, sent: Sequence[Card]) -> dict[str, object]:
+def _content(report: Report, sent: Cards) -> dict[str, object]:
     """What the template prints."""
     counts = Counter(case.outcome for case in report.cases)
     by_requirement: dict[str, list[CaseResult]] = {}
@@ -164,8 +166,9 @@ def _content(report: Report, sent: Sequence[Card]) -> dict[str, object]:
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
         "titles": {row.id: row.entry.title for row in rows},
-        "troubled": [card for card in sent if not card.passed],
-        "passed": [card for card in sent if card.passed],
+        "troubled": sent.troubled,
+        "passed": sent.passed,
+        "stream": sent.stream,
         "open_cards": _OPEN,
         "most_troubles": _TROUBLES,
         "most_why": _MAX_WHY,

@@ -80,6 +80,110 @@
     else navigator.clipboard.writeText(text).then(function () { say("Copied"); }, select);
   }
 
+  // The bytes of cases that passed: [index, bytes], once somebody has opened one of them.
+  var unpacked = null;
+
+  function unpack() {
+    var text = byId("packed").textContent, coded = atob(text), bytes = new Uint8Array(coded.length);
+    for (var at = 0; at < coded.length; at += 1) bytes[at] = coded.charCodeAt(at);
+    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).arrayBuffer().then(function (buffer) {
+      var length = new DataView(buffer).getUint32(0), end = 4 + length, places = [];
+      var index = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+      index.forEach(function (exchanges) {
+        places.push(exchanges.map(function (entry) {
+          return { title: entry[0], facts: entry[1], messages: [["Request", 2], ["Response", 4]].map(function (pair) {
+            var size = entry[pair[1]], here = entry[pair[1] + 1];
+            end += here;
+            return { name: pair[0], size: size, bytes: new Uint8Array(buffer, end - here, here) };
+          }) };
+        }));
+      });
+      return places;
+    });
+  }
+
+  function made(tag, text, style) {
+    var element = document.createElement(tag);
+    if (text) element.textContent = text;
+    if (style) element.className = style;
+    return element;
+  }
+
+  // What does not print, or reorders what does, is spelled out.
+  function visible(text) {
+    return text.replace(/\r\n/g, "\n").replace(/(?![\n\t])[\p{C}\p{Zl}\p{Zp}]/gu, function (character) {
+      var code = character.codePointAt(0).toString(16);
+      return code.length < 3 ? "\\x" + code.padStart(2, "0") : "\\u" + code.padStart(4, "0");
+    });
+  }
+
+  function asText(bytes) {
+    try {
+      var text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+      return /(?![\r\n\t])\p{C}/u.test(text) ? null : text;
+    } catch (error) { return null; }
+  }
+
+  function hexdump(bytes, base) {
+    var lines = [];
+    for (var at = 0; at < bytes.length; at += 16) {
+      var row = Array.from(bytes.subarray(at, at + 16));
+      var hex = row.map(function (byte) { return byte.toString(16).padStart(2, "0"); }).join(" ");
+      var signs = row.map(function (byte) { return byte > 31 && byte < 127 ? String.fromCharCode(byte) : "."; });
+      lines.push((base + at).toString(16).padStart(6, "0") + "  " + hex.padEnd(49) + signs.join(""));
+    }
+    return lines.join("\n");
+  }
+
+  // A message in parts: [name, bytes]. The header length says where the JSON ends.
+  function parts(bytes) {
+    for (var end = 0; end + 3 < bytes.length; end += 1)
+      if (bytes[end] === 13 && bytes[end + 1] === 10 && bytes[end + 2] === 13 && bytes[end + 3] === 10) break;
+    if (end + 3 >= bytes.length) return [["Head", bytes]];
+    var head = new TextDecoder("latin1").decode(bytes.subarray(0, end)), body = bytes.subarray(end + 4);
+    var length = /^inference-header-content-length:[ \t]*([0-9]{1,9})[ \t]*$/im.exec(head);
+    var cut = length && +length[1] <= body.length && !/^transfer-encoding:/im.test(head) ? +length[1] : body.length;
+    return [["Head", bytes.subarray(0, end)], [cut < body.length ? "JSON" : "Body", body.subarray(0, cut)],
+      ["Binary data", body.subarray(cut)]].filter(function (part) { return part[1].length; });
+  }
+
+  function fill(details) {
+    unpacked = unpacked || unpack();
+    unpacked.then(function (places) {
+      var exchanges = places[+details.dataset.packed];
+      details.querySelector("p").remove();
+      exchanges.forEach(function (exchange, number) {
+        var shown = made("details", "", "exchange"), summary = made("summary");
+        var title = "Exchange " + (number + 1) + " of " + exchanges.length;
+        summary.append(made("h5", exchange.title ? title + ": " + exchange.title : title));
+        shown.append(summary, made("p", exchange.facts, "small dim"));
+        shown.open = number === 0;
+        exchange.messages.forEach(function (message) {
+          var left = message.size - message.bytes.length, base = 0;
+          shown.append(made("h5", message.name + " · " + message.size + " bytes" +
+            (left ? ", the first " + message.bytes.length + " of them here" : "")));
+          parts(message.bytes).forEach(function (part) {
+            var text = part[0] === "Binary data" ? null : asText(part[1]);
+            var kind = { Head: "head", JSON: "json", Body: "raw" }[part[0]] || "blob0";
+            var lines = made("pre", text === null ? hexdump(part[1], base) : visible(text), (text === null ? "hex k-" : "text k-") + kind);
+            lines.tabIndex = 0;
+            shown.append(made("h6", part[0] + " · " + part[1].length + " bytes", "k-" + kind), lines);
+            if (part[0] !== "Head") base += part[1].length;
+          });
+        });
+        details.append(shown);
+      });
+    }).catch(function () { /* a browser without DecompressionStream: the command stays */ });
+  }
+
+  document.addEventListener("toggle", function (event) {
+    var details = event.target;
+    if (!details.open || !details.matches("details[data-packed]") || details.dataset.filled) return;
+    details.dataset.filled = "1";
+    fill(details);
+  }, true);
+
   byId("filter").hidden = false;
   find.addEventListener("input", filter);
   choices.forEach(function (choice) { choice.addEventListener("change", filter); });
