@@ -237,3 +237,12 @@ def test_parts_follow_each_other_without_gap(
     assert [body[part.start : part.end] for part in parts] == [document, *blobs]
     assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
     assert parts[-1].end == len(body)
+
+
+@pytest.mark.parametrize("length", [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_depth_is_seen_wherever_a_long_text_is_looked_at_in_parts(length: int) -> None:
+    before = b'{"a": "' + b"]" * length + b'", "b": '
+    for escape in (b"", b'"\\u0041", '):
+        enough, more = (b"[" * n + escape + b"1" + b"]" * n + b"}" for n in (63, 64))
+        parse_json(before + enough)
+        assert "nested deeper" in refused(before + more)

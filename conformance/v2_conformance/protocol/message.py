@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
+import numpy as np
+
 from v2_conformance.protocol.datatypes import Buffer, Shape
 
 # Deeper than any V2 message by far, and far from the interpreter's recursion limit.
@@ -17,7 +19,8 @@ MAX_JSON_DEPTH = 64
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-_LONG_NUMBER = re.compile(r"[0-9]{16}|[0-9][eE]")
+_AT_ONCE = 1 << 20  # characters whose depth is looked at
+_STEPS = np.array([(chr(code) in "[{") - (chr(code) in "]}") for code in range(256)], np.int8)
 _EXACT_IN_DOUBLE = 2**53
 _BEYOND_64_BITS = 2**64
 _KINDS = {
@@ -98,9 +101,9 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
             text,
             object_pairs_hook=pairs_hook,
             parse_constant=_no_constant,
-            # Only where they are needed: they take longer than the parser's own.
+            # Only if it is needed: it takes longer than the parser's own.
             parse_int=_integer if _NEGATIVE_ZERO.search(text) else None,
-            parse_float=_number if _LONG_NUMBER.search(text) else None,
+            parse_float=_number,
         )
     except json.JSONDecodeError as error:
         at = len(text[: error.pos].encode())
@@ -132,15 +135,39 @@ def _number(text: str) -> float:
 def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return
-    depth = 0
+    deepest = _deepest_with_escapes(text) if "\\" in text else _deepest(text)
+    if deepest > MAX_JSON_DEPTH:
+        raise MessageError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
+
+
+def _deepest(text: str) -> int:
+    """The depth of a text without escapes, in which each quote begins or ends a string."""
+    depth = deepest = quotes = 0
+    for start in range(0, len(text), _AT_ONCE):
+        codes = np.frombuffer(text[start : start + _AT_ONCE].encode("latin-1", "replace"), np.uint8)
+        inside = np.cumsum(
+            codes == ord('"'), dtype=np.uint8
+        )  # wraps
+        inside += np.uint8(quotes)
+        depths = np.cumsum(_STEPS[codes] * (inside & 1 ^ 1), dtype=np.int32)
+        deepest = max(deepest, depth + int(depths.max()))
+        depth += int(depths[-1])
+        quotes = int(inside[-1]) & 1
+    return deepest
+
+
+def _deepest_with_escapes(text: str) -> int:
+    depth = deepest = 0
     for match in _STRING_OR_BRACKET.finditer(text):
         bracket = match.group()
         if bracket in "[{":
             depth += 1
-            if depth > MAX_JSON_DEPTH:
-                raise MessageError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
+            deepest = max(deepest, depth)
+            if deepest > MAX_JSON_DEPTH:
+                break
         elif bracket in "]}":
             depth -= 1
+    return deepest
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,6 +21,10 @@ from v2_conformance.suggestions import did_you_mean
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
 # byte shows.
 _COUNTING_STEP = 0x9E3779B97F4A7C15
+# After so many elements the values repeat, so that a report can deflate a long tensor. They are
+# primes: whatever is shifted by a buffer's length, a power of two, still shows.
+_INTEGERS = 1021
+_FRACTIONS = 127
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ def _from_bits(datatype: str, elements: list[int], count: int) -> bytes:
 
 
 def _counting(datatype: str, count: int) -> bytes:
-    """Finite values, all different if the datatype has enough, with different bytes in each."""
+    """Finite values with different bytes in each. Up to 1021 integers differ, if the datatype has
+    enough."""
     kind = DATATYPES[datatype].kind
     if kind == "bytes":
         return encode_bytes([f"element-{i}-{'x' * (i * 7 % 13)}".encode() for i in range(count)])
@@ -77,13 +82,14 @@ def _counting(datatype: str, count: int) -> bytes:
         return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(count))
     if kind == "int":
         size = DATATYPES[datatype].size or 1
-        mixed = np.arange(1, count + 1, dtype="<u8")
+        mixed = np.arange(count, dtype="<u8") % np.uint64(_INTEGERS) + np.uint64(1)
         mixed *= np.uint64(_COUNTING_STEP)
         mixed >>= np.uint64(64 - 8 * size)
         integers: bytes = mixed.astype(f"<u{size}", copy=False).tobytes()
         return integers
     # Fractions with few bits: exact in every float datatype, and in decimal.
-    return from_values(datatype, [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(count)])
+    fractions = [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(_FRACTIONS)]
+    return from_values(datatype, _repeated(fractions, count))
 
 
 def _counting_in_json(datatype: str, count: int) -> bytes:
