@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -344,6 +345,7 @@ def run(
             thorough=thorough,
             variations=variations,
         )
+        gc.freeze()  # modules, cases and catalogue stay to the end: nothing to look for in them
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         stack.enter_context(sole_run(report_dir))
         started = start(

@@ -145,9 +145,7 @@ def _deepest(text: str) -> int:
     depth = deepest = quotes = 0
     for start in range(0, len(text), _AT_ONCE):
         codes = np.frombuffer(text[start : start + _AT_ONCE].encode("latin-1", "replace"), np.uint8)
-        inside = np.cumsum(
-            codes == ord('"'), dtype=np.uint8
-        )  # wraps
+        inside = np.cumsum(codes == ord('"'), dtype=np.uint8)  # wraps
         inside += np.uint8(quotes)
         depths = np.cumsum(_STEPS[codes] * (inside & 1 ^ 1), dtype=np.int32)
         deepest = max(deepest, depth + int(depths.max()))
