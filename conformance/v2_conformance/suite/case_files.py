@@ -62,14 +62,15 @@ def load_cases(
             if case.id in cases:
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
-    chosen = [c for c in cases.values() if (large or not c.large) and (thorough or not c.thorough)]
-    return _with_last(chosen)
+    with_last = _with_last(list(cases.values()))
+    return [c for c in with_last if (large or not c.large) and (thorough or not c.thorough)]
 
 
 def _with_last(cases: Sequence[Case]) -> list[Case]:
-    """`cases`, of which each knows whether it is the last negative one of its requirement."""
+    """`cases`, of which each knows whether it is the last negative one of its requirement: of the
+    ordinary ones or of the thorough ones, so that it is the same whichever are run."""
     negative = [case for case in cases if case.negative and not case.dangerous and not case.large]
-    last = {case.requirement: case.id for case in negative}
+    last = {(case.requirement, case.thorough): case.id for case in negative}
     others = {case.id for case in negative} - set(last.values())
     return [
         replace(case, last_negative=False)

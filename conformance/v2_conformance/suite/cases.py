@@ -147,7 +147,7 @@ class RequestCase(_Common):
     used at once send this request and `members` in turn. `foreign_ids` are the ids of those others.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
     what they change of it already. `last_negative` is false if another negative case of its
-    requirement comes after it.
+    requirement comes after it that is thorough if it is, ordinary if not.
     """
 
     model: str
