@@ -37,8 +37,8 @@ class Kind:
     `code` is the exit code. `outcomes` are those of the requirements that do not simply pass;
     requirements that are not named are `pass`, `unsupported` or `disputed`. None: whatever fails,
     something does. Without a report (`code` 3 or 4) it is empty, and `says` is in what the run
-    prints. `seconds` and `mib` bound its
-    time and its peak of memory. `timeout` is the run's --timeout. A `slow` kind is tried in
+    prints. `seconds` and `mib` bound its time
+    and its peak of memory. `timeout` is the run's --timeout. A `slow` kind is tried in
     `tox -e hostile` only.
     """
 

@@ -67,7 +67,10 @@ def test_a_run_against_it_ends_as_it_must(kind: str, suite: Suite, tmp_path: Pat
     assert "Traceback" not in said
     assert all(line.isprintable() for line in said.splitlines())
     assert ended.code == wanted.code, said
-    assert outcomes if wanted.outcomes is None else outcomes == wanted.outcomes
+    if wanted.outcomes is None:
+        assert outcomes
+    else:
+        assert outcomes == wanted.outcomes
     assert wanted.says in " ".join(said.split())
     assert ended.seconds <= wanted.seconds
     assert ended.peak_mib <= wanted.mib
