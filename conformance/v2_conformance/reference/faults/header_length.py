@@ -11,7 +11,7 @@ from v2_conformance.protocol.datatypes import Buffer, check_blob
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.shared.blobs import all_zeros, has_blobs
+from v2_conformance.reference.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
 from v2_conformance.reference.faults.shared.crashes import CrashingServer
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
 from v2_conformance.reference.http_messages import Blobs, Request
@@ -83,7 +83,7 @@ class _MissingBlobsAreZeros(Behaviour):
         return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
 
     def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not len(blobs.view) and size < _HUGE:
+        if not len(blobs.view) and size <= MAX_MADE_UP:
             return memoryview(bytes(size))
         return super().slice_blob(entry, blobs, offset, size)
 

@@ -8,6 +8,7 @@ from typing import Any
 from v2_conformance.protocol.datatypes import DATATYPES, element_count
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import resize
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -212,7 +213,7 @@ def _own_datatype(declared: str) -> type[Behaviour]:
             self, entry: RequestInput, blobs: Blobs, offset: int, size: int
         ) -> memoryview:
             if set(entry.parameters) == {BINARY_DATA_SIZE} and len(blobs.view) < size:
-                return memoryview(bytes(blobs.view) + bytes(size - len(blobs.view)))
+                return memoryview(resize(blobs.view, size))
             return super().slice_blob(entry, blobs, offset, size)
 
         def check_all_read(self, blobs: Blobs, offset: int) -> None:

@@ -43,8 +43,8 @@ def is_bytes(entry: RequestInput) -> bool:
 
 
 def resize(blob: Buffer, size: int) -> bytes:
-    """`blob` cut or padded with zeros to `size` bytes."""
-    return bytes(blob[:size]).ljust(size, b"\0")
+    """`blob` cut or padded with zeros to `size` bytes, with at most MAX_MADE_UP zeros."""
+    return bytes(blob[:size]).ljust(min(size, len(blob) + MAX_MADE_UP), b"\0")
 
 
 def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
