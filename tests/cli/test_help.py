@@ -13,7 +13,7 @@ from v2_conformance.cli.completion import SHELLS
 from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import main, program
 from v2_conformance.kits import KITS
-from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.protocol.names import PROFILES
 from v2_conformance.suite.library import every_case
 from v2_conformance.wire.transcript import Limits
 
@@ -47,6 +47,19 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--seed": "a random one",
         "--fault": "",
     },
+    "client": {
+        "--scenario": "",
+        "--profile": "",
+        "--scenarios": "",
+        "--timeout": "10",
+        "--port": "0",
+        "--secret": "",
+        "--secret-env": "",
+        "--report-dir": "reports",
+        "--expect": "",
+        "--sign": "",
+        "--strict": "",
+    },
     "serve": {"--port": "8000", "--fault": "", "--variant": ""},
     "list": {},
     "kit": {},
@@ -64,6 +77,7 @@ OPTIONS: dict[str, dict[str, str]] = {
 EXIT_CODES = {
     "": "01234",
     "run": "01234",
+    "client": "01234",
     "serve": "023",
     "diff": "0123",
     "expect": "01234",
@@ -171,10 +185,10 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
         return " ".join(" ".join(help_of(capsys, name)).split())
 
     profiles = dict.fromkeys(case.profile for case in every_case())
-    assert set(profiles) == set(SERVER_PROFILES)
+    assert set(profiles) == set(PROFILES)
     assert "besides binary: raw, compression, compression-responses or bf16." in text("run")
-    assert sorted(KITS) == ["kserve", "mlserver", "triton"]
-    assert "The server: kserve, mlserver or triton." in text("kit")
+    assert sorted(KITS) == ["clients", "kserve", "mlserver", "triton"]
+    assert "The server: kserve, mlserver or triton; or clients." in text("kit")
     assert all(name in text("list") for name in LISTINGS)
     assert all(name in text("completion") for name in SHELLS)
 

@@ -21,6 +21,7 @@ from v2_conformance.engine.result import Result
 from v2_conformance.formats import terminal
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance import selftest
+from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
@@ -225,10 +226,12 @@ class TestOtherCommands:
     @pytest.mark.parametrize(
         ("what", "line"),
         [
-            ("requirements", "requirement catalogue 2.0.0"),
+            ("requirements", "requirement catalogue 2.1.0"),
             ("requirements", "P2  MUST     text    binary                1.0.0  Request blobs"),
             ("cases", "P2/blob-follows-json[INT32]  MUST success"),
             ("faults", "H5  header-length-clamped: "),
+            ("client-faults", "K4  header-name-by-case: "),
+            ("scenarios", "K4/letter-case[lower]"),
             ("models", "identity/INT32: identity_int32"),
         ],
     )
@@ -293,7 +296,7 @@ class TestOtherCommands:
     ) -> None:
         def made_up(workers: int | None, *, full: bool) -> selftest.SelftestResult:
             assert (workers, full) == (2, True)
-            trial = selftest.FaultTrial(next(iter(FAULTS)), "P2", own, ())
+            trial = FaultTrial(next(iter(FAULTS)), "P2", own, ())
             return selftest.SelftestResult(tuple(wrong), (trial,), tuple(idle))
 
         monkeypatch.setattr(selftest, "run_selftest", made_up)

@@ -56,7 +56,7 @@ from v2_conformance.cli.main import main
         (
             "list cass",
             "unknown listing 'cass': did you mean cases? (expected one of requirements, cases, "
-            "faults, variants, variations, models, traceability)",
+            "scenarios, faults, client-faults, variants, variations, models, traceability)",
         ),
         (
             "completion csh",
@@ -64,7 +64,8 @@ from v2_conformance.cli.main import main
         ),
         (
             "kit trtion new",
-            "unknown kit 'trtion': did you mean triton? (the kits are kserve, mlserver, triton)",
+            "unknown kit 'trtion': did you mean triton? "
+            "(the kits are clients, kserve, mlserver, triton)",
         ),
         (
             "run --profile rwa",

@@ -149,4 +149,13 @@ def test_a_client_gets_what_it_offers_and_an_old_one_no_interim_response() -> No
     assert read_syntax(hint).broken == ()
     shown = InvalidHttp("interim_response", "HTTP/1.1 103 ")
     assert read_syntax(hint, old_client=True).broken == (shown,)
-    assert read_syntax(CHUNKED + b"zz", old_client=True).broken == ()
+    (coding,) = read_syntax(CHUNKED + b"zz", old_client=True).broken
+    assert coding == InvalidHttp("transfer_coding", "chunked")
+
+
+@pytest.mark.parametrize("offered", [(), (b"gzip",)])
+def test_a_response_of_http_1_0_has_no_transfer_coding(offered: tuple[bytes, ...]) -> None:
+    old = CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n"
+    found = read_syntax(old, offered=offered)
+    assert found.broken == (InvalidHttp("transfer_coding", "chunked"),)
+    assert read_syntax(old.replace(b"HTTP/1.0", b"HTTP/1.1"), offered=offered).broken == ()

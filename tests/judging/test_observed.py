@@ -27,6 +27,7 @@ from v2_conformance.suite.findings import (
 )
 from v2_conformance.suite.observations import (
     OBSERVED,
+    OF_CLIENTS,
     OF_VERDICTS,
     AllKept,
     HttpRule,
@@ -161,7 +162,7 @@ def test_what_does_not_keep_it_is_found_with_its_cause(
 
 
 def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
-    elsewhere = {"client_errors", "announced_closes", "continues", *OF_VERDICTS}
+    elsewhere = {"client_errors", "announced_closes", "continues", *OF_VERDICTS, *OF_CLIENTS}
     assert {what for what, _ in KEPT} | elsewhere == set(OBSERVED)
     assert {what for what, _, _ in BROKEN} | elsewhere == set(OBSERVED)
 

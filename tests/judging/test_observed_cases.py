@@ -74,8 +74,8 @@ def test_other_failures_are_no_deaths(outcome: Outcome, cause: Cause, judged: in
     assert not any(one.wrong for one in found.values())
 
 
-@pytest.mark.parametrize("level", ["MAY", "DISPUTED"])
-def test_wrong_values_count_where_the_form_is_free(level: Level) -> None:
+@pytest.mark.parametrize("level", ["SHOULD", "MAY", "DISPUTED"])
+def test_wrong_values_count_below_must(level: Level) -> None:
     free = replace(MUST, level=level)
     assert seen(free, Outcome.FAIL, COUNT)["exact_values"].first == COUNT
     died = DidNotSurvive(None, GONE, COUNT, case_passed=False)
@@ -83,8 +83,10 @@ def test_wrong_values_count_where_the_form_is_free(level: Level) -> None:
     assert seen(free, Outcome.PASS, Accepted())["exact_values"].wrong == 0
 
 
-def test_a_refusal_another_form_and_other_levels_say_nothing_of_values() -> None:
+def test_a_refusal_another_form_and_cases_that_grade_values_say_nothing_of_others() -> None:
     free = replace(MUST, level="MAY")
     assert "exact_values" not in seen(free, Outcome.PASS, Rejected(400))
     assert "exact_values" not in seen(free, Outcome.FAIL, WrongShape("OUTPUT0", (1,), (1, 1)))
-    assert "exact_values" not in seen(replace(MUST, level="SHOULD"), Outcome.FAIL, COUNT)
+    assert "exact_values" not in seen(MUST, Outcome.FAIL, COUNT)
+    graded = replace(MUST, level="SHOULD", expect={**MUST.expect, "ambiguous": True})
+    assert "exact_values" not in seen(graded, Outcome.FAIL, COUNT)

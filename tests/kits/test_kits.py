@@ -10,6 +10,7 @@ import pytest
 
 from v2_conformance.errors import UsageError
 from v2_conformance.kits import KITS, write_kit
+from v2_conformance.kits.clients import ADAPTERS
 from v2_conformance.suite.models import contract
 
 
@@ -20,13 +21,25 @@ def test_a_kit_returns_exactly_the_files_it_wrote(name: str, tmp_path: Path) -> 
     assert sorted(files) == sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("name", sorted(KITS))
+@pytest.mark.parametrize("name", sorted(set(KITS) - {"clients"}))
 def test_a_readme_of_three_lines_says_how_to_start_and_run(name: str, tmp_path: Path) -> None:
     write_kit(name, tmp_path)
     lines = (tmp_path / "README.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 3
     assert lines[1].startswith("Start it: `")
     assert "`v2-conformance run http://" in lines[2]
+
+
+def test_the_readme_of_the_clients_names_every_script_and_the_command(tmp_path: Path) -> None:
+    files = write_kit("clients", tmp_path)
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "`v2-conformance client -- python plain.py`" in text
+    assert all(path.name in text for path in files if path.suffix == ".py")
+
+
+def test_every_script_for_a_client_is_written(tmp_path: Path) -> None:
+    scripts = {path.name for path in write_kit("clients", tmp_path) if path.suffix == ".py"}
+    assert scripts == {path.name for path in ADAPTERS.glob("[!_]*.py")}
 
 
 @pytest.mark.parametrize("name", sorted(KITS))

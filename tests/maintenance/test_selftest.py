@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.maintenance.selftest import (
-    FaultTrial,
     SelftestResult,
     try_fault,
     try_until_caught,
     unproven_entries,
 )
 from v2_conformance.maintenance.selftest_text import selftest_lines, trial_rows
+from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS, Fault
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import random
 import zlib
 
 import pytest
@@ -63,6 +64,25 @@ def test_members_of_gzip_are_one_body_and_noise_is_none() -> None:
     for name in CODINGS:
         with pytest.raises(CodingError, match="3 bytes follow"):
             decode(name, encode(name, b"ab") + b"xyz", 100)
+
+
+def test_very_many_members_of_gzip_are_refused_before_they_take_long() -> None:
+    member = encode("gzip", b"")
+    assert decode("gzip", member * 999 + encode("gzip", b"ab"), 2) == b"ab"
+    with pytest.raises(CodingError, match="more than 1000 members"):
+        decode("gzip", member * 100_000, 2)
+
+
+@coding
+def test_long_streams_are_decoded_in_blocks(coding: str) -> None:
+    noise = random.Random(1).randbytes(300_000)
+    encoded = encode(coding, noise)
+    assert decode(coding, encoded, len(noise)) == noise
+    assert decode(coding, encode(coding, bytes(5_000_000)), 5_000_000) == bytes(5_000_000)
+    with pytest.raises(CodingError, match="ends early"):
+        decode(coding, encoded[:-1], len(noise))
+    with pytest.raises(CodingError, match="more than 299999 bytes"):
+        decode(coding, encoded, 299_999)
 
 
 @pytest.mark.parametrize(

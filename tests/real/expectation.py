@@ -1,6 +1,7 @@
-"""What the suite is known to find on a real server (expectations/*.yaml), and a report beside it.
+"""What the suite is known to find on a real server or client, and a report beside it.
 
-The format is described at the top of each file.
+expectations/*.yaml have the servers, clients/expectations/*.yaml the clients. The format is
+described at the top of each file.
 """
 
 from __future__ import annotations
@@ -14,19 +15,22 @@ import yaml
 
 from v2_conformance import terminal_safe_text as text
 from v2_conformance.report.document import Report
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 
 FOLDER = Path(__file__).parent / "expectations"
+CLIENTS = Path(__file__).parent / "clients" / "expectations"
 
 
 @dataclass(frozen=True)
 class Expectation:
     """One file: the `server` in `version`, and what a run with `profiles` finds on it.
 
-    `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases` patterns to
-    outcomes, of which the first that matches counts. `seen` and `reasons` are sentences, by
-    requirement. A requirement that passes has them, too, where cases of a lower level fail.
+    It may as well be a client: then `adapter` is the script of the kit `clients` that puts it on
+    the bench. `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases`
+    patterns to outcomes, of which the first that matches counts. `seen` and `reasons` are
+    sentences, by requirement. A requirement that passes has them, too, where cases of a lower
+    level fail.
     """
 
     path: Path
@@ -40,17 +44,18 @@ class Expectation:
     cases: Mapping[str, str]
     seen: Mapping[str, str]
     reasons: Mapping[str, str]
+    adapter: str = ""
 
     @property
     def name(self) -> str:
         """SERVER-VERSION, as the file is named."""
-        return f"{self.server}-{self.version}"
+        return self.path.stem
 
     def failing_levels(self, requirement: str) -> list[str]:
         """The levels at which `requirement` has cases that fail, as they are written here."""
         levels = [
             case.level
-            for case in suite_cases()
+            for case in (client_cases() if self.adapter else suite_cases())
             if case.requirement == requirement and self.outcome_of(case.id) == Outcome.FAIL
         ]
         return list(dict.fromkeys(levels))
@@ -61,8 +66,14 @@ class Expectation:
         return next(written, Outcome.PASS.value)
 
     def run_arguments(self, url: str, folder: Path) -> list[str]:
-        """The command `run` against `url` as it is meant for this server, with its report."""
-        claimed = [word for profile in self.profiles for word in ("--profile", profile)]
+        """The command `run` against `url` as it is meant for this server, with its report.
+
+        For a client the command `client`, to be run in the folder of its adapter.
+        """
+        profiles = [profile for profile in self.profiles if profile != "client"]
+        claimed = [word for profile in profiles for word in ("--profile", profile)]
+        if self.adapter:
+            return ["client", "--report-dir", str(folder), *claimed, "--", "python", self.adapter]
         return ["run", url, "--timeout", "10", "--report-dir", str(folder), *claimed]
 
 
@@ -84,22 +95,28 @@ def load_expectation(path: Path) -> Expectation:
             cases.update(entry.get("cases", {}))
     return Expectation(
         path,
-        document["server"],
+        document["client" if "client" in document else "server"],
         document["version"],
         document["package"],
         tuple(document["profiles"]),
-        document["survives"],
+        document.get("survives", True),
         document["conformant"],
         requirements,
         cases,
         seen,
         reasons,
+        document.get("adapter", ""),
     )
 
 
 def expectation_files() -> list[Path]:
     """The files, one for each server in each version."""
     return sorted(FOLDER.glob("*.yaml"))
+
+
+def client_expectation_files() -> list[Path]:
+    """The files, one for each client in each version."""
+    return sorted(CLIENTS.glob("*.yaml"))
 
 
 def matches(pattern: str, case_id: str) -> bool:
@@ -118,7 +135,7 @@ def differences(expected: Expectation, report: Report) -> list[str]:
 
 @cache
 def _profile_of() -> dict[str, str]:
-    return {case.id: case.profile for case in suite_cases()}
+    return {case.id: case.profile for case in (*suite_cases(), *client_cases())}
 
 
 def _of_the_run(expected: Expectation, report: Report) -> Iterator[str]:

@@ -1,25 +1,35 @@
-"""Publish reports of the real servers: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
+"""Publish reports on servers and clients: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
 
 For each file of expectations/ the server is installed into an environment of its own, gets the
-suite's models and is tested. reports/NAME/ then has report.json.gz, report.html and packages.txt
-(what was installed), reports/README.md says what each server does, reports/index.html sets them
-side by side. A report that differs from its expectation, whose sentences would then be wrong, is
-an error.
+suite's models and is tested. For each of clients/expectations/ the client is installed likewise and
+put on the bench. reports/NAME/ then has report.json.gz, report.html and packages.txt (what was
+installed), reports/README.md says what each of them does, reports/index.html sets the servers side
+by side, and reports/clients.html the clients. A report that differs from its expectation, whose
+sentences would then be wrong, is an error.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from expectation import Expectation, differences, expectation_files, load_expectation
+from expectation import (
+    Expectation,
+    client_expectation_files,
+    differences,
+    expectation_files,
+    load_expectation,
+)
 from servers import SERVERS, ServerFailedError, usable_port
 from v2_conformance.cli.main import main as conformance
+from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
@@ -35,7 +45,7 @@ _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Publish what is named, by default everything; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    known = {path.stem: path for path in expectation_files()}
+    known = {path.stem: path for path in (*expectation_files(), *client_expectation_files())}
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--work", type=Path, metavar="DIR", help="environments and servers' logs")
     parser.add_argument("--readme", action="store_true", help="write reports/README.md alone")
@@ -67,13 +77,16 @@ def publish(expected: Expectation, work: Path) -> list[str]:
 
     `work` keeps the environment in environment/, and the models and server.log in server/.
     """
-    python = _environment(work / "environment", expected.package)
-    server = work / "server"
-    shutil.rmtree(server, ignore_errors=True)
-    server.mkdir(parents=True)
     folder = REPORTS / expected.name
-    with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
-        conformance(expected.run_arguments(url, folder))
+    if expected.adapter:
+        python, _ = run_client(expected, work, folder)
+    else:
+        python = _environment(work / "environment", expected.package)
+        server = work / "server"
+        shutil.rmtree(server, ignore_errors=True)
+        server.mkdir(parents=True)
+        with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
+            conformance(expected.run_arguments(url, folder))
     (folder / RECORD).unlink()
     plain = folder / REPORT
     # Without a time in it, so that the same report is the same file.
@@ -84,10 +97,41 @@ def publish(expected: Expectation, work: Path) -> list[str]:
     return differences(expected, load_report(folder / PACKED_REPORT))
 
 
+def run_client(expected: Expectation, work: Path, folder: Path) -> tuple[Path, int]:
+    """Put a client on the bench, in an environment of its own below `work`, and write the report
+    to `folder`; the Python of that environment, and the command's exit code."""
+    python = _environment(work / "environment", expected.package)
+    adapters = work / "adapters"
+    shutil.rmtree(adapters, ignore_errors=True)
+    write_kit("clients", adapters)
+    with _inside(adapters, python):
+        return python, conformance(expected.run_arguments("", folder.absolute()))
+
+
+@contextmanager
+def _inside(folder: Path, python: Path) -> Iterator[None]:
+    """In `folder`, with `python` first on the PATH: a report has the command as it was given, and
+    is to have no path of this machine."""
+    before, path = Path.cwd(), os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{python.parent}{os.pathsep}{path}"
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ["PATH"] = path
+
+
 def matrix(expectations: Sequence[Expectation]) -> int:
-    """Write reports/index.html from the published reports; the command's exit code."""
-    reports = [str(REPORTS / expected.name / PACKED_REPORT) for expected in expectations]
-    return conformance(["matrix", *reports, "--output", str(REPORTS / "index.html")])
+    """Write reports/index.html and clients.html from the published reports; the exit code."""
+    pages = {"index.html": [e for e in expectations if not e.adapter]}
+    pages["clients.html"] = [e for e in expectations if e.adapter]
+    codes = [0]
+    for page, shown in pages.items():
+        reports = [str(REPORTS / expected.name / PACKED_REPORT) for expected in shown]
+        if reports:
+            codes.append(conformance(["matrix", *reports, "--output", str(REPORTS / page)]))
+    return max(codes)
 
 
 def readme(text: str, expectations: Sequence[Expectation]) -> str:
@@ -104,7 +148,7 @@ def _section(expected: Expectation) -> Iterator[str]:
         f"[Report]({expected.name}/report.html), [for programs]({expected.name}/{PACKED_REPORT}), "
         f"[what was installed]({expected.name}/packages.txt).\n"
     )
-    yield "| requirements | what the server does |"
+    yield f"| requirements | what the {'client' if expected.adapter else 'server'} does |"
     yield "|---|---|"
     by_sentence: dict[str, list[str]] = {}
     for requirement, sentence in expected.seen.items():
@@ -113,6 +157,11 @@ def _section(expected: Expectation) -> Iterator[str]:
         escaped = sentence.strip().replace("|", "\\|")
         yield f"| {_listed(expected, requirements)} | {escaped} |"
     yield ""
+    lacking = [
+        key for key, outcome in expected.requirements.items() if outcome == Outcome.UNSUPPORTED
+    ]
+    if expected.adapter and lacking:
+        yield f"Not tested, because the client has no way to ask for it: {' '.join(lacking)}.\n"
     untested = [key for key, outcome in expected.requirements.items() if outcome == Outcome.NOT_RUN]
     if untested:
         yield f"Not tested: {' '.join(untested)}.\n"

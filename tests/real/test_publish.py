@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,16 @@ from typing import Any
 import pytest
 
 import publish
-from expectation import Expectation, expectation_files, load_expectation
+from expectation import (
+    Expectation,
+    client_expectation_files,
+    expectation_files,
+    load_expectation,
+)
 
-EXPECTATIONS = [load_expectation(path) for path in expectation_files()]
+EXPECTATIONS = [
+    load_expectation(path) for path in (*expectation_files(), *client_expectation_files())
+]
 
 
 def some(**changes: Any) -> Expectation:
@@ -126,6 +134,48 @@ def test_the_matrix_is_made_of_the_published_reports_alone(
     assert publish.matrix([some()]) == 0
     report = str(tmp_path / "some-1.0" / "report.json.gz")
     assert seen == ["matrix", report, "--output", str(tmp_path / "index.html")]
+
+
+def test_servers_and_clients_have_a_matrix_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: dict[str, list[str]] = {}
+
+    def run(arguments: list[str]) -> int:
+        written[Path(arguments[-1]).name] = arguments[1:-2]
+        return 0
+
+    monkeypatch.setattr(publish, "REPORTS", tmp_path)
+    monkeypatch.setattr(publish, "conformance", run)
+    client = some(path=Path("client-2.0.yaml"), adapter="client.py")
+    assert publish.matrix([some(), client]) == 0
+    assert written == {
+        "index.html": [str(tmp_path / "some-1.0" / "report.json.gz")],
+        "clients.html": [str(tmp_path / "client-2.0" / "report.json.gz")],
+    }
+
+
+def test_a_client_runs_in_the_folder_of_its_adapter_with_its_own_python(
+    published: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def run(arguments: list[str]) -> int:
+        seen.update(arguments=arguments, files={path.name for path in Path.cwd().iterdir()})
+        seen.update(first=os.environ["PATH"].partition(os.pathsep)[0])
+        return 1
+
+    monkeypatch.setattr(publish, "conformance", run)
+    expected = some(adapter="plain.py", profiles=("client", "bf16"))
+    before = Path.cwd(), os.environ["PATH"]
+    python, code = publish.run_client(expected, tmp_path / "work", tmp_path / "report")
+    assert (Path.cwd(), os.environ["PATH"]) == before
+    assert code == 1
+    assert seen["first"] == str(python.parent)
+    assert "plain.py" in seen["files"]
+    # no path of this machine, for the report has the command
+    assert seen["arguments"][-3:] == ["--", "python", "plain.py"]
+    assert seen["arguments"][3:5] == ["--profile", "bf16"]
 
 
 def test_a_name_without_expectation_is_refused_with_the_known_ones(

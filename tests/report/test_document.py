@@ -16,6 +16,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import (
     Calibration,
+    ClientInfo,
     ExpectedFailure,
     Model,
     Purpose,
@@ -26,10 +27,32 @@ from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import start_of
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
 
 Place = tuple[str | int, ...]
 
 OTHERS: tuple[Any, ...] = (None, True, -3, 3.5, "text", "é", [], ["x"], {}, {"x": 1})
+
+
+SAID = Said(
+    lines=(
+        Line(
+            outputs=(SaidTensor("OUTPUT0", "INT32", (1,), b"abcd"),),
+            model_name="m",
+            model_version="1",
+            id="x",
+            headers={"A": "b"},
+            client=ClientName("c", "1"),
+        ),
+        Line(error="no", status=503),
+        Line(unsupported="no API"),
+    ),
+    garbage="{",
+    ended="timeout",
+    exit=1,
+    stderr="x",
+    seconds=2.0,
+)
 
 
 def whole() -> Report:
@@ -49,6 +72,7 @@ def whole() -> Report:
     report = report_of(
         [
             *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
+            msgspec.structs.replace(case("K3/x"), said=SAID),
             case("P2/x", "fail", None, full, long, expected=known),
             case("P3/x"),
         ],
@@ -61,7 +85,9 @@ def whole() -> Report:
     asked = msgspec.structs.replace(own, purpose=Purpose.DISCOVERY)
     report = msgspec.structs.replace(
         report,
-        target=msgspec.structs.replace(report.target, host_given=True),
+        target=msgspec.structs.replace(
+            report.target, host_given=True, client=ClientInfo(("client", "{url}"), 10.0)
+        ),
         selection=Selection(("P2",), True, True, ("members-reversed",)),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
@@ -197,6 +223,11 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "Selection.variations",
         "Deflated.kept",
         "Deflated.sha256",
+        "CaseResult.said",
+        "ClientName.version",
+        "TargetInfo.client",
+        *(f"Line.{name}" for name in Line.__struct_fields__),
+        *(f"Said.{name}" for name in Said.__struct_fields__),
     }
 
 

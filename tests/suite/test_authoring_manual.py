@@ -11,12 +11,16 @@ import pytest
 import yaml
 
 from support.runs import results, target_of
+from v2_conformance.engine.bench.scenarios import run_scenario
+from v2_conformance.maintenance.client_selftest import plain_client
+from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import schema, schema_document
 from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.value_patterns import VALUE_PATTERNS
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(encoding="utf-8")
@@ -45,6 +49,35 @@ SECTIONS = {
     "expect": "The expectation",
 }
 
+# The same for scenarios, which share some objects with cases.
+OF_SCENARIOS = {
+    "": "A file of scenarios",
+    "scenario": "A scenario",
+    "exception": "Axes",
+    "request": "What the caller asks for",
+    "request.inputs": "Inputs",
+    "request.outputs": "Inputs",
+    "input": "Arrays of the caller",
+    "input.values": "Inputs",
+    "asked": "Outputs that the caller names",
+    "answer": "The answer",
+    "answer.outputs": "Inputs",
+    "answer.json": "JSON text",
+    "change": "Mutations",
+    "answer.header_length": "Header length",
+    "answer.body": "The body in place of the answer's",
+    "answer.encoded": "Encoded body",
+    "delivery": "Delivery",
+    "cuts": "Delivery",
+    "output": "Outputs of the answer",
+    "output.values": "Inputs",
+    "output.size": "Inputs",
+    "expect": "What is expected of a client",
+    "expect.error": "What is expected of a client",
+    "expect.members": "What is expected of a client",
+}
+HEADINGS = sorted({*SECTIONS.values(), *OF_SCENARIOS.values()})
+
 
 def objects(name: str, node: Any) -> Iterator[tuple[str, list[str]]]:
     """The objects of a schema that have named members, each with what it is called in SECTIONS."""
@@ -61,12 +94,19 @@ def objects(name: str, node: Any) -> Iterator[tuple[str, list[str]]]:
             yield from objects(name, node.get(key))
 
 
-def all_objects() -> list[tuple[str, list[str]]]:
-    document = schema_document("case")
+def objects_of(schema_name: str) -> list[tuple[str, list[str]]]:
+    """The objects of a schema, each with what it is called in SECTIONS or OF_SCENARIOS."""
+    document = schema_document(schema_name)
     found = list(objects("", document))
     for name, definition in document["$defs"].items():
         found += objects(name, definition)
     return found
+
+
+def all_objects() -> list[tuple[str, list[str]]]:
+    """The objects of both schemas, each with the heading under which it is described."""
+    found = [(SECTIONS[name], fields) for name, fields in objects_of("case")]
+    return found + [(OF_SCENARIOS[name], fields) for name, fields in objects_of("scenario")]
 
 
 def words(node: Any) -> Iterator[str]:
@@ -92,8 +132,8 @@ def code(text: str) -> set[str]:
     return set(re.findall(r"`([^`\n]+)`", plain))
 
 
-def example() -> str:
-    found = re.search(r"(?ms)^```yaml\n(.*?)^```$", section("Example"))
+def example(heading: str = "Example") -> str:
+    found = re.search(r"(?ms)^```yaml\n(.*?)^```$", section(heading))
     assert found
     return found[1]
 
@@ -106,25 +146,25 @@ def example_cases(tmp_path: Path) -> list[Case]:
 
 
 def test_every_object_of_the_schema_has_a_section() -> None:
-    assert {name for name, _ in all_objects()} == set(SECTIONS)
+    assert {name for name, _ in objects_of("case")} == set(SECTIONS)
+    assert {name for name, _ in objects_of("scenario")} == set(OF_SCENARIOS)
 
 
-@pytest.mark.parametrize(("name", "fields"), all_objects(), ids=lambda value: str(value)[:20])
-def test_every_field_has_a_sentence(name: str, fields: list[str]) -> None:
-    described = set(re.findall(r"(?m)^- `(\w+)`: [A-Z`].*$", section(SECTIONS[name])))
+@pytest.mark.parametrize(("heading", "fields"), all_objects(), ids=lambda value: str(value)[:20])
+def test_every_field_has_a_sentence(heading: str, fields: list[str]) -> None:
+    described = set(re.findall(r"(?m)^- `(\w+)`: [A-Z`].*$", section(heading)))
     assert set(fields) <= described
 
 
-@pytest.mark.parametrize("heading", sorted(set(SECTIONS.values())))
+@pytest.mark.parametrize("heading", HEADINGS)
 def test_no_sentence_is_about_a_field_that_is_not_there(heading: str) -> None:
-    known = {
-        field for name, fields in all_objects() if SECTIONS[name] == heading for field in fields
-    }
+    known = {field for found, fields in all_objects() if found == heading for field in fields}
     assert set(re.findall(r"(?m)^- `(\w+)`:", section(heading))) <= known
 
 
 def test_every_word_that_the_schema_allows_is_named() -> None:
-    assert set(words(schema_document("case"))) <= code(MANUAL)
+    for name in ("case", "scenario"):
+        assert set(words(schema_document(name))) - {"1.0", "1.1"} <= code(MANUAL)
 
 
 def test_every_value_pattern_is_named() -> None:
@@ -145,7 +185,7 @@ def test_every_link_in_the_manual_leads_somewhere() -> None:
 def test_every_fault_in_the_manual_exists() -> None:
     named = re.findall(r"--fault ([a-z-]+)", MANUAL)
     assert named
-    assert set(named) <= set(FAULTS)
+    assert set(named) <= {*FAULTS, *CLIENT_FAULTS}
 
 
 def test_the_example_is_valid_by_the_schema() -> None:
@@ -172,3 +212,24 @@ def test_the_fault_of_the_example_fails_its_negative_cases(example_cases: list[C
         found = results(target_of(server.url), example_cases)
     failed = [id for id, result in found.items() if result.outcome == Outcome.FAIL]
     assert sorted(failed) == ["S2/size-contradicts-shape[12]", "S2/size-contradicts-shape[20]"]
+
+
+def outcomes_of_example(path: Path, fault: str | None = None) -> dict[str, Outcome]:
+    """The outcome of each scenario of the example, with the plain client or one of its faults."""
+    path.write_text(example("Scenarios for clients"), encoding="utf-8")
+    client = plain_client() if fault is None else plain_client(CLIENT_FAULTS[fault].cls)
+    scenarios = [case for case in load_scenarios(path) if isinstance(case, ClientCase)]
+    return {case.id: run_scenario(case, client, timeout_s=20).outcome for case in scenarios}
+
+
+def test_the_plain_client_passes_the_example_of_scenarios(tmp_path: Path) -> None:
+    found = outcomes_of_example(tmp_path / "my-scenarios.yaml")
+    assert set(found.values()) == {Outcome.PASS}
+    assert {id for id in found if "[" in id} == set(re.findall(r"K3/other-order\[\w+\]", MANUAL))
+
+
+def test_the_fault_of_the_example_of_scenarios_fails_the_first_two(tmp_path: Path) -> None:
+    (name,) = re.findall(r"--fault ([a-z-]+)", section("Scenarios for clients"))
+    found = outcomes_of_example(tmp_path / "my-scenarios.yaml", name)
+    failed = [id for id, outcome in found.items() if outcome == Outcome.FAIL]
+    assert failed == list(found)[:2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.selection import select
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -42,7 +42,7 @@ def test_a_bug_has_a_case_or_a_reason(bug: str, noticed: str) -> None:
 
 @pytest.mark.parametrize("pattern", sorted(set(A_CASE.findall(PAGE))))
 def test_a_pattern_of_the_page_means_a_case(pattern: str) -> None:
-    assert select(suite_cases(large=True, thorough=True), [pattern])
+    assert select([*suite_cases(large=True, thorough=True), *client_cases()], [pattern])
 
 
 def test_a_link_within_the_documentation_leads_somewhere() -> None:

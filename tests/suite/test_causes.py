@@ -27,6 +27,8 @@ from v2_conformance.suite.causes import (
     Rejected,
     SecondAnswerWrong,
     SeveralWrong,
+    WrongReading,
+    WrongRequest,
     died,
     difference_in,
 )
@@ -48,6 +50,8 @@ NESTING = (
     NotKept,
     SecondAnswerWrong,
     SeveralWrong,
+    WrongRequest,
+    WrongReading,
     DidNotSurvive,
     FailedBesideOthers,
     GeneratedFailure,

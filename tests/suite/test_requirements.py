@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -37,6 +38,7 @@ LAST_NUMBERS_IN = {
 LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {
     "H": 14, "D": 15, "O": 20, "C": 18, "R": 8, "J": 9, "V": 4, "X": 2,
 }  # fmt: skip
+LAST_NUMBERS_IN["2.1.0"] = LAST_NUMBERS_IN["2.0.0"] | {"K": 36}
 LAST_NUMBERS = list(LAST_NUMBERS_IN.values())[-1]
 
 
@@ -46,12 +48,13 @@ def ids(**numbers: list[int]) -> list[str]:
 
 DERIVED = ids(
     H=[3, 4, 5, 6, 7, 8, 9, 10, 12, 14], S=[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], D=[15],
-    B=[6, 7, 9], O=[9, 16], W=[5, 6, 9, 10], C=[8], Z=[5, 6], R=[3, 6], K=[5, 6, 9],
+    B=[6, 7, 9], O=[9, 16], W=[5, 6, 9, 10], C=[8], Z=[5, 6], R=[3, 6],
+    K=[5, 6, 9, 15, 19, 20, 23, 24, 25, 29, 32],
     J=[2, 3, 5, 6, 7, 8],
 )  # fmt: skip
 SHOULDS = ids(
     P=[1, 4], H=[8, 11, 12, 14], S=[4, 9, 10, 11, 14], D=[4, 12], O=[9, 11, 14, 15, 16], E=[1],
-    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6, 8], K=[6, 8], J=[4],
+    W=[7, 11], Z=[3, 5, 6], L=[1], R=[4, 5, 6, 8], K=[6, 8, 15, 17, 28, 30, 31], J=[4],
 )  # fmt: skip
 MAYS = ids(P=[7, 13, 14], D=[13], O=[17], E=[3], C=[3], L=[2])
 
@@ -60,9 +63,7 @@ MAYS = ids(P=[7, 13, 14], D=[13], O=[17], E=[3], C=[3], L=[2])
 def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of cases/ to break; `edit` replaces text in its requirements.yaml."""
     copy = tmp_path / "cases"
-    copy.mkdir()
-    for path in folder("cases").iterdir():
-        (copy / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(folder("cases"), copy)
     monkeypatch.setattr(module, "folder", lambda name: copy)
     module._file.cache_clear()
     digest.cache_clear()
@@ -153,7 +154,7 @@ def test_profiles_hold_their_families() -> None:
     assert having(profile="raw") == [f"W{n}" for n in range(1, 11)]
     assert having(profile="compression") == ["Z1", "Z3", "Z5", "Z6"]
     assert having(profile="compression-responses") == ["Z2", "Z4"]
-    assert having(profile="client") == [f"K{n}" for n in range(1, 13)]
+    assert having(profile="client") == [f"K{n}" for n in range(1, 37)]
     assert catalogue()["W11"].profile == "binary"
 
 
@@ -256,14 +257,15 @@ def test_refusal_names_file_and_line(edited: Path) -> None:
 
 
 def test_digest_is_that_of_all_case_files_in_order() -> None:
-    paths = sorted(folder("cases").iterdir(), key=lambda path: path.name)
-    together = b"".join(path.read_bytes() for path in paths if path.is_file())
+    paths = [*sorted(folder("cases").glob("*.yaml")), *sorted(folder("cases").glob("clients/*"))]
+    together = b"".join(path.read_bytes() for path in paths)
     assert digest() == hashlib.sha256(together).hexdigest()[:16]
 
 
-def test_digest_changes_with_any_case_file(edited: Path) -> None:
+@pytest.mark.parametrize("name", ["models.yaml", "clients/reading.yaml"])
+def test_digest_changes_with_any_case_file(edited: Path, name: str) -> None:
     before = digest()
-    with (edited.parent / "models.yaml").open("a", encoding="utf-8") as file:
+    with (edited.parent / name).open("a", encoding="utf-8") as file:
         file.write("# edited\n")
     digest.cache_clear()
     assert digest() != before

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from v2_conformance.suite import causes, findings, observations
+from v2_conformance.suite import causes, client_findings, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.wording import describe
@@ -362,6 +362,14 @@ SENTENCES: list[tuple[Cause, str]] = [
         f"the response has no {LENGTH} header (shrunk from generated request 7, seed 0, "
         "Hypothesis 6.0; counterexample.yaml has it as a case)",
     ),
+    (
+        causes.WrongRequest(2, findings.DataAndSize("INPUT0")),
+        "request 2: INPUT0 has both `data` and `binary_data_size`",
+    ),
+    (
+        causes.WrongReading(None, findings.WrongShape("OUTPUT0", (2,), (1,))),
+        "OUTPUT0: expected shape [2], got [1]",
+    ),
     (causes.InvalidCase("more is dropped than there is"), "more is dropped than there is"),
     (
         causes.SuiteError("ValueError('x')", "judge.py:1"),
@@ -378,7 +386,8 @@ def test_a_cause_in_words(cause: Cause, words: str) -> None:
 
 
 def test_every_type_of_cause_has_its_example_here() -> None:
-    assert {type(cause) for cause, _ in SENTENCES} == set(get_args(Cause))
+    of_clients = {cls for cls in get_args(Cause) if cls.__module__ == client_findings.__name__}
+    assert {type(cause) for cause, _ in SENTENCES} == set(get_args(Cause)) - of_clients
 
 
 def test_text_that_a_report_made_up_is_escaped_and_what_is_left_out_stays_an_ellipsis() -> None:

@@ -92,3 +92,17 @@ def test_a_response_that_is_cut_off_is_neither_done_nor_wrong(received: bytes) -
         reader.feed(received)
     reader.feed(b"")
     assert (reader.done, reader.error, reader.eof, reader.reusable) == (False, "", True, False)
+
+
+def test_two_answers_of_http_1_0_are_read_if_the_first_keeps_the_connection() -> None:
+    first = b"HTTP/1.0 200 OK\r\nConnection: X, Keep-Alive\r\nContent-Length: 1\r\n\r\na"
+    second = b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nb"
+    both = read_again(first + second, Ending.COMPLETE, answers=2)
+    assert both is not None
+    assert both.excess == 0
+    assert both.following is not None
+    assert bytes(both.following.body) == b"b"
+    closing = first.replace(b"Connection", b"X-Connection") + second
+    alone = read_again(closing, Ending.COMPLETE, answers=2)
+    assert alone is not None
+    assert (alone.following, alone.excess) == (None, len(second))

@@ -1,4 +1,4 @@
-"""The command `kit`: writes the models for a real server."""
+"""The command `kit`: writes the models for a real server, or the scripts for clients."""
 
 from __future__ import annotations
 
@@ -17,23 +17,26 @@ from v2_conformance.cli.command import FOLDER, Command
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
         ),
+        "v2-conformance kit clients adapters": (
+            "Write scripts that put clients on the bench into the folder adapters."
+        ),
     },
 )
 @cloup.argument(
-    "server",
+    "name",
     shell_complete=known_values.kits,
-    help="The server: kserve, mlserver or triton.",
+    help="The server: kserve, mlserver or triton; or clients.",
 )
 @cloup.argument(
     "directory",
     type=FOLDER,
     metavar="DIR",
-    help="New or empty folder. Its README.md will say how to deploy the models.",
+    help="New or empty folder. Its README.md will say what to do with the files.",
 )
-def kit(*, server: str, directory: Path) -> int:
-    """Write the models to deploy on a real server into a folder."""
+def kit(*, name: str, directory: Path) -> int:
+    """Write the models for a real server, or scripts for clients."""
     from v2_conformance.kits import write_kit
 
-    files = write_kit(server, directory)
+    files = write_kit(name, directory)
     print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
     return 0

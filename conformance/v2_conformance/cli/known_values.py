@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from v2_conformance.errors import ConformanceError
 
+if TYPE_CHECKING:
+    from v2_conformance.suite.cases import Case
+
 
 def profiles(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The profiles that a server can claim besides binary."""
-    from v2_conformance.suite.library import every_case
+    from v2_conformance.suite.library import suite_cases
 
-    names = dict.fromkeys(case.profile for case in every_case())
+    names = dict.fromkeys(case.profile for case in suite_cases())
     return _beginning(begun, (name for name in names if name != "binary"))
 
 
@@ -61,10 +65,21 @@ def kits(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
 
 def cases(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
-    from v2_conformance.suite.library import every_case
+    from v2_conformance.suite.library import suite_cases
+
+    return _of_requirements(begun, suite_cases(large=True, thorough=True))
+
+
+def scenarios(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The same for the scenarios of clients."""
+    from v2_conformance.suite.library import client_cases
+
+    return _of_requirements(begun, client_cases())
+
+
+def _of_requirements(begun: str, planned: Sequence[Case]) -> list[CompletionItem]:
     from v2_conformance.suite.requirements import catalogue
 
-    planned = every_case()
     if "/" in begun:
         return _beginning(begun, (case.id for case in planned))
     tested = {case.requirement for case in planned}

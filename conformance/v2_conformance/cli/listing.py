@@ -24,9 +24,16 @@ def _requirements() -> Iterator[str]:
 
 
 def _cases() -> Iterator[str]:
-    from v2_conformance.suite.library import every_case
+    from v2_conformance.suite.library import suite_cases
 
-    for case in every_case():
+    for case in suite_cases(large=True, thorough=True):
+        yield f"{case.id}  {case.level} {case.expects}"
+
+
+def _scenarios() -> Iterator[str]:
+    from v2_conformance.suite.library import client_cases
+
+    for case in client_cases():
         yield f"{case.id}  {case.level} {case.expects}"
 
 
@@ -34,6 +41,13 @@ def _faults() -> Iterator[str]:
     from v2_conformance.reference.faults import FAULTS
 
     for fault in FAULTS.values():
+        yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
+
+
+def _client_faults() -> Iterator[str]:
+    from v2_conformance.reference.client_faults import CLIENT_FAULTS
+
+    for fault in CLIENT_FAULTS.values():
         yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
 
 
@@ -80,7 +94,9 @@ def _traceability() -> Iterator[str]:
 LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "requirements": _requirements,
     "cases": _cases,
+    "scenarios": _scenarios,
     "faults": _faults,
+    "client-faults": _client_faults,
     "variants": _variants,
     "variations": _variations,
     "models": _models,
@@ -97,12 +113,12 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "what",
     type=one_of("listing", LISTINGS),
     shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
-    help="One of requirements, cases, faults and variants (of the embedded server), variations (of "
-    "requests), models (that a server must have) and traceability (the text of "
-    "docs/traceability.md).",
+    help="One of requirements, cases, scenarios (for clients), faults and variants (of the "
+    "embedded server), client-faults (of the plain client), variations (of requests), models (that "
+    "a server must have) and traceability (the text of docs/traceability.md).",
 )
 def listing(*, what: str) -> int:
-    """List requirements, cases, faults, variants, variations, models or traceability."""
+    """List what the suite has: requirements, cases, scenarios, faults and more."""
     for line in LISTINGS[what]():
         print(line)
     return 0

@@ -21,6 +21,7 @@ import cloup
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.badge import badge
+from v2_conformance.cli.client import client
 from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
 from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
 from v2_conformance.cli.diff import diff
@@ -53,6 +54,7 @@ _STOPPED = UnreachableError.exit_code
     exit_codes=exit_codes.OF_A_RUN,
     sections=[
         cloup.Section("Test a server", [run, kit]),
+        cloup.Section("Test a client", [client]),
         cloup.Section("Work with reports", [show, report, diff, expect, matrix, badge]),
         cloup.Section("Publish reports", [verify, sign]),
         cloup.Section("About the suite", [listing, serve, selftest, completion]),

@@ -361,13 +361,13 @@ def run(
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:
             sign_report(report_dir / REPORT, key)
-        _present(report, report_dir, started.record.mask)
+        present(report, report_dir, started.record.mask)
     if expectation_file:
         return print_comparison(report, known, plan.planned, strict=strict)
     return exit_codes.of_report(report, strict=strict)
 
 
-def _present(report: Report, directory: Path, mask: Mask) -> None:
+def present(report: Report, directory: Path, mask: Mask) -> None:
     """Write the files that people look at, print the summary and tell a CI service."""
     from v2_conformance.formats.github import publish
     from v2_conformance.formats.registry import write_formats

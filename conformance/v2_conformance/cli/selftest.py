@@ -1,4 +1,4 @@
-"""The command `selftest`: checks that the suite notices every fault of the reference server."""
+"""The command `selftest`: checks that the suite notices every fault of its server and client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from v2_conformance.cli.command import Command, whole_number
 )
 @cloup.option("--full", is_flag=True, help="Run every case against every fault.")
 def selftest(*, workers: int | None, full: bool) -> int:
-    """Check that the suite notices every fault of the reference server.
+    """Check that the suite notices every fault of the reference server and of the plain client.
 
     Takes two or three minutes, and far longer with --full.
     """

@@ -51,7 +51,14 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
-from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.cases import (
+    Case,
+    ClientCase,
+    GeneratedCase,
+    GetCase,
+    ObservedCase,
+    RequestCase,
+)
 from v2_conformance.suite.causes import (
     GeneratedFailure,
     InvalidCase,
@@ -131,6 +138,8 @@ class Engine:
         if isinstance(case, ObservedCase):
             found = observations or Observations()
             return Result(case, skipped(case, self._claims) or found.verdict(case))
+        if isinstance(case, ClientCase):
+            raise TypeError("a scenario for a client is run on the bench")
         if isinstance(case, GeneratedCase):
             result = self._run_generated(case)
             return replace(result, duration_s=time.perf_counter() - started)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from v2_conformance.judging.client_observed import observe_client
 from v2_conformance.judging.observed import Seen, observe
 from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.transcript import Transcript
 
 
@@ -41,19 +43,20 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case."""
+    """What became of one case; of a scenario, what the client `said`, too."""
 
     case: Case
     verdict: Verdict
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
+    said: Said | None = None
 
     def seen(self) -> tuple[Seen, ...]:
         """What its exchanges show of what every exchange has to keep."""
-        if isinstance(self.case, ObservedCase):
+        if isinstance(self.case, ObservedCase) or not self.exchanges:
             return ()
-        if not self.exchanges:
-            return ()
+        if isinstance(self.case, ClientCase):
+            return observe_client(self.case, (e.transcript.request for e in self.exchanges))
         exchanges = ((e.purpose, e.transcript) for e in self.exchanges)
         return (*observe(self.case, exchanges), *observe_verdict(self.case, self.verdict))
 

@@ -186,7 +186,7 @@ def make_target(
     if public:
         target = replace(target, public=(*target.public, *public))
     if secrets or secret_env:
-        more = (*target.more_secrets, *secrets, *map(_of_environment, secret_env))
+        more = (*target.more_secrets, *secrets, *map(of_environment, secret_env))
         target = replace(target, more_secrets=more)
     if insecure:
         target = replace(target, verify=False)
@@ -255,10 +255,11 @@ def load_target(path: Path) -> Target:
 
 def _given(value: str | dict[str, str]) -> str:
     """A value of a target file: text, or the name of the environment variable that has it."""
-    return value if isinstance(value, str) else _of_environment(value["env"])
+    return value if isinstance(value, str) else of_environment(value["env"])
 
 
-def _of_environment(name: str) -> str:
+def of_environment(name: str) -> str:
+    """The value of an environment variable. Raises UsageError if it has none."""
     value = os.environ.get(name)
     if not value:
         raise UsageError(f"the environment variable {ascii(name)[1:-1]} is not set or empty")

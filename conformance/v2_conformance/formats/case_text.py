@@ -9,11 +9,12 @@ from rich.text import Text
 
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.replay import show_command
+from v2_conformance.formats.replay import replay_command, show_command
 from v2_conformance.formats.terminal_exchanges import LIMITS, in_ascii, message_lines
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import WHOLE, canary_answers, folded_exchanges
 from v2_conformance.report.kept_bytes import size_of
+from v2_conformance.report.said import said_lines
 from v2_conformance.suggestions import closest, question
 from v2_conformance.terminal_safe_text import WIDTH, matches, plain
 
@@ -68,9 +69,10 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
     yield from _paragraph("Why this case", case.why)
     yield from _paragraph("Outcome", case.message or case.outcome.words)
     yield from _difference(case)
+    yield from _said(case)
     yield from _canaries(case)
     yield from _exchanges(case, full=full)
-    yield from _replay(case, path)
+    yield from _replay(report, case, path)
 
 
 def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
@@ -107,6 +109,15 @@ def _difference(case: CaseResult) -> Iterator[Text]:
         yield from _wrapped(f"{side}: {data or 'nothing'} ({value})", style)
 
 
+def _said(case: CaseResult) -> Iterator[Text]:
+    """What the client says that its user got."""
+    found = said_lines(case)
+    if found:
+        yield from _paragraph("What the client said", "")
+        for line in found:
+            yield from _wrapped(in_ascii(line))
+
+
 def _canaries(case: CaseResult) -> Iterator[Text]:
     """What the known-good requests after the case showed."""
     answers = canary_answers(case)
@@ -127,7 +138,13 @@ def _exchanges(case: CaseResult, *, full: bool) -> Iterator[Text]:
             yield from message_lines(message)
 
 
-def _replay(case: CaseResult, path: str) -> Iterator[Text]:
+def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
+    if report.target.client is not None:
+        command = replay_command(report, case)
+        if command:
+            yield from _paragraph("Again", "This command runs the scenario again:")
+            yield Text("  " + plain(command))
+        return
     if not any(size_of(exchange.request_kept) for exchange in case.exchanges):
         return
     yield from _paragraph(

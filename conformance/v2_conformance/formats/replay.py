@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.report.document import CaseResult, RecordedExchange, Report
+from v2_conformance.report.document import CaseResult, ClientInfo, RecordedExchange, Report
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
@@ -75,6 +75,8 @@ def replay_command(
     Complete in itself if it has at most `longest` characters, else a call of `show` for the
     report at `path`. "" if nothing was sent, or the report does not say where to.
     """
+    if report.target.client is not None:
+        return _again(report.target.client, case)
     steps, origin = _steps(case), _origin(report)
     if not steps or not origin:
         return ""
@@ -85,6 +87,20 @@ def replay_command(
         if len(whole) <= longest:
             return whole
     return show_command(path, case.id)
+
+
+def _again(client: ClientInfo, case: CaseResult) -> str:
+    """The command that runs a client through a scenario again; "" if it cannot be said whole."""
+    if not client.command or not all(map(_is_printable, (*client.command, case.id))):
+        return ""
+    masked = any("*" * 6 in word for word in client.command)
+    words = ["v2-conformance", "client", "--scenario", case.id, "--", *client.command]
+    return "" if masked else shlex.join(words)
+
+
+def _is_printable(text: str) -> bool:
+    """Whether a shell and a reader take `text` for the same."""
+    return text.isascii() and text.isprintable()
 
 
 def show_command(path: str, case_id: str) -> str:
@@ -129,6 +145,11 @@ def _may_be_written(path: Path, content: bytes) -> bool:
 
 
 def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
+    if report.target.client is not None:
+        raise UsageError(
+            "a scenario is run again with its client: v2-conformance client --scenario "
+            f"{shlex.quote(plain(case.id))} -- COMMAND"
+        )
     steps, origin = _steps(case), _origin(report)
     if not steps:
         raise ReportFileError(f"nothing was sent for {plain(case.id)}")

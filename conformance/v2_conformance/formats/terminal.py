@@ -30,17 +30,16 @@ _PROBLEMS = 30
 class Reporter:
     """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
 
-    def __init__(self, total: int, url: str, limit_s: float) -> None:
+    def __init__(self, total: int, url: str, limit_s: float | None = None) -> None:
         self._url = url
         self._limit_s = limit_s
         self._failed = 0
         self._bar = _bar(total) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Reporter:
-        print(
-            f"testing {self._url} for at most {in_words(self._limit_s)} (--max-time)",
-            file=sys.stderr,
-        )
+        limit = self._limit_s
+        bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
+        print(f"testing {self._url}{bound}", file=sys.stderr)
         if self._bar is not None:
             self._bar.start()
         return self

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from v2_conformance.report.document import Report
+from v2_conformance.report.standing import server_name
 from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.observations import AllKept, NothingObserved
@@ -21,7 +23,7 @@ def verification_lines(found: Verification) -> list[str]:
     """What a person reads, no line over 80 columns; a report's own words are printable ASCII."""
     report, suite = found.report, found.report.suite
     said = wrapped(
-        f"{found.path.name}: {report.target.url}, {report.started}, made by v2-conformance "
+        f"{found.path.name}: {_tested(report)}, {report.started}, made by v2-conformance "
         f"{suite.version}, catalogue {suite.catalogue}"[:_LONGEST],
         "  ",
     )
@@ -50,6 +52,13 @@ def verification_lines(found: Verification) -> list[str]:
     for edit in found.edits:
         said += wrapped(f"EDITED  {edit}", "        ")
     return [*said, "", *wrapped(_conclusion(found), "  ")]
+
+
+def _tested(report: Report) -> str:
+    """The server by its URL, a client by its name."""
+    if report.target.client is None:
+        return report.target.url
+    return f"the client {printable(server_name(report), 80)}"
 
 
 def _counts(found: Verification) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from v2_conformance.judging.errors import check_error_body, has_error_body
 from v2_conformance.judging.response import ReadMessage, codings_of, validate
@@ -53,12 +53,19 @@ def apply_checks(
         CHECKS[name](prepared, response, message)
 
 
-def check_json_type(response: Response) -> None:
+class Typed(Protocol):
+    """A request or a response, as far as its Content-Type goes."""
+
+    def value(self, name: str) -> str | None:
+        """The first value of the field `name`."""
+
+
+def check_json_type(response: Typed) -> None:
     """Raise Finding unless the Content-Type is JSON."""
     _check_type(response, f"{JSON_TYPE} or another JSON type", _is_json)
 
 
-def check_binary_type(response: Response) -> None:
+def check_binary_type(response: Typed) -> None:
     """Raise Finding unless the Content-Type can be that of JSON with blobs behind it."""
     _check_type(response, f"{OCTET_STREAM} or another binary type", _is_binary)
 
@@ -72,7 +79,7 @@ def check_data_or_size(outputs: Iterable[Any]) -> None:
             raise Finding(DataAndSize(printable(entry.get("name"), 60)))
 
 
-def _check_type(response: Response, expected: str, fits: Callable[[str, str], bool]) -> None:
+def _check_type(response: Typed, expected: str, fits: Callable[[str, str], bool]) -> None:
     got = response.value("content-type")
     named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
     if named is None or not fits(named[1], named[2]):

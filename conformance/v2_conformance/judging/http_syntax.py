@@ -20,6 +20,7 @@ from v2_conformance.suite.observations import HttpRule, InvalidHttp
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _TRAILER_END = re.compile(rb"\n\r?\n")
 _BEGINNING = b"HTTP/"
+_OLD = b"HTTP/1.0 "
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5][0-9][0-9] [\t -~\x80-\xff]*")
 _ANY_STATUS = re.compile(rb"\S*[ \t]+([0-9]{3})(?![0-9])")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -62,8 +63,8 @@ def read_syntax(
     """Judge the bytes of a response as far as they came.
 
     `offered` are the transfer codings that the client takes besides chunked. An `old_client` speaks
-    HTTP/1.0; chunks for it are V2's and not judged here. Neither are bytes after the end of the
-    response, which are C5's.
+    HTTP/1.0 and takes none (RFC 9112, section 6.1); how chunks for it look is not judged. Neither
+    are bytes after the end of the response, which are C5's.
     """
     reading = _Reading({b"chunked", *offered}, old_client=old_client)
     reading.message(bytes(received))
@@ -101,7 +102,8 @@ class _Reading:
                 break
             self._of_interim(fields)
         self._once(fields)
-        if self._framing(status, fields) and not self._old_client:
+        old = self._old_client or first.startswith(_OLD)
+        if self._framing(status, fields, old=old) and not self._old_client:
             self._chunks(data, at)
 
     def _beginning(self, data: bytes) -> int:
@@ -163,7 +165,7 @@ class _Reading:
             if len(values) > 1:
                 self._break("repeated_field", name + b": " + b" and ".join(values))
 
-    def _framing(self, status: int, fields: _Fields) -> bool:
+    def _framing(self, status: int, fields: _Fields, *, old: bool) -> bool:
         """Whether the body comes in chunks, as a client reads it."""
         lengths = _values(fields, _LENGTH)
         listed = b", ".join(_values(fields, _CODING)).lower()
@@ -173,7 +175,8 @@ class _Reading:
         if lengths and (codings or status == _NO_CONTENT):
             self._break("content_length_not_allowed", lengths[0])
         if codings and (
-            status == _NO_CONTENT
+            old
+            or status == _NO_CONTENT
             or b"chunked" in codings[:-1]
             or any(coding.partition(b";")[0].rstrip() not in self._codings for coding in codings)
         ):

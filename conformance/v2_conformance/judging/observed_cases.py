@@ -19,7 +19,7 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.findings import WrongBytesElement, WrongElementCount, WrongValue
 from v2_conformance.suite.outcomes import Outcome
 
-_FREE = ("MAY", "DISPUTED")
+_FREE = ("SHOULD", "MAY", "DISPUTED")
 _INNER_LEVELS = 2
 
 

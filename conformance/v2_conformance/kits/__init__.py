@@ -1,7 +1,8 @@
 """Model kits: what to deploy on a real server so that it serves the models of the contract.
 
 A kit is generated from `contract()`, so only cases/models.yaml says what a model looks like. The
-files in `NAME/files/` are copied as they are; they run on the vendor's server.
+files in `NAME/files/` are copied as they are; they run on the vendor's server. The kit `clients`
+has no models: its scripts put clients on the bench.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import kserve, mlserver, triton
+from v2_conformance.kits import clients, kserve, mlserver, triton
 from v2_conformance.suggestions import did_you_mean
 
 KITS: dict[str, Callable[[Path], list[Path]]] = {
+    "clients": clients.write,
     "kserve": kserve.write,
     "mlserver": mlserver.write,
     "triton": triton.write,

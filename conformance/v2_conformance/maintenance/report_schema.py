@@ -11,6 +11,7 @@ Other programs rely on the members of a report: an incompatible change needs ano
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -26,7 +27,7 @@ def report_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of report.json."""
     types = (Report, *get_args(Cause))
     (_, *causes), definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
-    shown = {name: _tidied(definition, causes) for name, definition in definitions.items()}
+    shown = {name: tidied(definition, causes) for name, definition in definitions.items()}
     shown["Cause"] = {
         "title": "Cause",
         "description": "Why a case has its outcome; `kind` names the type.",
@@ -43,33 +44,33 @@ def report_schema() -> dict[str, Any]:
 
 def schema_text() -> str:
     """The text of schemas/report.schema.json."""
-    return _printed(report_schema(), "") + "\n"
+    return printed(report_schema()) + "\n"
 
 
-def _printed(value: Any, indent: str, before: str = "") -> str:
+def printed(value: Any, indent: str = "", before: str = "") -> str:
     """JSON with each object on one line if there is room after `indent` and `before`."""
     short = json.dumps(value, ensure_ascii=False)
     if len(indent + before + short) < _WIDTH or not isinstance(value, dict | list):
         return short
     inner = indent + "  "
     if isinstance(value, list):
-        items = [inner + _printed(item, inner) for item in value]
+        items = [inner + printed(item, inner) for item in value]
     else:
         names = {json.dumps(name, ensure_ascii=False) + ": ": item for name, item in value.items()}
-        items = [inner + name + _printed(item, inner, name) for name, item in names.items()]
+        items = [inner + name + printed(item, inner, name) for name, item in names.items()]
     opening, closing = "[]" if isinstance(value, list) else "{}"
     return opening + "\n" + ",\n".join(items) + "\n" + indent + closing
 
 
-def _tidied(value: Any, causes: list[Any]) -> Any:
+def tidied(value: Any, causes: Sequence[Any] = ()) -> Any:
     """A part of the schema with its descriptions on one line, and the union of all causes named."""
     if isinstance(value, list | tuple):
-        return [_tidied(item, causes) for item in value]
+        return [tidied(item, causes) for item in value]
     if not isinstance(value, dict):
         return value
-    if value.get("anyOf") == causes:
+    if causes and value.get("anyOf") == causes:
         return {"$ref": _REFERENCE.format(name="Cause")}
-    found = {name: _tidied(item, causes) for name, item in value.items()}
+    found = {name: tidied(item, causes) for name, item in value.items()}
     if isinstance(found.get("description"), str):
         found["description"] = " ".join(found["description"].split()).replace("None", "null")
     return found

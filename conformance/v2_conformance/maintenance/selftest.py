@@ -1,4 +1,4 @@
-"""The selftest: the suite against every fault of the reference server.
+"""The selftest: the suite against every fault of the reference server and of the plain client.
 
 Each fault is a reference server with one deviation. It meets every case of the requirement that it
 breaks and, of most other requirements, one case of each entry of the case files. If no case of its
@@ -14,7 +14,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -22,13 +21,19 @@ from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import make_target
 from v2_conformance.errors import ConformanceError
+from v2_conformance.maintenance.client_selftest import (
+    client_failures_without_fault,
+    try_client_fault,
+    unproven_scenarios,
+)
+from v2_conformance.maintenance.trials import FaultTrial, template_of
 from v2_conformance.maintenance.variation_faults import unproven_variations
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.observations import OF_VERDICTS
 from v2_conformance.suite.outcomes import Outcome
 
 # Everything is on this machine; only a fault that makes a response incomplete uses up this time.
@@ -46,74 +51,51 @@ SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "J7", "L1", "M7", 
 
 
 @dataclass(frozen=True)
-class FaultTrial:
-    """What the suite noticed of one fault in one try.
-
-    `own_failures` are the ids of the failing cases of the requirement that the fault breaks,
-    `other_requirements` those of other requirements with failing cases. `error` says why the
-    suite could not run. `number` counts the tries from 1.
-    """
-
-    fault: str
-    requirement: str
-    own_failures: tuple[str, ...]
-    other_requirements: tuple[str, ...]
-    error: str = ""
-    number: int = 1
-
-    @property
-    def caught(self) -> bool:
-        """Whether a case of the fault's own requirement failed."""
-        return bool(self.own_failures) and not self.error
-
-    @property
-    def requirements(self) -> int:
-        """The number of requirements with failing cases."""
-        return bool(self.own_failures) + len(self.other_requirements)
-
-    @property
-    def alone(self) -> bool:
-        """Whether it fails its own requirement alone, as it must if only observed cases show it."""
-        observed = all(_template(case_id) in _observed_entries() for case_id in self.own_failures)
-        return not (observed and self.other_requirements)
-
-
-@dataclass(frozen=True)
 class SelftestResult:
     """`trials` has the last try of each fault, in the order of FAULTS.
 
     `failures_without_fault` are the results, on the reference server without faults, that should
     have been a pass. `unproven` are the ids of entries with MUST cases that no fault of their
     requirement makes fail, `unproven_variations` the variations that no fault needs to be noticed.
+    What begins with `client_` is the same of the plain client, its faults and the scenarios.
     """
 
     failures_without_fault: tuple[Result, ...]
     trials: tuple[FaultTrial, ...]
     unproven: tuple[str, ...]
     unproven_variations: tuple[str, ...] = ()
+    client_failures: tuple[Result, ...] = ()
+    client_trials: tuple[FaultTrial, ...] = ()
+    client_unproven: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the suite has no hole, and the reference server passes it."""
-        caught = all(trial.caught and trial.alone for trial in self.trials)
-        shown = not self.unproven and not self.unproven_variations
-        return caught and shown and not self.failures_without_fault
+        trials = (*self.trials, *self.client_trials)
+        caught = all(trial.caught and trial.alone for trial in trials)
+        unproven = (*self.unproven, *self.unproven_variations, *self.client_unproven)
+        return caught and not (unproven or self.failures_without_fault or self.client_failures)
 
 
 def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestResult:
-    """Run the suite against the reference server without faults, then with each of them.
+    """Run the suite against the reference server and the plain client, without and with faults.
 
     `workers` is the number of processes (default: one for each core). With `full`, every case
-    meets every fault.
+    meets every fault of the server.
     """
     failures = failures_without_fault()
+    client_failures = client_failures_without_fault()
     trials = {trial.fault: trial for trial in _try_all(workers, full=full)}
     in_order = tuple(trials[name] for name in FAULTS)
+    of_clients = tuple(trials[name] for name in CLIENT_FAULTS)
     return SelftestResult(
         tuple(failures),
         in_order,
         tuple(unproven_entries(in_order)),
         tuple(unproven_variations(trial.own_failures for trial in in_order)),
+        tuple(client_failures),
+        of_clients,
+        tuple(unproven_scenarios(of_clients)),
     )
 
 
@@ -167,7 +149,7 @@ def try_until_caught(trial: FaultTrial, try_again: Callable[[str, int], FaultTri
 
 def unproven_entries(trials: Sequence[FaultTrial]) -> list[str]:
     """The entries with MUST cases that no fault of their requirement makes fail."""
-    proven = {_template(name) for trial in trials for name in trial.own_failures}
+    proven = {template_of(name) for trial in trials for name in trial.own_failures}
     must = [case for case in suite_cases() if case.facts(SERVER_PROFILES).level == "MUST"]
     return [entry for entry in dict.fromkeys(case.template for case in must) if entry not in proven]
 
@@ -178,23 +160,15 @@ def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
 
         def try_alone(name: str, number: int) -> FaultTrial:
+            if name in CLIENT_FAULTS:
+                return pool.submit(try_client_fault, name, number=number).result()
             return pool.submit(try_fault, name, full=full, number=number).result()
 
         futures = [pool.submit(try_fault, name, full=full) for name in FAULTS]
+        futures += [pool.submit(try_client_fault, name) for name in CLIENT_FAULTS]
         # All have been tried before the first is tried again, so that it is alone.
         for trial in [future.result() for future in as_completed(futures)]:
             yield try_until_caught(trial, try_alone)
-
-
-@cache
-def _observed_entries() -> frozenset[str]:
-    """Those that nothing else shows: a case that a server dies of fails beside what observes it."""
-    observed = [case for case in suite_cases() if isinstance(case, ObservedCase)]
-    return frozenset(c.template for c in observed if c.observed not in OF_VERDICTS)
-
-
-def _template(case_id: str) -> str:
-    return case_id.partition("[")[0]
 
 
 def sample(cases: Sequence[Case], *, generated: bool) -> list[Case]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from v2_conformance.maintenance.selftest import FaultTrial, SelftestResult
+from v2_conformance.maintenance.selftest import SelftestResult
+from v2_conformance.maintenance.trials import FaultTrial
 
 _MOST_SHOWN = 6
 FEW = 3
@@ -29,6 +30,22 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
         yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
     caught = sum(trial.caught for trial in result.trials)
     yield f"{len(result.trials)} faults, {caught} caught by a case of their own requirement"
+    if result.client_trials:
+        yield from _client_lines(result)
+
+
+def _client_lines(result: SelftestResult) -> Iterator[str]:
+    """The same of the plain client, its faults and the scenarios."""
+    yield ""
+    yield from trial_rows(result.client_trials)
+    for failure in result.client_failures:
+        yield f"the plain client fails {failure.case.id} without a fault: {failure.message}"
+    for entry in result.client_unproven:
+        requirement = entry.partition("/")[0]
+        yield f"no fault of {requirement} makes {entry} fail: nothing shows that it can"
+    caught = sum(trial.caught for trial in result.client_trials)
+    total = len(result.client_trials)
+    yield f"{total} faults of clients, {caught} caught by a scenario of their own requirement"
 
 
 def trial_rows(trials: tuple[FaultTrial, ...]) -> Iterator[str]:

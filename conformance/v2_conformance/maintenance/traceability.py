@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.maintenance.statements import (
@@ -15,11 +16,13 @@ from v2_conformance.maintenance.statements import (
     sections,
 )
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.scenario_files import scenario_files
 from v2_conformance.yaml_files import read_yaml
 
 # Documents that requirements cite but that do not describe the extension.
@@ -81,14 +84,20 @@ def suite_trace() -> Trace:
         errata(),
         catalogue(),
         every_case(),
-        {fault.name: fault.requirement for fault in FAULTS.values()},
+        {fault.name: fault.requirement for fault in FAULTS.values()}
+        | {fault.name: fault.requirement for fault in CLIENT_FAULTS.values()},
         _case_files(),
     )
 
 
 def _case_files() -> dict[str, str]:
+    cases = folder("cases")
     return {
-        entry["id"]: path.name
-        for path in sorted(folder("cases").glob("*.yaml"))
-        for entry in read_yaml(path, CaseFileError).document.get("cases", ())
+        entry["id"]: path.relative_to(cases).as_posix()
+        for path in (*sorted(cases.glob("*.yaml")), *scenario_files())
+        for entry in _entries(read_yaml(path, CaseFileError).document)
     }
+
+
+def _entries(document: Mapping[str, Any]) -> list[Any]:
+    return [*document.get("cases", ()), *document.get("scenarios", ())]

@@ -13,6 +13,8 @@ _WBITS = {"gzip": 31, "deflate": 15}
 CODINGS = tuple(_WBITS)
 _ALIASES = {"x-gzip": "gzip"}
 _LEVEL = 6
+_BLOCK = 64 * 1024
+_MOST_MEMBERS = 1000  # of 64 KiB each, as block-wise gzip has them, they are 64 MiB
 _STEP = 1 << 20
 _WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")  # RFC 9110 12.4.2
 
@@ -71,7 +73,7 @@ def decode(coding: str, data: Buffer, limit: int) -> bytes:
     """
     pieces: list[bytes] = []
     size = 0
-    for piece in _decoded(coding, bytes(data), limit):
+    for piece in _decoded(coding, data, limit):
         size += len(piece)
         if size > limit:
             raise CodingError(f"it decodes to more than {limit} bytes")
@@ -79,23 +81,28 @@ def decode(coding: str, data: Buffer, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def _decoded(coding: str, data: bytes, limit: int) -> Iterator[bytes]:
-    while True:
+def _decoded(coding: str, data: Buffer, limit: int) -> Iterator[bytes]:
+    encoded = memoryview(data)
+    at = 0
+    for _ in range(_MOST_MEMBERS):
         unpacker = zlib.decompressobj(_WBITS[coding])
         while not unpacker.eof:
+            # In blocks: what follows a member is copied, and there may be very many members.
+            block = encoded[at : at + _BLOCK]
             try:
-                piece = unpacker.decompress(data, min(_STEP, limit + 1))
+                piece = unpacker.decompress(block, min(_STEP, limit + 1))
             except zlib.error as error:
                 raise CodingError(f"not {coding}: {error}") from error
-            if not piece and not unpacker.eof and not unpacker.unconsumed_tail:
+            taken = len(block) - len(unpacker.unconsumed_tail) - len(unpacker.unused_data)
+            if not piece and not taken and not unpacker.eof:
                 raise CodingError(f"the {coding} stream ends early")
+            at += taken
             yield piece
-            data = unpacker.unconsumed_tail
-        data = unpacker.unused_data
-        if not data:
+        if at == len(encoded):
             return
-        if coding != "gzip" or data[:2] != b"\x1f\x8b":  # gzip may have several members
-            raise CodingError(f"{len(data)} bytes follow the end of the {coding} stream")
+        if coding != "gzip" or bytes(encoded[at : at + 2]) != b"\x1f\x8b":  # it has members
+            raise CodingError(f"{len(encoded) - at} bytes follow the end of the {coding} stream")
+    raise CodingError(f"the {coding} stream has more than {_MOST_MEMBERS} members")
 
 
 def looks_like(data: Buffer) -> str | None:

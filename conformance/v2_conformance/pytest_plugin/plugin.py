@@ -1,12 +1,20 @@
 """The pytest plugin: `pytest --v2-url URL` collects the suite's cases as items.
 
-Without --v2-url it does nothing at all. Under xdist each worker runs cases one at a time, and a
+Without --v2-url it does nothing at all, but for tests that ask for the fixture `v2_bench`: they
+test a client (see `bench`). Under xdist each worker runs cases one at a time, and a
 lock that all share keeps negative cases from running beside anything else, as the command does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from v2_conformance.pytest_plugin.bench import Bench
 
 _URL = "v2_url"
 
@@ -64,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "v2_level(level): MUST, SHOULD or MAY",
         "v2_family(letter): the requirement's family",
         "v2_profile(name): the profile that the case belongs to",
+        "v2_scenario(*patterns, profiles=()): the scenarios that v2_bench gives to a test",
     ):
         config.addinivalue_line("markers", line)
     if not config.getoption(_URL) and not config.getoption("--v2-target"):
@@ -84,3 +93,25 @@ def pytest_configure(config: pytest.Config) -> None:
         from v2_conformance.pytest_plugin.html import Page
 
         config.pluginmanager.register(Page(lambda: session.report), "v2-conformance-html")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for `v2_bench` once for each scenario."""
+    if "v2_bench" in metafunc.fixturenames:
+        from v2_conformance.pytest_plugin.bench import parametrize
+
+        parametrize(metafunc)
+
+
+@pytest.fixture
+def v2_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """A scenario for a client: `url`, `task`, and `say…` for what the client read.
+
+    It is judged when the test ends. The marker v2_scenario chooses scenarios.
+    """
+    from v2_conformance.pytest_plugin.bench import bench_of, judge
+
+    with bench_of(request.param) as bench:
+        yield bench
+        result = bench.result()
+    judge(result, partial(pytest.fail, pytrace=False), pytest.skip)

@@ -111,7 +111,7 @@ class Mask:
         """A JSON document without the secrets."""
         if isinstance(value, dict):
             return {self.text(key): self.document(item) for key, item in value.items()}
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [self.document(item) for item in value]
         return self.text(value) if isinstance(value, str) else value
 

@@ -9,7 +9,7 @@ from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.outcomes import Outcome
 
-# The base profile is always claimed; the suite tests servers, not clients.
+# Always claimed.
 _BASE = "binary"
 _BROKEN = frozenset({Outcome.FAIL, Outcome.FLAKY})
 _SETTLED = frozenset({Outcome.PASS, Outcome.FAIL, Outcome.DISPUTED})
@@ -39,7 +39,10 @@ class _Evidence:
 
 
 def claims(report: Report) -> list[Claim]:
-    """The claims of a report: the extension, each profile, datatypes, models."""
+    """The claims of a report: the extension, each profile, datatypes, models; of a client, its
+    profiles."""
+    if report.target.client is not None:
+        return [_profile(report, name) for name in ("client", "bf16")]
     found = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
     if report.target.unsupported:
         found.append(_datatypes(report))
@@ -80,7 +83,8 @@ def _profile(report: Report, name: str) -> Claim:
     if name not in report.target.profiles:
         words = f"Not tested: {_cases(len(cases))} not sent." if cases else "Not tested."
         return Claim(subject, "not claimed", Outcome.UNSUPPORTED, words)
-    claimed = "every server claims it" if name == _BASE else "claimed"
+    always = {_BASE: "every server claims it", "client": "every client claims it"}
+    claimed = always.get(name, "claimed")
     evidence = _evidence(report, cases)
     total = len(evidence.held) + len(evidence.failed) + len(evidence.open)
     if evidence.failed:

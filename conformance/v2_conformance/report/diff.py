@@ -155,7 +155,10 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"
     yield from _suites(old, new)
     was, now = (_server(report) for report in (old, new))
-    yield f"server: {was}" if was == now else f"the server changed: {was} -> {now}"
+    what = new.target.what
+    yield f"{what}: {was}" if was == now else f"the {what} changed: {was} -> {now}"
+    if old.target.what != what:
+        yield f"the reports are of a {old.target.what} and of a {what}"
     was, now = old.target.url, new.target.url
     if was != now:
         yield f"the reports are of different targets: {was} -> {now}"

@@ -20,6 +20,7 @@ from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.outcomes import Purpose as Purpose
 from v2_conformance.suite.requirements import Basis, Level
+from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.transcript import Ending
 
 REPORT_FORMAT = 2
@@ -40,7 +41,11 @@ class SuiteInfo(Part, frozen=True):
     name: Literal["v2-conformance"]
     version: str
     catalogue: Annotated[
-        str, Meta(description="Digest of the cases: `cat cases/* | sha256sum | cut -c1-16`.")
+        str,
+        Meta(
+            description="Digest of the cases: "
+            "`cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16`."
+        ),
     ]
     report: Annotated[
         int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
@@ -66,8 +71,21 @@ class Model(Part, frozen=True):
     ] = None
 
 
+class ClientInfo(Part, frozen=True):
+    """How a client was run: its command, in which secrets are masked, and its time limit."""
+
+    command: Annotated[
+        tuple[str, ...],
+        Meta(description="The program and its arguments; none if it was not run as a command."),
+    ]
+    timeout_s: Annotated[float, Meta(description="Seconds that the client had for a request.")]
+
+
 class TargetInfo(Part, frozen=True):
-    """The server under test: where it is, what it claims, which models it has."""
+    """The server under test: where it is, what it claims, which models it has.
+
+    Of a client, `server` has its name and version as it says them, and `url` is the bench.
+    """
 
     url: str
     host: Annotated[str, Meta(description="The Host of every request.", pattern="^[!-~]*$")]
@@ -90,6 +108,14 @@ class TargetInfo(Part, frozen=True):
     masked: Annotated[
         bool, Meta(description="Whether secrets other than values of these headers are masked.")
     ] = False
+    client: Annotated[
+        ClientInfo | None, Meta(description="How the client was run, if it was one.")
+    ] = None
+
+    @property
+    def what(self) -> str:
+        """What was tested, in a word: a server or a client."""
+        return "server" if self.client is None else "client"
 
 
 class Selection(Part, frozen=True):
@@ -262,6 +288,9 @@ class CaseResult(Part, frozen=True, kw_only=True):
     duration_ms: Milliseconds
     expected: ExpectedFailure | None = None
     exchanges: tuple[RecordedExchange, ...]
+    said: Annotated[
+        Said | None, Meta(description="What the client said of a scenario, and how it ended.")
+    ] = None
 
     @property
     def difference(self) -> FirstDifference | None:

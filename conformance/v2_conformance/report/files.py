@@ -24,6 +24,8 @@ from v2_conformance.report.document import (
     RecordHeader,
     RecordLine,
     Report,
+    ServerInfo,
+    TargetInfo,
 )
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.summary import conclude
@@ -300,6 +302,18 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
     return _folded(header, list(cases.values()), calibration, footer)
 
 
+def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:
+    """`target` with the name and the version that a client says it has, the first time it does."""
+    if target.client is None:
+        return target
+    lines = (line for case in cases if case.said is not None for line in case.said.lines)
+    named = next((line.client for line in lines if line.client is not None), None)
+    if named is None:
+        return target
+    server = ServerInfo(named.name, named.version, ())
+    return msgspec.structs.replace(target, server=server)
+
+
 def _folded(
     header: RecordHeader,
     cases: list[CaseResult],
@@ -321,7 +335,7 @@ def _folded(
     return sealed(
         Report(
             suite=header.suite,
-            target=header.target,
+            target=with_client_name(header.target, ordered),
             started=header.started,
             duration_s=footer.duration_s if footer else took,
             complete=complete,

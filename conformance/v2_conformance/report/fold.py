@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from v2_conformance.report.annotate import HexRow, Section, annotate_request, annotate_response
@@ -38,6 +38,12 @@ _ENDINGS = {
     Ending.TOO_LARGE: "response too large",
     Ending.MALFORMED: "malformed HTTP",
     Ending.LEFT: "the client did not wait for an answer",
+}
+_CLIENT_ENDINGS = {
+    Ending.COMPLETE: "answered as scripted",
+    Ending.CLOSED: "the request did not come whole",
+    Ending.RESET: "the client left before it had its answer",
+    Ending.MALFORMED: "what came is no request",
 }
 _CONNECTIONS = {
     Purpose.CANARY_SAME: "on the same connection",
@@ -178,7 +184,9 @@ def folded_exchanges(
     for exchange in case.exchanges:
         used = canaries if exchange.purpose.canary and not case.died else limits
         if used is not None:
-            yield _exchange(exchange, used, case.difference if exchange.purpose.own else None)
+            difference = case.difference if exchange.purpose.own and case.said is None else None
+            folded = _exchange(exchange, used, difference)
+            yield folded if case.said is None else replace(folded, facts=_of_client(exchange))
 
 
 def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
@@ -245,6 +253,16 @@ def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
         yield f"{in_bytes(exchange.omitted)} more came that the report has no room for"
     if exchange.ending is Ending.COMPLETE:
         yield "left open" if exchange.open else "closed afterwards"
+
+
+def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:
+    """How an exchange went of which a client sent the request."""
+    detail = visible(short(exchange.detail, _LONGEST))
+    return (
+        _CLIENT_ENDINGS.get(exchange.ending, exchange.ending) + (f" ({detail})" if detail else ""),
+        f"{in_milliseconds(exchange.duration_ms)} in all",
+        "on a reused connection" if exchange.reused else "on a new connection",
+    )
 
 
 def _message(

@@ -33,6 +33,7 @@ from v2_conformance.report.document import (
     REPORT_FORMAT,
     Calibration,
     CaseResult,
+    ClientInfo,
     Model,
     RecordedExchange,
     RecordFooter,
@@ -94,6 +95,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         message=mask.text(replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
         exchanges=tuple(_exchange(exchange, mask) for exchange in result.exchanges),
+        said=None if result.said is None else _masked(result.said, mask),
     )
 
 
@@ -109,11 +111,16 @@ def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
 
 
 def _masked(value: Any, mask: Mask) -> Any:
-    """A cause, or a member of one, without the target's secrets; its type stays the same."""
+    """A cause, or what a client said, or a member of one, without the target's secrets; its type
+    stays the same."""
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, tuple):
         return tuple(_masked(item, mask) for item in value)
+    if isinstance(value, bytes):  # a tensor that a client gave its user
+        return mask.excerpt(value)
+    if isinstance(value, dict):
+        return {mask.text(key): _masked(item, mask) for key, item in value.items()}
     if not isinstance(value, msgspec.Struct):
         return value
     members = {name: getattr(value, name) for name in value.__struct_fields__}
@@ -180,6 +187,7 @@ class Record:
     `own` says whether `cases` are the suite's own: a run of others certifies nothing. `selection`
     is what they were chosen by. Files named in `outdated`, of an older run, are removed, so that
     they cannot pass for this one's. `noted` adds to each case what was known of it beforehand.
+    `client` is how a client was run, if that is what is tested.
     """
 
     def __init__(
@@ -193,6 +201,7 @@ class Record:
         selection: Selection = EVERYTHING,
         outdated: Collection[str] = (),
         noted: Note = _as_it_is,
+        client: ClientInfo | None = None,
     ) -> None:
         self.directory = directory
         self._noted = noted
@@ -202,7 +211,7 @@ class Record:
         self._file = _create(directory, outdated)
         self._room = ROOM
         self._problem: str | None = None
-        header = _header(target, server, cases, self._started, selection, own=own)
+        header = _header(target, server, cases, self._started, selection, client, own=own)
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
@@ -305,13 +314,16 @@ def _header(
     cases: Sequence[Case],
     started: datetime,
     selection: Selection,
+    client: ClientInfo | None,
     *,
     own: bool,
 ) -> RecordHeader:
     tested = TargetInfo(
         url=target.public_url,
         host=target.address.host,
-        headers=tuple(target.mask.field(*item) for item in target.address.headers),
+        headers=()
+        if client is not None
+        else tuple(target.mask.field(*item) for item in target.address.headers),
         server=ServerInfo(server.name, server.version, server.extensions),
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
@@ -322,6 +334,7 @@ def _header(
         absent=dict(server.absent),
         host_given=target.address.host != urlsplit(target.public_url).netloc,
         masked=target.hidden_beside_fields,
+        client=client,
     )
     return RecordHeader(
         suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),

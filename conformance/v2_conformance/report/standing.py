@@ -64,10 +64,11 @@ def missing(report: Report) -> dict[str, int]:
 
 
 def server_name(report: Report) -> str:
-    """The server's name and version, printable and short; not escaped for any format."""
+    """The name and version of the server, or of the client, printable and short; not escaped for
+    any format."""
     server = report.target.server
     text = " ".join(visible(f"{server.name} {server.version}").split())
-    return short(text or "unnamed server", _NAME)
+    return short(text or f"unnamed {report.target.what}", _NAME)
 
 
 def claim(report: Report) -> str:
@@ -77,5 +78,7 @@ def claim(report: Report) -> str:
 
 
 def claimed(report: Report) -> str:
-    """The server's name and the claim, as every page and summary begins."""
-    return f"{server_name(report)}, profiles {claim(report)}"
+    """The name of the server, or of the client, and the claim, as pages and summaries begin."""
+    name = server_name(report)
+    tested = name if report.target.client is None else f"the client {name}"
+    return f"{tested}, profiles {claim(report)}"

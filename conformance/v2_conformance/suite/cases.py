@@ -1,7 +1,8 @@
-"""What a case is: a request to a model, a plain GET, all generated requests of a run, or what is
-observed of all exchanges.
+"""What a case is: a request to a model, a plain GET, all generated requests of a run, a scenario
+for a client, or what is observed of all exchanges.
 
-Cases are data. `case_files` reads them from cases/*.yaml, `library` has those of a run.
+Cases are data. `case_files` reads them from cases/*.yaml, `scenario_files` those for clients from
+cases/clients/*.yaml, `library` has those of a run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.observations import Observed
+from v2_conformance.suite.observations import OF_CLIENTS, Observed
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
 
@@ -99,6 +100,11 @@ class _Common:
     def alone(self) -> bool:
         """Whether it must have the server for itself, so that it cannot spoil another case."""
         return self.negative or self.dangerous
+
+    @property
+    def of_clients(self) -> bool:
+        """Whether it is for a run that tests a client, not a server."""
+        return False
 
     @property
     def role(self) -> str | None:
@@ -255,8 +261,44 @@ class ObservedCase(_Common):
 
     observed: Observed
 
+    @property
+    def of_clients(self) -> bool:
+        """See _Common."""
+        return self.observed in OF_CLIENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientCase(_Common):
+    """A scenario of the client bench: requests that a client is asked for, their answers, and what
+    is expected of the client.
+
+    `requests` are as in schemas/scenario.schema.json, with every axis filled in, each with the
+    `answer` and the `expect` that hold for it. `timeout_s` are the seconds that the client has, if
+    they are fewer than usual.
+    """
+
+    requests: tuple[Mapping[str, Any], ...]
+    timeout_s: float | None = None
+
+    @property
+    def of_clients(self) -> bool:
+        """See _Common."""
+        return True
+
+    def expected(self, number: int) -> Mapping[str, Any]:
+        """`expect` of request `number`."""
+        found: Mapping[str, Any] = self.requests[number]["expect"]
+        return found
+
+    def answer(self, number: int, attempt: int) -> Mapping[str, Any]:
+        """How request `number` is answered when it comes for the `attempt`th time, from 0."""
+        script: Mapping[str, Any] = self.requests[number]["answer"]
+        for _ in range(attempt):
+            script = script.get("again", script)
+        return script
+
 
 SentCase = RequestCase | GetCase | GeneratedCase
 """A case that sends something."""
 
-Case = SentCase | ObservedCase
+Case = SentCase | ClientCase | ObservedCase

@@ -8,6 +8,35 @@ from __future__ import annotations
 
 from typing import ClassVar, Union, get_args
 
+from v2_conformance.suite.client_findings import (
+    ChangedHeaders,
+    ClientDied,
+    ClientFlooded,
+    ClientGarbage,
+    ClientLacks,
+    ClientSaidLess,
+    ClientTimedOut,
+    ErrorForAnswer,
+    ErrorLacks,
+    IncompleteRequest,
+    InvalidRequestHttp,
+    NoHeaderLengthSent,
+    NoRequest,
+    NumbersForError,
+    ReportedError,
+    RequestSent,
+    StaleField,
+    TooManyRequests,
+    UnreadableRequest,
+    WrongField,
+    WrongHeaderLength,
+    WrongInputs,
+    WrongMemberRead,
+    WrongOutputsAsked,
+    WrongOutputsRead,
+    WrongParameter,
+    WrongTarget,
+)
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BlobPastBody,
@@ -334,6 +363,25 @@ class GeneratedFailure(_AboutOthers, frozen=True):
     file: str | None
 
 
+class WrongRequest(_AboutOthers, frozen=True):
+    """What is wrong with request `number` of a client's task, counted from 1; None if it is the
+    only one."""
+
+    rank: ClassVar[int] = 1
+
+    number: int | None
+    finding: Cause
+
+
+class WrongReading(_AboutOthers, frozen=True):
+    """What is wrong with what the user of a client gets for request `number`; see WrongRequest."""
+
+    rank: ClassVar[int] = 1
+
+    number: int | None
+    finding: Cause
+
+
 # The suite itself
 
 
@@ -352,20 +400,25 @@ class SuiteError(CauseBase, frozen=True):
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, BlobPastBody,
-    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChunksToOldClient,
-    CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong, DataAndSize,
-    DatatypesUnsupported, DidNotSurvive, ExtensionNotListed, FailedAtFirst, FailedBesideOthers,
-    Flooded, GeneratedFailure, GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson,
-    HeaderLengthPastBody, HeaderLengthUnexpected, Hung, InvalidCase, InvalidErrorBody,
-    InvalidHeaderLength, InvalidHttp, InvalidTensor, KilledBy, LeftoverBytes, LengthRequired,
-    MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown, NoContentLength, NoDataNoSize,
-    NoErrorToJudge, NoKnownGoodAnswer, NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded,
-    NotHttp, NotKept, NothingObserved, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength,
-    RepeatedMember, ResponseTooLarge, RoleAbsent, SchemaViolation, SecondAnswerWrong, SeveralWrong,
-    StrayBytes, SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
-    UnannouncedClose, Unavailable, UndeclaredCoding, UnrequestedCoding, UnrequestedOutputs,
-    VariationDeclined, WasDown, WrongBytesElement, WrongContentType, WrongDatatype,
-    WrongElementCount, WrongForm, WrongId, WrongModelName, WrongShape, WrongStatus, WrongValue,
+    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChangedHeaders,
+    ChunksToOldClient, ClientDied, ClientFlooded, ClientGarbage, ClientLacks, ClientSaidLess,
+    ClientTimedOut, CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong,
+    DataAndSize, DatatypesUnsupported, DidNotSurvive, ErrorForAnswer, ErrorLacks,
+    ExtensionNotListed, FailedAtFirst, FailedBesideOthers, Flooded, GeneratedFailure,
+    GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
+    HeaderLengthUnexpected, Hung, IncompleteRequest, InvalidCase, InvalidErrorBody,
+    InvalidHeaderLength, InvalidHttp, InvalidRequestHttp, InvalidTensor, KilledBy, LeftoverBytes,
+    LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
+    NoContentLength, NoDataNoSize, NoErrorToJudge, NoHeaderLengthSent, NoKnownGoodAnswer, NoRequest,
+    NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded, NotHttp, NotKept, NothingObserved,
+    NumbersForError, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength, RepeatedMember,
+    ReportedError, RequestSent, ResponseTooLarge, RoleAbsent, SchemaViolation, SecondAnswerWrong,
+    SeveralWrong, StaleField, StrayBytes, SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
+    TooManyRequests, UnannouncedClose, Unavailable, UndeclaredCoding, UnreadableRequest,
+    UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown, WrongBytesElement,
+    WrongContentType, WrongDatatype, WrongElementCount, WrongField, WrongForm, WrongHeaderLength,
+    WrongId, WrongInputs, WrongMemberRead, WrongModelName, WrongOutputsAsked, WrongOutputsRead,
+    WrongParameter, WrongReading, WrongRequest, WrongShape, WrongStatus, WrongTarget, WrongValue,
 ]  # fmt: skip
 """Every type of cause, tagged with `kind` in report.json."""
 
@@ -381,6 +434,8 @@ def difference_in(cause: Cause | None) -> FirstDifference | None:
         return difference_in(cause.case)
     if isinstance(cause, SeveralWrong):
         return difference_in(cause.first)
+    if isinstance(cause, WrongRequest | WrongReading):
+        return difference_in(cause.finding)
     if isinstance(cause, GeneratedFailure):
         return difference_in(cause.request)
     return None

@@ -11,6 +11,7 @@ from v2_conformance.resources import folder
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.yaml_files import read_yaml
 
 GENERATED = "M7/generated"
@@ -22,9 +23,19 @@ def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
     return [case for case in _cases(thorough=thorough) if large or not case.large]
 
 
+def client_cases() -> Sequence[Case]:
+    """Every scenario of a run that tests a client."""
+    return _scenarios()
+
+
 def every_case() -> Sequence[Case]:
-    """Every case that there is, including those that run only when asked for."""
-    return _cases(thorough=True)
+    """Every case that there is, including those that run only when asked for, and scenarios."""
+    return (*_cases(thorough=True), *_scenarios())
+
+
+@cache
+def _scenarios() -> tuple[Case, ...]:
+    return tuple(load_scenarios())
 
 
 @cache

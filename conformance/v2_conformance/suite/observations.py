@@ -31,6 +31,10 @@ Observed = Literal[
     "json_types",
     "line_ends",
     "nothing_after",
+    "request_hosts",
+    "request_json",
+    "request_lengths",
+    "request_syntax",
     "single_fields",
     "status_lines",
     "survival",
@@ -41,6 +45,11 @@ Observed = Literal[
 
 OF_VERDICTS: frozenset[Observed] = frozenset({"survival", "exact_values"})
 """What the verdicts on cases show, and not their exchanges alone."""
+
+OF_CLIENTS: frozenset[Observed] = frozenset(
+    {"request_hosts", "request_json", "request_lengths", "request_syntax"}
+)
+"""What the requests of a client show."""
 
 OBSERVED: tuple[Observed, ...] = get_args(Observed)
 

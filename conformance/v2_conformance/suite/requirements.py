@@ -117,11 +117,12 @@ def documents() -> dict[str, Document]:
 def digest() -> str:
     """The version of the cases in a report: the same cases, the same digest.
 
-    It is what `cat cases/* | sha256sum | cut -c1-16` prints in the C locale.
+    It is what `cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16` prints in the C
+    locale.
     """
     total = hashlib.sha256()
-    for path in sorted(folder("cases").iterdir(), key=lambda path: path.name):
-        if path.is_file() and not path.name.startswith("."):
+    for each in (folder("cases"), folder("cases") / "clients"):
+        for path in sorted(each.glob("*.yaml"), key=lambda path: path.name):
             total.update(path.read_bytes())
     return total.hexdigest()[:16]
 

@@ -17,12 +17,13 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     """
     if not patterns:
         return list(cases)
+    what = "scenarios" if cases and cases[0].of_clients else "cases"
     for pattern in patterns:
         if not any(_matches(case, pattern) for case in cases):
             hint = did_you_mean(
                 pattern,
                 _names(cases, values="[" in pattern),
-                "`v2-conformance list cases` lists every case",
+                f"`v2-conformance list {what}` lists every case",
             )
             raise NothingRanError(f"the pattern {pattern!r} matches no case: {hint}")
     return [case for case in cases if any(_matches(case, pattern) for pattern in patterns)]

@@ -234,6 +234,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "nuls": _bytes_elements(b"a\x00b", b"tail\x00", b"\x00", b"\x00\x00lead", b"two\x00\x00"),
     "ascii_258": _bytes_elements(b"abcdefghijklmnopqrstuvwxyz"[:25] * 10 + b"ABCDEFGH", b"xy"),
     "long_element": _bytes_elements(_long(70_000), b"end"),
+    "element_of_1100": _elements_of(1100),
     "element_of_65000": _elements_of(65_000),
     "element_of_1000000": _elements_of(1_000_000),
     "element_of_64000000": _elements_of(64_000_000),

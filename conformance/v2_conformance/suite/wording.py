@@ -8,6 +8,7 @@ from typing import Any
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.client_wording import CLIENT_WORDS
 from v2_conformance.suite.findings import FirstDifference
 
 _LONGEST = 2000
@@ -125,6 +126,11 @@ def _generator(cause: causes.GeneratedFailure | causes.GeneratedRequests) -> str
     return f"seed {cause.seed}, Hypothesis {cause.hypothesis}"
 
 
+def _of(what: str, number: int | None) -> str:
+    """What a finding is about, if a task has several of it."""
+    return "" if number is None else f"{what} {number}: "
+
+
 def _not_kept(cause: causes.NotKept) -> str:
     where = ", ".join(cause.cases)
     if cause.more:
@@ -210,7 +216,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         "a server need not encode a response, and this one came without a coding"
     ),
     findings.RepeatedHeaderLength: lambda c: (
-        f"the response has {HEADER_LENGTH} {len(c.values)} times: {_listed(c.values)}"
+        f"the message has {HEADER_LENGTH} {len(c.values)} times: {_listed(c.values)}"
     ),
     findings.InvalidHeaderLength: lambda c: f"{HEADER_LENGTH} is '{c.value}', not a decimal number",
     findings.HeaderLengthPastBody: lambda c: (
@@ -352,6 +358,9 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.AnsweredInForm: lambda c: f"the server answered in {' and '.join(c.forms)} form",
     causes.GeneratedRequests: _generated_requests,
     causes.GeneratedFailure: _generated_failure,
+    causes.WrongRequest: lambda c: f"{_of('request', c.number)}{describe(c.finding)}",
+    causes.WrongReading: lambda c: f"{_of('the reading of answer', c.number)}{describe(c.finding)}",
     causes.InvalidCase: lambda c: c.problem,
     causes.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",
+    **CLIENT_WORDS,
 }

@@ -30,6 +30,7 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import (
     Case,
+    ClientCase,
     GeneratedCase,
     GetCase,
     ObservedCase,
@@ -70,6 +71,7 @@ from v2_conformance.verifying.recorded import (
     hides,
     read_exchange,
 )
+from v2_conformance.verifying.scenarios import verdict_again
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.transport import Parting
 
@@ -107,6 +109,10 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     case: Case | None
     try:
         case = known.cases.get(recorded.id)
+        if isinstance(case, ClientCase):
+            return _rejudge_scenario(recorded, known)
+        if recorded.said is not None:
+            raise RecordedError("what a client said is recorded of a case that is no scenario")
         check_count(recorded, case)
         if known.plan is not None:
             case = known.plan.chosen.get(recorded.id)
@@ -125,6 +131,8 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
             return _unjudged(recorded, unjudged)
         if isinstance(case, ObservedCase):
             return _unjudged(recorded, "it is about the exchanges of all cases")
+        if isinstance(case, ClientCase):
+            return _unjudged(recorded, "this installation has it as a scenario for clients")
         seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = _verdict(case, recorded, exchanges, known)
         if exchanges:
@@ -136,6 +144,18 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
     except UnconfirmedError as error:
         return _unjudged(recorded, str(error))
     hidden = any(hides(exchange.transcript, masks=known.masks) for exchange in exchanges)
+    found = _compared(recorded, verdict, believed, known, hidden=hidden)
+    return replace(found, seen=seen, hidden=hidden)
+
+
+def _rejudge_scenario(recorded: CaseResult, known: Setting) -> Rejudged:
+    """Judge a scenario of a client's report again. Raises RecordedError."""
+    if known.plan is not None and recorded.id not in known.plan.chosen:
+        raise RecordedError("it is not in the plan of such a run")
+    case, unjudged = _case(recorded, known)
+    if not isinstance(case, ClientCase):
+        return _unjudged(recorded, unjudged)
+    verdict, believed, seen, hidden = verdict_again(case, recorded, known)
     found = _compared(recorded, verdict, believed, known, hidden=hidden)
     return replace(found, seen=seen, hidden=hidden)
 

@@ -14,6 +14,7 @@ from v2_conformance.report.standing import standing
 from v2_conformance.report.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest
+from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
 from v2_conformance.verifying.consistency import date_edits
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.plan import claim_edits, named, plan_edits
@@ -86,6 +87,8 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     """
     file = read_report(path, strictly=True)
     report, suite = file.report, file.report.suite
+    of_client = report.target.client is not None
+    cases = [case for case in cases if case.of_clients is of_client]
     foreign = (suite.version, suite.catalogue) != (__version__, digest())
     plan, edits = (None, []) if foreign else plan_edits(report, cases)
     known = setting(report, cases, same_suite=not foreign, plan=plan)
@@ -93,8 +96,9 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         edits.insert(0, "the report was edited: its digest is not that of its content")
     found = Discovered(())
     if not foreign:
-        edits += [*claim_edits(report), *date_edits(report), *known.first.edits]
-        found = discovered(known)
+        claimed = client_claim_edits if of_client else claim_edits
+        edits += [*claimed(report), *date_edits(report), *known.first.edits]
+        found = client_discovered(report) if of_client else discovered(known)
     judged = _rejudged(report, known)
     outcomes = tuple(
         msgspec.structs.replace(recorded, outcome=case.outcome)

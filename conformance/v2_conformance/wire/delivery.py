@@ -61,8 +61,8 @@ def make_request(
     body = view[start:]
     if delivery.kind == "whole":
         return Request(head, (body,) if body else (), (wire,))
-    cuts = _cuts(delivery.how, f"`delivery.{delivery.kind}`", parts, len(body))
-    edges = pairwise([0, *cuts, len(body)])
+    places = cuts(delivery.how, f"`delivery.{delivery.kind}`", parts, len(body))
+    edges = pairwise([0, *places, len(body)])
     pieces: tuple[Buffer, ...] = tuple(body[a:b] for a, b in edges if b > a)
     if delivery.chunked:
         return Request(head, pieces, (wire[:start], *_writes(spelling.write_chunks(pieces))))
@@ -76,8 +76,8 @@ def _writes(chunks: Sequence[bytes]) -> Sequence[bytes]:
     return [b"".join(chunks[at : at + 1000]) for at in range(0, len(chunks), 1000)]
 
 
-def _cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[int]:
-    """Where the body is cut, in order."""
+def cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[int]:
+    """Where a body of `length` bytes is cut, in order. Raises CaseFileError."""
     if how == "one":
         return []
     if how == "seam":
@@ -88,7 +88,7 @@ def _cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[in
     if isinstance(how, str):
         raise unexpected(what, "one, seam, a size or a list of offsets", how)
     blobs = [part for part in parts if part.kind == "blob"]
-    cuts = []
+    places = []
     for cut in array(how, what):
         given = mapping(cut, what, ("blob", "at"))
         index = integer(given.get("blob"), f"{what}: `blob`", least=0)
@@ -97,5 +97,5 @@ def _cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[in
         at = blobs[index].start + integer(given.get("at"), f"{what}: `at`")
         if not 0 <= at <= length:
             raise CaseFileError(f"{what}: byte {at} is outside the body of {length} bytes")
-        cuts.append(at)
-    return sorted(cuts)
+        places.append(at)
+    return sorted(places)

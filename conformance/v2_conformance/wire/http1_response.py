@@ -146,7 +146,7 @@ class ResponseReader:
         elif isinstance(event, h11.EndOfMessage):
             current.whole = True
             last = len(self._messages) == self._answers
-            if not last and current.parser.their_state is h11.DONE:
+            if not last and (current.parser.their_state is h11.DONE or _kept_alive(current.head)):
                 self._messages.append(self._message())
                 if rest:
                     self._messages[-1].parser.receive_data(rest)
@@ -181,6 +181,15 @@ class ResponseReader:
             framing = "content-length" if "content-length" in names else "close"
         status = message.head.status_code
         return Response(status, headers, body, framing, message.excess, message.whole)
+
+
+def _kept_alive(head: h11.Response | None) -> bool:
+    """Whether a response of HTTP/1.0 says that others may follow it (RFC 9112, section 9.3)."""
+    if head is None or head.http_version != b"1.0":
+        return False
+    fields = dict(head.headers)
+    options = fields.get(b"connection", b"").lower().split(b",")
+    return b"content-length" in fields and b"keep-alive" in map(bytes.strip, options)
 
 
 def read_again(received: Buffer, ending: Ending, answers: int = 1) -> Response | None:

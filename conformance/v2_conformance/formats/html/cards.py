@@ -13,6 +13,7 @@ from v2_conformance.formats.html.packed import packed_cases
 from v2_conformance.formats.outcomes_shown import SKIPPED, WORST_FIRST
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.fold import BRIEF, FULL, canary_answers
+from v2_conformance.report.said import said_lines
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.findings import FirstDifference
@@ -44,7 +45,7 @@ class Card:
     case that passed are `packed`: their place in the page's stream, None if it has no room.
 
     `survival` and `replay` are "" if there is nothing to say. `elsewhere` are the ids of the cards
-    whose exchanges a case is about that has none of its own.
+    whose exchanges a case is about that has none of its own. `said` is what a client said.
     """
 
     case: CaseResult
@@ -56,6 +57,7 @@ class Card:
     exchanges: Sequence[ExchangeMarkup] | None
     brief: bool = False
     packed: int | None = None
+    said: Sequence[str] = ()
     elsewhere: Sequence[str] = ()
 
 
@@ -132,6 +134,7 @@ def _bare(case: CaseResult, limit: int, command: str, ids: Collection[str]) -> C
         replay=command,
         difference=_short_difference(case.difference),
         exchanges=None,
+        said=said_lines(case),
         elsewhere=[case_id for case_id in named if case_id in ids],
     )
 
@@ -145,7 +148,15 @@ def _short_difference(found: FirstDifference | None) -> FirstDifference | None:
 
 
 def _text_size(card: Card) -> int:
-    texts = [card.message, card.why, card.survival, card.replay, *card.elsewhere, *card.elsewhere]
+    texts = [
+        card.message,
+        card.why,
+        card.survival,
+        card.replay,
+        *card.said,
+        *card.elsewhere,
+        *card.elsewhere,
+    ]
     total = sum(size(escape(text)) for text in texts)
     if card.difference:
         values = msgspec.structs.astuple(card.difference)

@@ -58,6 +58,14 @@ _EXPLAINED = {
     NOT_CONFORMANT: "At least one mandatory requirement does not hold or was not shown to hold.",
     INCOMPLETE: "Some of the planned cases did not run, so there is no verdict on the server.",
 }
+_EXPLAINED_OF_A_CLIENT = {
+    **_EXPLAINED,
+    CONFORMANT: "Every mandatory requirement holds: those that the documents state, and those that "
+    "keep a user from computing on wrong numbers.",
+    NOT_ROBUST: "Every mandatory requirement that the documents state holds. Some derived ones, "
+    "which keep a user from computing on wrong numbers, do not hold or were not shown to hold.",
+    INCOMPLETE: "Some of the planned scenarios did not run, so there is no verdict on the client.",
+}
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
 _KEPT_BRACKETS = {"[": "(", "]": ")"}
@@ -144,6 +152,8 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
     rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
     found = standing(report)
     row_outcomes = {row.entry.outcome for row in rows}
+    tested = report.target.client
+    explained = _EXPLAINED if tested is None else _EXPLAINED_OF_A_CLIENT
     letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
     return {
         "report": report,
@@ -151,7 +161,7 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
         "words": found.words,
         "incomplete": INCOMPLETE,
         "claim": claim(report),
-        "explained": _EXPLAINED[found.words],
+        "explained": explained[found.words],
         "tone": found.tone,
         "sign": found.sign,
         "started": _moment(report.started),

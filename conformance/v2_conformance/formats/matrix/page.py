@@ -31,7 +31,8 @@ _SHORT, _LONG = 60, 600
 
 @dataclass(frozen=True)
 class Column:
-    """A server. `page` is the URL of its report.html, "" if there is none."""
+    """A server, or a client, as `what` says. `page` is the URL of its report.html, "" if there is
+    none."""
 
     label: str
     name: str
@@ -44,6 +45,7 @@ class Column:
     catalogue: str
     requirements: Mapping[str, RequirementResult]
     left: Mapping[str, int]
+    what: str = "server"
     other_catalogue: bool = False
 
     @property
@@ -105,6 +107,7 @@ def column_of(report: Report, page: str) -> Column:
         catalogue=short(suite.catalogue, _SHORT),
         requirements={row.id: row for row in report.requirements},
         left=missing(report),
+        what=report.target.what,
     )
 
 
@@ -115,8 +118,10 @@ def render(placed: Sequence[tuple[str, Column]]) -> str:
     usual = catalogues.most_common(1)[0][0]
     columns = [replace(c, other_catalogue=c.catalogue != usual) for c in columns]
     rows = [_row(requirement, columns) for requirement in _in_order(columns)]
+    kinds = {column.what for column in columns}
     return _template().render(
         columns=columns,
+        what=kinds.pop() if len(kinds) == 1 else "implementation",
         catalogues=len(catalogues),
         families=_families(rows),
         total=len(rows),

@@ -29,6 +29,7 @@ for _family in (
     "json_elements",
     "bytes_tensors",
     "text_elements",
+    "long_texts",
     "several_inputs",
     "outputs",
     "zero_elements",

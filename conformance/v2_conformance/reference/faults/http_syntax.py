@@ -110,8 +110,10 @@ def _chunked(
     keep_length: bool = False,
     coding: bytes = b"chunked",
     after: bytes = b"",
+    old_errors: bool = False,
 ) -> type[Behaviour]:
-    """A server that sends each body as one chunk; `size_line` is the line before it."""
+    """A server that sends each body as one chunk; `size_line` is the line before it. With
+    `old_errors` it does so in errors alone, as HTTP/1.0."""
 
     class Chunked(Behaviour):
         def serialize(
@@ -119,11 +121,15 @@ def _chunked(
         ) -> list[Buffer]:
             head, *body = super().serialize(response, keep_open=keep_open, with_body=with_body)
             size = sum(map(len, body))
+            if old_errors and response.status < 400:
+                return [head, *body]
             if not size:
                 return [head]
             line = _length(bytes(head))
             kept = line if keep_length else b""
             coded = bytes(head).replace(line, kept + b"\r\nTransfer-Encoding: " + coding)
+            if old_errors:
+                coded = coded.replace(b"HTTP/1.1", b"HTTP/1.0", 1)
             return [coded, size_line(size), *body, b"\r\n0\r\n", after, b"\r\n"]
 
     return Chunked
@@ -134,6 +140,11 @@ fault(
     breaks="C9",
     text="A response in chunks also has a Content-Length.",
 )(_chunked(lambda size: b"%x\r\n" % size, keep_length=True))
+fault(
+    "chunks-in-http-1.0",
+    breaks="C11",
+    text="Errors are sent as HTTP/1.0, in chunks.",
+)(_chunked(lambda size: b"%x\r\n" % size, old_errors=True))
 fault(
     "content-length-in-trailer",
     breaks="C9",

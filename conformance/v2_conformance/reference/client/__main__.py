@@ -1,0 +1,34 @@
+"""The plain client as a command for the bench: `python -m v2_conformance.reference.client`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from v2_conformance.errors import UsageError
+from v2_conformance.reference.client.plain_client import PlainClient, run_task
+from v2_conformance.reference.client_faults import find_client_fault
+
+
+def main() -> int:
+    """Do the task that the environment names and print a line for each of its requests."""
+    parser = argparse.ArgumentParser(prog="python -m v2_conformance.reference.client")
+    parser.add_argument("--fault", help="a fault of `v2-conformance list client-faults`")
+    name = parser.parse_args().fault
+    try:
+        client = PlainClient if name is None else find_client_fault(name).cls
+    except UsageError as error:
+        parser.error(str(error))
+    if not (path := os.environ.get("V2_BENCH_TASK")):
+        parser.error("V2_BENCH_TASK is not set: the bench sets it (`v2-conformance client`)")
+    task = json.loads(Path(path).read_text(encoding="utf-8"))
+    for line in run_task(task, os.environ.get("V2_BENCH_URL") or task["url"], client):
+        print(json.dumps(line), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Faults of buffers of a fixed size: for texts in JSON, and for where a blob begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults.registry import fault
+from v2_conformance.reference.faults.shared.blobs import change_elements, is_bytes
+from v2_conformance.reference.http_messages import Blobs
+from v2_conformance.reference.request_reader import RequestInput
+
+
+def _written(change: Any) -> type[Behaviour]:
+    class Written(Behaviour):
+        def output_data(self, tensor: Tensor) -> Any:
+            data = super().output_data(tensor)
+            return [change(text) for text in data] if tensor.datatype == "BYTES" else data
+
+    return Written
+
+
+def _read_up_to(length: int) -> type[Behaviour]:
+    class ReadUpTo(Behaviour):
+        def json_blob(self, entry: RequestInput) -> Buffer:
+            blob = super().json_blob(entry)
+            return change_elements(blob, lambda text: text[:length]) if is_bytes(entry) else blob
+
+    return ReadUpTo
+
+
+fault(
+    "json-texts-written-up-to-1000",
+    breaks="B12",
+    text="BYTES outputs in JSON have at most the first 1,000 characters of each element.",
+)(_written(lambda text: text[:1000]))
+fault(
+    "json-texts-read-up-to-1024",
+    breaks="B12",
+    text="Of each string in a JSON input, at most 1,024 bytes are read.",
+)(_read_up_to(1024))
+fault(
+    "json-texts-read-up-to-32-kib",
+    breaks="B12",
+    text="Of each string in a JSON input, at most 32 KiB are read.",
+)(_read_up_to(2**15))
+fault(
+    "megabyte-json-texts-cut",
+    breaks="B12",
+    text="BYTES outputs in JSON have at most the first 512 KiB of each element.",
+)(_written(lambda text: text[: 2**19]))
+fault(
+    "delete-left-out-of-json-texts",
+    breaks="B5",
+    text="BYTES outputs in JSON lack the character U+007F.",
+)(_written(lambda text: text.replace("\x7f", "")))
+fault(
+    "line-separators-as-spaces-in-json-texts",
+    breaks="B5",
+    text="BYTES outputs in JSON have a space for U+2028 and U+2029.",
+)(_written(lambda text: text.replace("\u2028", " ").replace("\u2029", " ")))
+
+
+@fault(
+    "blob-offset-in-16-bits",
+    breaks="M1",
+    text="Where a blob begins is kept in 16 bits.",
+)
+class _BlobOffsetIn16Bits(Behaviour):
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        return super().slice_blob(entry, blobs, offset % 2**16, size)

@@ -1,0 +1,141 @@
+"""Axes: one entry of a case file becomes many, in the order in which the file lists them.
+
+The id is REQUIREMENT/slug[labels of the axes' values].
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.yaml_files import as_text
+
+_AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
+# Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
+WIRE_LENGTHS = ("length", "blobs", "body")
+# Both are far more than any entry of the suite has, and little enough for every machine.
+_MOST_OF_AN_ENTRY = 10_000
+_LONGEST_TEXT = 1 << 20
+
+Change = Callable[[dict[str, Any], str], None]
+"""Changes an entry as the `outcome` of an exception says."""
+
+
+def expand(
+    entry: Mapping[str, Any], set_outcome: Change
+) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The requirement, the filled entry and the labels ("[…]", "" for none) of each case.
+
+    Raises CaseFileError.
+    """
+    requirement = entry["id"].split("/")[0]
+    if requirement not in catalogue():
+        raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
+    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
+    exceptions = [_Exception.of(entry["id"], item, axes) for item in entry.get("exceptions", ())]
+    template = {key: value for key, value in entry.items() if key not in ("axes", "exceptions")}
+    used = {name for name, _ in _AXIS.findall(repr(template))}
+    unused = [name for name in axes if name not in used]
+    if unused:
+        raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    if math.prod(map(len, axes.values())) > _MOST_OF_AN_ENTRY:
+        raise CaseFileError(f"{entry['id']}: its axes make more than {_MOST_OF_AN_ENTRY} cases")
+    for combination in itertools.product(*(values.items() for values in axes.values())):
+        labels = [label for label, _ in combination]
+        differs = [item for item in exceptions if item.is_of(dict(zip(axes, labels, strict=True)))]
+        if any(item.left_out for item in differs):
+            continue
+        filled = _fill(template, dict(zip(axes, combination, strict=True)))
+        for item in differs:
+            filled = item.change(filled, set_outcome)
+        yield requirement, filled, f"[{','.join(labels)}]" if labels else ""
+
+
+@dataclass(frozen=True)
+class _Exception:
+    """Cases whose axes have one of these labels: they are graded or run otherwise, or left out."""
+
+    labels: Mapping[str, Collection[str]]
+    level: str | None
+    outcome: str | None
+    thorough: bool | None
+    left_out: bool
+
+    @classmethod
+    def of(
+        cls, id: str, item: Mapping[str, Any], axes: Mapping[str, Mapping[str, Any]]
+    ) -> _Exception:
+        """An entry of `exceptions`. Raises CaseFileError for an axis or label that is not there."""
+        labels = {}
+        for axis, given in item["of"].items():
+            labels[axis] = list(map(as_text, given if isinstance(given, list) else [given]))
+            unknown = [label for label in labels[axis] if label not in axes.get(axis, {})]
+            if unknown:
+                raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
+        left_out = item.get("left_out", False)
+        return cls(labels, item.get("level"), item.get("outcome"), item.get("thorough"), left_out)
+
+    def is_of(self, labels: Mapping[str, str]) -> bool:
+        """Whether it applies to the case with these labels."""
+        return all(labels[axis] in some for axis, some in self.labels.items())
+
+    def change(self, entry: Mapping[str, Any], set_outcome: Change) -> dict[str, Any]:
+        """The entry of such a case."""
+        changed = dict(entry)
+        if self.level is not None:
+            changed["level"] = self.level
+        if self.thorough is not None:
+            changed["thorough"] = self.thorough
+        if self.outcome is not None:
+            set_outcome(changed, self.outcome)
+        return changed
+
+
+def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return values
+    labelled = {as_text(value): value for value in values}
+    if len(labelled) != len(values):
+        raise CaseFileError(f"two values of the axis {values} have the same label")
+    return labelled
+
+
+def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
+    """`value` with every ${axis} replaced; a string that is nothing else becomes the value."""
+    if isinstance(value, dict):
+        filled = {as_text(_fill(key, axes)): _fill(item, axes) for key, item in value.items()}
+        if len(filled) != len(value):
+            raise CaseFileError(f"two members of {list(value)} are the same for a value of an axis")
+        return filled
+    if isinstance(value, list):
+        return [_fill(item, axes) for item in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    whole = _AXIS.fullmatch(value)
+    if whole:
+        return _axis_value(axes, whole, text=False)
+    parts = [str(_axis_value(axes, match, text=True)) for match in _AXIS.finditer(value)]
+    if sum(map(len, parts)) > _LONGEST_TEXT:
+        raise CaseFileError("the values of axes make a text of more than 1 MiB")
+    texts = iter(parts)
+    return _AXIS.sub(lambda match: next(texts), value)
+
+
+def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:
+    name, member = match.groups()
+    if name not in axes:
+        if name in WIRE_LENGTHS and member is None:
+            return match.group()
+        raise CaseFileError(f"the axis ${{{name}}} is not defined")
+    label, value = axes[name]
+    if member is not None:
+        if not isinstance(value, dict) or member not in value:
+            raise CaseFileError(f"the value {label} of the axis {name} has no {member}")
+        return value[member]
+    return label if text and isinstance(value, dict | list) else value

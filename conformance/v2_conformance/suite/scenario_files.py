@@ -1,0 +1,128 @@
+"""cases/clients/*.yaml → scenarios for clients, with stable ids as all cases have.
+
+A scenario says what a client is asked for, how it is answered and what is expected of it, as data
+(schemas/scenario.schema.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
+from v2_conformance.suite.axes import expand
+from v2_conformance.suite.cases import ClientCase, Expects, ObservedCase
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.yaml_files import check_yaml, read_yaml
+
+_OUTCOMES: Mapping[str, Expects] = {"exact": "success", "error": "reject", "refused": "reject"}
+
+
+def scenario_files() -> list[Path]:
+    """The suite's own files of scenarios."""
+    return sorted((folder("cases") / "clients").glob("*.yaml"))
+
+
+def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
+    """Every scenario of `path`, a file or a folder of them (default: the suite's own).
+
+    Raises CaseFileError, with file and line, for whatever is not a valid, unique scenario.
+    """
+    path = path or folder("cases") / "clients"
+    if not path.exists():
+        raise CaseFileError(f"{path}: there is no such file or folder of scenarios")
+    files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
+    if not files:
+        raise CaseFileError(f"{path}: no files of scenarios (*.yaml) are there")
+    found: dict[str, ClientCase | ObservedCase] = {}
+    for file in files:
+        for scenario, line in _load(file):
+            if scenario.id in found:
+                raise CaseFileError(
+                    f"{file.name}:{line}: the scenario id {scenario.id} is there twice"
+                )
+            found[scenario.id] = scenario
+    return list(found.values())
+
+
+def _load(path: Path) -> Iterator[tuple[ClientCase | ObservedCase, int]]:
+    file = read_yaml(path, CaseFileError, path.name)
+    check_yaml(file, "scenario", CaseFileError, unnamed=2)
+    document = file.document
+    for index, entry in enumerate(document["scenarios"]):
+        line = file.line(("scenarios", index))
+        try:
+            for requirement, filled, labels in expand(entry, _set_reading):
+                yield _scenario(requirement, filled, labels), line
+        except CaseFileError as error:
+            raise CaseFileError(f"{path.name}:{line}: {error}") from None
+        if entry["id"][0] != document["family"]:
+            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
+
+
+def _set_reading(entry: dict[str, Any], reading: str) -> None:
+    entry["expect"] = {**entry.get("expect", {}), "reading": reading}
+
+
+def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> ClientCase | ObservedCase:
+    known = catalogue()[requirement]
+    common: dict[str, Any] = {
+        "id": entry["id"] + labels,
+        "requirement": requirement,
+        "why": " ".join(entry["why"].split()),
+        "level": entry.get("level", known.level),
+        "profile": entry.get("profile", known.profile),
+    }
+    if "observed" in entry:
+        return ObservedCase(**common, expect={"outcome": "success"}, observed=entry["observed"])
+    asked = entry.get("requests", [entry.get("request")])
+    requests = tuple(_request(entry, number, item) for number, item in enumerate(asked))
+    return ClientCase(
+        **common,
+        expect={"outcome": _outcome(requests)},
+        requests=requests,
+        timeout_s=entry.get("timeout_s"),
+    )
+
+
+def _request(entry: Mapping[str, Any], number: int, asked: object) -> dict[str, Any]:
+    """One request of a scenario, with the answer and the expectation that hold for it."""
+    what = f"{entry['id']}: request {number}"
+    if not isinstance(asked, dict):  # the value of an axis
+        raise CaseFileError(f"{what}: expected a mapping, got {asked!a:.60}")
+    expect = asked.get("expect", entry.get("expect"))
+    if not isinstance(expect, dict):
+        raise CaseFileError(f"{what}: nothing is expected of it (`expect`)")
+    reading = expect.get("reading", "any")
+    if "error" in expect and reading != "error":
+        raise CaseFileError(f"{what}: `expect.error` needs `reading: error`")
+    told = {"request", "error", "members", "most_requests"} & set(expect)
+    if reading == "any" and not told:
+        raise CaseFileError(f"{what}: `reading: any` needs something else that is judged")
+    if reading not in ("any", "error", "error_or_exact", "exact", "refused"):
+        raise CaseFileError(f"{what}: `reading` cannot be {reading!a:.60}")
+    model = asked.get("model")
+    if model not in contract():
+        for place, item in enumerate(_inputs(asked)):
+            if isinstance(item, dict) and not {"name", "datatype"} <= set(item):
+                raise CaseFileError(
+                    f"{what}: cases/models.yaml has no role {model!a:.60}, so input {place} needs "
+                    "`name` and `datatype`"
+                )
+    return {**asked, "expect": expect, "answer": asked.get("answer", entry.get("answer", {}))}
+
+
+def _inputs(asked: Mapping[str, Any]) -> list[Any]:
+    inputs = asked.get("inputs")
+    if isinstance(inputs, dict):
+        return [inputs.get("each")]
+    return inputs if isinstance(inputs, list) else []
+
+
+def _outcome(requests: tuple[Mapping[str, Any], ...]) -> Expects:
+    """What the user of the client gets of the whole, in the words of all cases."""
+    readings = {_OUTCOMES.get(one["expect"].get("reading", "any"), "either") for one in requests}
+    return readings.pop() if len(readings) == 1 else "either"

@@ -1,0 +1,175 @@
+"""What a client is asked for, and what it says that it read: the two documents of the client bench.
+
+schemas/client-task.schema.json and schemas/client-line.schema.json are generated from these types
+(`maintenance.client_schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
+elements each behind a 4-byte length, BF16 as two bytes; as JSON they are base64.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Coding = Literal["gzip", "deflate"]
+Value = bool | int | float | str
+Size = Annotated[int, Meta(ge=0)]
+_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Frozen, without members that the schema does not know."""
+
+
+class TaskInput(_Strict, frozen=True, kw_only=True):
+    """An array that the caller passes to the client."""
+
+    name: str
+    datatype: str
+    shape: tuple[Size, ...]
+    data: Annotated[bytes, Meta(description="The tensor's raw bytes, of `from` if that is given.")]
+    form: Annotated[Literal["binary", "json"], Meta(description="How the caller wants it sent.")]
+    layout: Annotated[
+        Literal["row-major", "column-major", "big-endian"],
+        Meta(
+            description="How the caller's array lies in memory: the adapter makes such an array "
+            "of `data` before it calls the client."
+        ),
+    ] = "row-major"
+    of: Annotated[
+        Literal["float32"] | None,
+        Meta(description="BF16 only: `data` is FP32, which the client has to round to BF16."),
+    ] = msgspec.field(default=None, name="from")
+    parameters: dict[str, Value] = {}
+
+
+class TaskOutput(_Strict, frozen=True, kw_only=True):
+    """An output that the caller names."""
+
+    name: str
+    form: Annotated[
+        Literal["binary", "json"] | None, Meta(description="null: the caller does not say.")
+    ] = None
+    parameters: dict[str, Value] = {}
+
+
+class TaskRequest(_Strict, frozen=True, kw_only=True):
+    """One inference request that the caller makes."""
+
+    model: str
+    version: str | None
+    id: str | None
+    parameters: Annotated[
+        dict[str, Value], Meta(description="The caller's own request parameters.")
+    ]
+    headers: Annotated[dict[str, str], Meta(description="The caller's own HTTP header fields.")]
+    request_compression: Coding | None
+    response_compression: Annotated[Coding | None, Meta(description="What the caller asks for.")]
+    binary_data_output: Annotated[
+        bool | None, Meta(description="The request-level parameter; null: not given.")
+    ]
+    inputs: tuple[TaskInput, ...]
+    outputs: Annotated[
+        tuple[TaskOutput, ...] | None, Meta(description="null: the caller names no outputs.")
+    ]
+
+
+class Task(_Strict, frozen=True, kw_only=True):
+    """A scenario as the client gets it. The requests are to be made in this order, all with the
+    same client object."""
+
+    scenario: str
+    url: Annotated[str, Meta(description="The server's base URL, without a trailing slash.")]
+    timeout_s: Annotated[float, Meta(description="Seconds that the client has.", gt=0)]
+    requests: tuple[TaskRequest, ...]
+
+
+class ClientName(_Strict, frozen=True):
+    """The client that is tested."""
+
+    name: str
+    version: str = ""
+
+
+class SaidTensor(_Strict, frozen=True):
+    """A tensor that the user of the client got, with the datatype of what the user holds."""
+
+    name: str
+    datatype: str
+    shape: tuple[Size, ...]
+    data: Annotated[bytes, Meta(extra_json_schema={"pattern": _BASE64})]
+
+
+class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of one request: exactly one of `outputs`, `error` and `unsupported` is there."""
+
+    outputs: tuple[SaidTensor, ...] | None = None
+    model_name: str | None = None
+    model_version: str | None = None
+    id: str | None = None
+    headers: Annotated[
+        dict[str, str] | None,
+        Meta(description="The caller's headers after the call, as the caller sees them now."),
+    ] = None
+    error: Annotated[
+        str | None, Meta(description="The message that the user of the client gets.")
+    ] = None
+    status: Annotated[int | None, Meta(description="The HTTP status that it comes with.")] = None
+    unsupported: Annotated[
+        str | None, Meta(description="The API that is missing in the client, in words.")
+    ] = None
+    client: ClientName | None = None
+
+
+class Said(_Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """What a client said of a whole scenario, and how it ended.
+
+    `garbage` is the first line that should be one and is none, and why; printable. `ended` is how
+    a process ended: by itself, after the time-out, or with more output than anybody needs; of a
+    client that was run by hand, nothing may have been said (`unsaid`). `exit`
+    is its exit code, negative for a signal, None if there was no process. `stderr` is the end of
+    what it printed there, printable. `seconds` is the time that it had in all.
+    """
+
+    lines: tuple[Line, ...] = ()
+    garbage: str | None = None
+    ended: Literal["exit", "timeout", "flood", "unsaid"] = "exit"
+    exit: int | None = None
+    stderr: str = ""
+    seconds: float = 0.0
+
+
+ONE_OF = ("outputs", "error", "unsupported")
+"""The members of a line of which exactly one is there."""
+
+
+def checked_line(line: Line) -> Line:
+    """`line`, or ValueError if it does not say exactly one thing."""
+    if sum(getattr(line, name) is not None for name in ONE_OF) != 1:
+        raise ValueError("expected exactly one of `outputs`, `error` and `unsupported`")
+    return line
+
+
+_LINES = msgspec.json.Decoder(Line)
+_SHOWN = 120
+
+
+def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
+    """The lines that a client printed, at most so many, and what is wrong with the first bad one.
+
+    What does not begin with `{"` is ignored. Nothing is read behind a bad line.
+    """
+    found: list[Line] = []
+    for raw in text.split(b"\n"):
+        line = raw.strip()
+        if not line.startswith(b'{"'):
+            continue
+        if len(found) == most:
+            return tuple(found), f"more lines than the {most} requests"
+        try:
+            found.append(checked_line(_LINES.decode(line)))
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            shown = ascii(line[:_SHOWN].decode("latin-1"))
+            return tuple(found), f"{ascii(str(error))[1:-1][:_SHOWN]}, in {shown}"
+    return tuple(found), None

@@ -1,0 +1,37 @@
+"""Whether what a report says of the client that it tests follows from its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from v2_conformance.report.client_runs import BENCH, CLIENT_PROFILES
+from v2_conformance.report.document import Report, ServerInfo
+from v2_conformance.report.files import with_client_name
+from v2_conformance.verifying.discovered import Discovered
+
+
+def client_discovered(report: Report) -> Discovered:
+    """What cannot be true of the target of a report on a client. Never raises."""
+    return Discovered(tuple(_edits(report)))
+
+
+def client_claim_edits(report: Report) -> Iterator[str]:
+    """What no client can claim."""
+    profiles = report.target.profiles
+    allowed = set(profiles) <= set(CLIENT_PROFILES) and profiles[:1] == CLIENT_PROFILES[:1]
+    if not allowed or len(set(profiles)) < len(profiles) or report.target.unsupported:
+        yield "no run has these claims of a client"
+
+
+def _edits(report: Report) -> Iterator[str]:
+    target = report.target
+    elsewhere = (target.url, target.host) != (BENCH, BENCH.partition("//")[2])
+    of_a_server = (target.headers, target.models, target.absent, target.host_given)
+    if elsewhere or any(of_a_server) or report.discovery or report.calibration:
+        yield "the target has what only a server has"
+    if with_client_name(target, report.cases).server != target.server:
+        yield "the client's name is not the one that it says"
+    if target.server == ServerInfo("", "", ()):
+        return
+    if not any(case.said is not None for case in report.cases):
+        yield "the client has a name, but nothing is recorded that it said"

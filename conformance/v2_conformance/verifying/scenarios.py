@@ -1,0 +1,120 @@
+"""A scenario of a client's report, judged again from its recorded bytes and from what the client
+said. No client, no network, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.client_observed import observe_client
+from v2_conformance.judging.clients import judge_client, skipped_scenario
+from v2_conformance.judging.observed import Seen
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.redaction import shows_masks
+from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes import InvalidCase, SuiteError
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.recorded import (
+    OmittedError,
+    RecordedError,
+    first_unmasked_difference,
+)
+from v2_conformance.verifying.setting import Setting
+from v2_conformance.wire.client_answers import answer_to
+from v2_conformance.wire.client_requests import UnreadableRequestError, read_client_request
+from v2_conformance.wire.client_tasks import Asked, asked_of
+from v2_conformance.wire.client_turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
+from v2_conformance.wire.transcript import Ending
+
+_PURPOSES = frozenset({Purpose.CASE, Purpose.RETRIED, Purpose.DISCOVERY})
+
+
+def verdict_again(
+    case: ClientCase, recorded: CaseResult, known: Setting
+) -> tuple[Verdict, list[Belief], tuple[Seen, ...], bool]:
+    """The verdict that a record amounts to, what had to be believed for it, what it shows of every
+    request, and whether masks may hide some of what was judged.
+
+    Raises RecordedError for what no run can have left.
+    """
+    skip = skipped_scenario(case, known.claims.profiles)
+    said, exchanges = recorded.said, recorded.exchanges
+    if said is None:
+        if exchanges:
+            raise RecordedError("exchanges are recorded, but nothing of what the client said")
+        if skip is not None:
+            return skip, [], (), False
+        if isinstance(recorded.cause, InvalidCase | SuiteError):
+            return Verdict(recorded.outcome, recorded.cause), [Belief.SUITE], (), False
+        raise RecordedError("nothing is recorded of what the client said")
+    if skip is not None:
+        raise RecordedError(f"it is recorded as run, but it is not: {skip.message}")
+    if len(exchanges) > MOST_EXCHANGES:
+        raise RecordedError(f"{len(exchanges)} exchanges are recorded: no scenario has so many")
+    omitted = sum(exchange.omitted for exchange in exchanges)
+    if omitted:
+        raise OmittedError(f"{omitted} bytes of its exchanges are not in the report")
+    try:
+        asked = asked_of(case)
+        hidden = _check_exchanges(case, asked, exchanges, known)
+        own = [e.request for e in exchanges if e.purpose is not Purpose.DISCOVERY]
+        verdict = judge_client(case, own, said)
+    except CaseFileError as error:
+        verdict = Verdict(Outcome.ERROR, InvalidCase(str(error)))
+        hidden = False
+    seen = observe_client(case, (exchange.request for exchange in exchanges))
+    return verdict, [Belief.SAID], seen, hidden
+
+
+def _check_exchanges(
+    case: ClientCase, asked: Sequence[Asked], exchanges: Sequence[RecordedExchange], known: Setting
+) -> bool:
+    """Whether masks hide some of the exchanges. Raises RecordedError for an answer that the bench
+    does not give."""
+    turns = Turns(asked)
+    hidden = False
+    for exchange in exchanges:
+        purpose = exchange.purpose
+        if purpose not in _PURPOSES or exchange.note != NOTES.get(purpose, ""):
+            raise RecordedError("the note of an exchange is not that of its purpose")
+        if exchange.sent != len(exchange.request):
+            raise RecordedError("another number of bytes is recorded as sent than came")
+        hidden = hidden or (known.masks and shows_masks(exchange.request, len(exchange.request)))
+        expected = _expected(case, asked, turns, exchange)
+        if expected is not None:
+            _check_answer(expected, exchange, known)
+    return hidden
+
+
+def _expected(
+    case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: RecordedExchange
+) -> bytes | None:
+    """The bytes that the bench gives to a request of the task, None if it is none."""
+    try:
+        request = read_client_request(exchange.request)
+    except UnreadableRequestError:
+        return None
+    turn = None if request is None else turns.next(request)
+    discovery = exchange.purpose is Purpose.DISCOVERY
+    if turn is None or request is None:
+        if exchange.purpose is Purpose.RETRIED:
+            raise RecordedError("an exchange is recorded as a second try of none")
+        return None
+    if discovery or (exchange.purpose is Purpose.RETRIED) != bool(turn[1]):
+        raise RecordedError("the purpose of an exchange is not that of its request")
+    return answer_to(asked[turn[0]], case.answer(*turn), request).data
+
+
+def _check_answer(expected: bytes, exchange: RecordedExchange, known: Setting) -> None:
+    given = exchange.response
+    if not expected.startswith(CONTINUE):
+        given = given.removeprefix(CONTINUE)
+    if Ending(exchange.ending) is not Ending.COMPLETE:
+        expected = expected[: len(given)]
+    at = first_unmasked_difference(given, expected, known.mask, masks=known.masks)
+    if at is not None:
+        raise RecordedError(
+            f"from byte {at} on, an answer is not the one that the bench gives in this scenario"
+        )

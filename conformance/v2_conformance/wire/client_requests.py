@@ -1,0 +1,249 @@
+"""Reads the requests of a client, tolerantly, from the bytes that came.
+
+The bench has to answer whatever a client sends, and each defect is judged in the scenario that is
+about it. So this finds the parts of a request although some of it is wrong; `judging` has the
+strict reading.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from v2_conformance.protocol import content_codings
+from v2_conformance.protocol.names import HEADER_LENGTH
+
+MOST_HEAD = 64 * 1024
+"""Bytes that the head of a request may have."""
+MOST_BODY = 64 * 1024 * 1024
+"""Bytes that the body of a request may have, before and after its content coding."""
+
+# More chunks, or more JSON, than a client needs for any scenario would take too long to read.
+_MOST_CHUNKS = 1 << 16
+_MOST_JSON = 8 * 1024 * 1024
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[^\n]*\n")
+_TRAILER_END = re.compile(rb"(?:\r?\n){2}")
+_DIGITS = re.compile(r"[0-9]{1,19}")
+# In waiting mode the path begins with the scenario's id.
+_INFER = re.compile(r"(?:/[^/]+)?/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
+
+
+class UnreadableRequestError(ValueError):
+    """Bytes that no server can take for a request, and why."""
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """A request as far as it came. Names of `fields` are in lower case.
+
+    `head` is the request line and the fields as they came; `body` is without transfer coding, `raw`
+    with it. `whole` says whether all of the request came.
+    """
+
+    method: str
+    target: str
+    version: str
+    fields: tuple[tuple[str, str], ...]
+    head: bytes
+    body: bytes
+    raw: bytes
+    whole: bool
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, which is in lower case."""
+        return [value for key, value in self.fields if key == name]
+
+    def value(self, name: str) -> str | None:
+        """The first value of the field `name`, which is in lower case."""
+        return next(iter(self.values(name)), None)
+
+    @property
+    def path(self) -> str:
+        """The path of its target, without the query."""
+        return re.sub("(?i)^https?://[^/]*", "", self.target).partition("?")[0]
+
+    @cached_property
+    def codings(self) -> tuple[str, ...]:
+        """The content codings that it names, in lower case; "identity" is none."""
+        names = ",".join(self.values("content-encoding")).lower().split(",")
+        return tuple(name.strip() for name in names if name.strip() not in ("", "identity"))
+
+    @cached_property
+    def decoded(self) -> bytes | None:
+        """The body without content coding, None if it has one that is unknown or broken."""
+        if not self.codings:
+            return self.body
+        coding = content_codings.known(self.codings[0]) if len(self.codings) == 1 else None
+        try:
+            return content_codings.decode(coding, self.body, MOST_BODY) if coding else None
+        except content_codings.CodingError:
+            return None
+
+    @cached_property
+    def header_length(self) -> int | None:
+        """The header length, if it is one number."""
+        found = set(self.values(HEADER_LENGTH.lower()))
+        value = found.pop() if len(found) == 1 else ""
+        return int(value) if _DIGITS.fullmatch(value) else None
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """Its JSON, wherever that ends; {} if there is none."""
+        return self._json[0]
+
+    @cached_property
+    def json_end(self) -> int:
+        """Where the JSON object at the start of the decoded body ends, in bytes; 0 without one."""
+        return self._json[1]
+
+    @cached_property
+    def _json(self) -> tuple[dict[str, Any], int]:
+        body = self.decoded or b""
+        length = self.header_length
+        if length is not None and length < len(body):
+            found = _object(body[:length])
+            if found is not None and not body[found[1] : length].strip(b" \t\r\n"):
+                return found[0], length
+        return _object(body) or ({}, 0)
+
+
+def _object(data: bytes) -> tuple[dict[str, Any], int] | None:
+    """The JSON object at the start of `data` and where it ends. Blobs can follow, so Latin-1 keeps
+    the offsets; the text of the JSON is then decoded as what it is."""
+    data = data[:_MOST_JSON]
+    text = data.decode("latin-1")
+    try:
+        begin = len(text) - len(text.lstrip(" \t\r\n"))
+        _, end = json.JSONDecoder().raw_decode(text, begin)
+        document = json.loads(data[begin:end].decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return (document, end) if isinstance(document, dict) else None
+
+
+def head_end(data: bytes) -> int | None:
+    """Where the head of a request ends, None while it has not come.
+
+    Raises UnreadableRequestError for a head that does not end, or is none.
+    """
+    found = _HEAD_END.search(data, 0, MOST_HEAD)
+    if found is None:
+        if len(data) >= MOST_HEAD:
+            raise UnreadableRequestError(f"its head is longer than {MOST_HEAD} bytes")
+        return None
+    return found.end()
+
+
+def read_client_request(data: bytes) -> ClientRequest | None:
+    """The request at the start of `data`, None while its head has not come.
+
+    It is `whole` as soon as all of it is there. Raises UnreadableRequestError.
+    """
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    end = head_end(data[start:])
+    if end is None:
+        return None
+    end += start
+    head = data[start:end]
+    first, *lines = head.replace(b"\r\n", b"\n").strip(b"\n").split(b"\n")
+    words = first.decode("latin-1").split()
+    if len(words) != 3 or not words[2].startswith("HTTP/"):
+        raise UnreadableRequestError("its first line is no request line of HTTP/1.1")
+    fields = []
+    for line in lines:
+        name, _, value = line.decode("latin-1").partition(":")
+        fields.append((name.strip().lower(), value.strip(" \t")))
+    body, raw, whole = _body(data, end, fields)
+    return ClientRequest(words[0], words[1], words[2][5:], tuple(fields), head, body, raw, whole)
+
+
+def _body(data: bytes, at: int, fields: list[tuple[str, str]]) -> tuple[bytes, bytes, bool]:
+    codings = ",".join(value for name, value in fields if name == "transfer-encoding").lower()
+    if "chunked" in codings:
+        return _chunks(data, at)
+    lengths = [value for name, value in fields if name == "content-length"]
+    length = int(lengths[0]) if lengths and _DIGITS.fullmatch(lengths[0]) else 0
+    if length > MOST_BODY:
+        raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
+    body = data[at : at + length]
+    return body, body, len(body) == length
+
+
+def _chunks(data: bytes, start: int) -> tuple[bytes, bytes, bool]:
+    """A body in chunks: what it is, what came of it, whether it is whole."""
+    pieces: list[bytes] = []
+    at = start
+    while True:
+        line = _CHUNK_LINE.match(data, at)
+        if line is None:
+            if len(data) - at > MOST_HEAD or b"\n" in data[at:]:
+                raise UnreadableRequestError("a chunk has no size")
+            return b"".join(pieces), data[start:], False
+        size = int(line[1], 16)
+        if size > MOST_BODY or at - start > MOST_BODY:
+            raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
+        if size == 0:
+            end = _TRAILER_END.search(data, line.end() - (2 if line[0][-2:] == b"\r\n" else 1))
+            if end is None:
+                return b"".join(pieces), data[start:], False
+            return b"".join(pieces), data[start : end.end()], True
+        piece = data[line.end() : line.end() + size]
+        pieces.append(piece)
+        if len(pieces) > _MOST_CHUNKS:
+            raise UnreadableRequestError(f"its body has more than {_MOST_CHUNKS} chunks")
+        at = line.end() + size
+        if len(data) <= at:
+            return b"".join(pieces), data[start:], False
+        at += 2 if data[at : at + 2] == b"\r\n" else 1
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a request asks of its answer, as far as it can be read.
+
+    `outputs` are the names it lists, each with whether it is to be binary, None if it lists none;
+    `binary` is what it says of outputs in general, None for nothing.
+    """
+
+    id: str | None = None
+    outputs: tuple[tuple[str, bool | None], ...] | None = None
+    binary: bool | None = None
+    accept_encoding: str | None = None
+
+
+def wishes(request: ClientRequest) -> Wishes:
+    """What `request` asks of its answer."""
+    document = request.document
+    listed = document.get("outputs")
+    outputs = None
+    if isinstance(listed, list) and listed:
+        entries = [item for item in listed if isinstance(item, dict)]
+        outputs = tuple((str(item.get("name")), _flag(item, "binary_data")) for item in entries)
+    identifier = document.get("id")
+    accepted = request.values("accept-encoding")
+    return Wishes(
+        identifier if isinstance(identifier, str) else None,
+        outputs,
+        _flag(document, "binary_data_output"),
+        ", ".join(accepted) if accepted else None,
+    )
+
+
+def _flag(entry: dict[str, Any], name: str) -> bool | None:
+    parameters = entry.get("parameters")
+    value = parameters.get(name) if isinstance(parameters, dict) else None
+    return value if isinstance(value, bool) else None
+
+
+def model_asked(request: ClientRequest) -> tuple[str, str | None] | None:
+    """The model and the version that an inference request is for, None for any other request."""
+    found = _INFER.fullmatch(request.path)
+    if request.method != "POST" or found is None:
+        return None
+    version = found[2]
+    return unquote(found[1]), None if version is None else unquote(version)

@@ -1,0 +1,166 @@
+"""The command `client`: a client as a command, by hand, and what its report may show."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.reference.client import run_task
+from v2_conformance.report.files import load_report
+from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.outcomes import Outcome
+
+PLAIN = (sys.executable, "-m", "v2_conformance.reference.client")
+SECRET = "s3cr3t-t0k3n-of-the-test"
+K3 = "K3/mixed-order[reversed]"
+
+
+def client(folder: Path, *words: str, scenario: str = K3) -> int:
+    return main(["client", "--scenario", scenario, "--report-dir", str(folder), *words])
+
+
+def test_a_client_is_run_reported_verified_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert client(tmp_path, "--", *PLAIN, scenario="K3/*") == 1  # a selection is never conformant
+    printed = capsys.readouterr()
+    assert "the client v2-conformance-plain" in printed.out
+    report = load_report(tmp_path / "report.json")
+    assert {case.outcome for case in report.cases} == {Outcome.PASS}
+    assert report.target.client is not None
+    assert report.target.client.command == PLAIN
+    assert main(["verify", str(tmp_path / "report.json")]) == 0
+    assert "the client v2-conformance-plain" in " ".join(capsys.readouterr().out.split())
+    assert main(["show", str(tmp_path / "report.json"), K3]) == 0
+    shown = capsys.readouterr().out
+    assert "What the client said" in shown
+    assert "OUTPUT1 UINT32" in shown
+    assert "v2-conformance client --scenario" in shown
+    assert "Canary" not in shown
+    page = (tmp_path / "report.html").read_text()
+    assert "What the client said" in page
+    assert "Client <bdi>v2-conformance-plain</bdi>" in page
+    assert "Advertised extensions" not in page
+    assert main(["show", str(tmp_path / "report.json"), K3, "--replay", str(tmp_path / "r")]) == 2
+    assert "is run again with its client" in capsys.readouterr().err
+
+
+def test_a_fault_of_a_client_is_found_and_can_be_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = ("--", sys.executable, "-c", 'print(\'{"error": "no"}\')')
+    assert client(tmp_path, *broken) == 1
+    known = tmp_path / "known.yaml"
+    report = str(tmp_path / "report.json")
+    assert main(["expect", report, str(known), "--write"]) == 0
+    known.write_text(known.read_text().replace("TODO", "known"))
+    assert client(tmp_path, "--expect", str(known), *broken) == 0
+    out = capsys.readouterr().out
+    assert "MUST K3" in out
+    assert main(["diff", report, report]) == 0
+    assert main(["badge", report, str(tmp_path / "badges")]) in (0, 2)
+
+
+def test_secrets_are_in_no_file_and_in_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import json, os, sys, urllib.request\n"
+        "task = json.load(open(os.environ['V2_BENCH_TASK']))\n"
+        f"secret = {SECRET!r}\n"
+        "one = task['requests'][0]\n"
+        "url = task['url'] + '/v2/models/' + one['model'] + '/infer'\n"
+        "asked = urllib.request.Request(url, data=('{' + secret).encode(), "
+        "headers={'Authorization': 'Bearer ' + secret})\n"
+        "try: urllib.request.urlopen(asked).read()\n"
+        "except Exception as error: pass\n"
+        "print(json.dumps({'error': 'no ' + secret, 'client': {'name': secret}}))\n"
+        "print(secret, file=sys.stderr)\n"
+        "sys.exit(3)\n"
+    )
+    monkeypatch.setenv("TOKEN", SECRET)
+    words = ("--secret-env", "TOKEN", "--", sys.executable, "-c", code, f"--token={SECRET}")
+    assert client(tmp_path, *words) == 1
+    printed = capsys.readouterr()
+    assert SECRET not in printed.out + printed.err
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert SECRET.encode() not in path.read_bytes(), path
+    report = load_report(tmp_path / "report.json")
+    (case,) = (case for case in report.cases if case.id == K3)
+    assert case.outcome is Outcome.FAIL
+    assert case.said is not None
+    assert case.said.lines[0].error == "no " + "*" * len(SECRET)
+    assert case.exchanges
+    assert SECRET.encode() not in case.exchanges[0].request
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--", "no-such-program"], "cannot run 'no-such-program'"),
+        (["--profile", "raw", "--", "x"], "unknown profile 'raw' of clients"),
+        (["--timeout", "0", "--", "x"], "time limit"),
+        (["--scenarios", "no-such-file.yaml", "--", "x"], "no such file or folder"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["client", "--report-dir", str(tmp_path), *words]) == 2
+    assert problem in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_pattern_that_matches_nothing_is_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert client(tmp_path, "--", *PLAIN, scenario="K99/*") == 4
+    assert "matches no" in capsys.readouterr().err
+
+
+def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "scenarios"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(client_cases())
+    assert f"{K3}  MUST success" in lines
+
+
+def ask(url: str, data: bytes | None = None) -> bytes:
+    with urllib.request.urlopen(url, data=data, timeout=20) as response:
+        found: bytes = response.read()
+    return found
+
+
+def test_clients_can_be_run_by_hand(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "v2_conformance", "client", "--report-dir", str(tmp_path)]
+    command += ["--scenario", "K3/mixed-order*", "--scenario", "K5/short-blob*"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[2]
+        offered = json.loads(ask(f"{url}/"))
+        for item in offered:
+            task = json.loads(ask(f"{item['url']}/task"))
+            assert task["url"] == item["url"]
+            lines = "\n".join(json.dumps(line) for line in run_task(task, task["url"])).encode()
+            if item["id"].startswith("K3/"):
+                verdict = json.loads(ask(f"{item['url']}/said", lines))
+                assert verdict["outcome"] == "pass", verdict
+        for wrong in ("/K99", f"/{'x' * 100}/task", "/%00"):
+            with pytest.raises(urllib.error.HTTPError):
+                ask(url + wrong)
+        bad = json.loads(ask(f"{offered[0]['url']}/said", b'{"garbage": 1}'))
+        assert bad["outcome"] == "fail"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 1
+    report = load_report(tmp_path / "report.json")
+    outcomes = {case.id: case.outcome for case in report.cases}
+    assert outcomes.pop(offered[0]["id"]) is Outcome.FAIL
+    assert set(outcomes.values()) == {Outcome.PASS, Outcome.INCONCLUSIVE}
+    assert main(["verify", str(tmp_path / "report.json")]) == 0

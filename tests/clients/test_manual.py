@@ -1,0 +1,103 @@
+"""docs/clients.md: its examples are executed, and what it says of the documents is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.kits import write_kit
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.resources import schema
+from v2_conformance.suite.outcomes import Outcome
+
+MANUAL = Path(__file__).resolve().parents[2] / "docs" / "clients.md"
+TEXT = MANUAL.read_text(encoding="utf-8")
+
+# What the manual calls my_client: a client that takes and returns arrays by name.
+MY_CLIENT = """
+import plain
+
+Error = plain.V2Error
+
+class Client:
+    def __init__(self, url):
+        self.client = plain.V2Client(url, 5)
+
+    def infer(self, model, arrays):
+        names = {str(plain.np.dtype(code)): name for name, code in plain.DTYPES.items()}
+        names["uint16"] = "UINT16"
+        inputs = [(n, names[str(a.dtype)], a, True, {}) for n, a in arrays.items()]
+        message, blobs = plain.encode(inputs, None, {})
+        answer = self.client.infer(model, None, message, blobs, {})
+        return {output["name"]: output["array"] for output in answer["outputs"]}
+"""
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of the manual in `language`."""
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    """The manual's adapter, in a folder with the client that it imports."""
+    folder = tmp_path / "adapter"
+    write_kit("clients", folder)
+    (folder / "my_client.py").write_text(MY_CLIENT, encoding="utf-8")
+    (example,) = blocks("python")[:1]
+    (folder / "my_adapter.py").write_text(example, encoding="utf-8")
+    return folder / "my_adapter.py"
+
+
+def test_the_example_for_pytest_passes(
+    adapter: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(adapter.parent))
+    (example,) = (block for block in blocks("python") if "v2_bench" in block)
+    pytester.makepyfile(example)
+    found = pytester.runpytest_subprocess("-p", "no:cacheprovider").parseoutcomes()
+    assert found.get("passed", 0) >= 2
+    assert set(found) <= {"passed", "skipped"}
+
+
+def outcomes(folder: Path, *arguments: str) -> dict[str, Outcome]:
+    main(["client", "--report-dir", str(folder), *arguments])
+    return {case.id: case.outcome for case in load_report(folder / REPORT).cases}
+
+
+def test_the_adapter_of_twenty_lines_puts_a_client_on_the_bench(
+    adapter: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, str(adapter)]
+    found = outcomes(tmp_path / "report", "--scenario", "K8", "--", *command)
+    assert set(found.values()) <= {Outcome.PASS, Outcome.UNSUPPORTED}
+    assert Outcome.PASS in found.values()
+
+
+def test_the_example_of_a_task_is_one() -> None:
+    tasks = [json.loads(block) for block in blocks("json") if '"scenario"' in block]
+    assert tasks
+    for task in tasks:
+        schema("client-task").validate(task)
+
+
+def test_the_examples_of_lines_are_some() -> None:
+    lines = [
+        json.loads(line)
+        for block in blocks("json")
+        if '"scenario"' not in block
+        for line in block.splitlines()
+    ]
+    assert len(lines) >= 3
+    for line in lines:
+        schema("client-line").validate(line)
+
+
+def test_every_script_of_the_kit_is_in_the_manual(tmp_path: Path) -> None:
+    for path in write_kit("clients", tmp_path):
+        assert path.suffix != ".py" or f"| {path.name} |" in TEXT

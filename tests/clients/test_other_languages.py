@@ -1,0 +1,97 @@
+"""Clients of other makes on the bench: the kit's plain client, one in JavaScript and one in C.
+
+None of them shares code with the suite. They have to pass everything, so a scenario that only the
+suite's own client could pass fails here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.kits.clients import ADAPTERS
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.suite.outcomes import Outcome
+
+HERE = Path(__file__).parent
+C_SOURCES = ("client.c", "http.c", "json.c", "tensors.c")
+C_HEADERS = b"#include <curl/curl.h>\n#include <zlib.h>\n"
+
+OF_FETCH = {
+    "K21/damaged[deflate,2]": "fetch undoes codings by itself and ignores a checksum that is cut",
+    "K21/damaged[gzip,2]": "fetch undoes codings by itself and ignores a checksum that is cut",
+    "K26/chunks-without-end[binary]": "undici ends the body with a connection that is to close",
+    "K26/chunks-without-end[json]": "undici ends the body with a connection that is to close",
+    "K30/early-answer[closes]": "undici goes on to write, and loses the answer with the connection",
+    "K30/early-answer[resets]": "undici goes on to write, and loses the answer with the connection",
+    "K34/continue-first": "undici refuses a 100 that it has not asked for",
+}
+"""What Node's fetch does, and no client on top of it can do otherwise. Newer ones may be better."""
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """A Node.js that has fetch."""
+    path = shutil.which("node")
+    if path is None:
+        pytest.skip("Node.js is not installed (Debian: nodejs)")
+    version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.strip()
+    if int(version.lstrip("v").partition(".")[0]) < 18:
+        pytest.skip(f"Node.js {version} has no fetch; 18 or newer is needed")
+    return path
+
+
+@pytest.fixture(scope="session")
+def c_client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The C client, compiled; every warning is an error."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is installed (Debian: gcc)")
+    if subprocess.run([compiler, "-E", "-"], input=C_HEADERS, capture_output=True).returncode:
+        pytest.skip(
+            "the headers of libcurl and zlib are not installed "
+            "(Debian: libcurl4-openssl-dev, zlib1g-dev)"
+        )
+    program = tmp_path_factory.mktemp("c") / "client"
+    sources = [str(HERE / "c" / name) for name in C_SOURCES]
+    options = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", str(program)]
+    done = subprocess.run(
+        [compiler, *options, *sources, "-lcurl", "-lz", "-lm"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return str(program)
+
+
+def failures(folder: Path, *command: str, scenarios: tuple[str, ...] = ()) -> dict[str, str]:
+    """Run every scenario, or those that match; the messages of those that do not pass, by id."""
+    chosen = [word for pattern in scenarios for word in ("--scenario", pattern)]
+    arguments = ["--profile", "bf16", *chosen, "--report-dir", str(folder)]
+    main(["client", *arguments, "--", *command])
+    report = load_report(folder / REPORT)
+    assert report.cases
+    assert report.complete
+    return {c.id: c.message for c in report.cases if c.outcome is not Outcome.PASS}
+
+
+def test_the_plain_client_passes(tmp_path: Path) -> None:
+    # Only some, for each scenario starts a Python: tox -e clients has the others.
+    some = ("K1", "K3", "K5", "K12", "K21", "K29", "K32")
+    assert not failures(tmp_path, sys.executable, str(ADAPTERS / "plain.py"), scenarios=some)
+
+
+@pytest.mark.timeout(1200)
+def test_a_client_in_c_passes_every_scenario(tmp_path: Path, c_client: str) -> None:
+    assert not failures(tmp_path, c_client)
+
+
+@pytest.mark.timeout(1200)
+def test_a_client_in_javascript_passes_every_scenario_but_for_what_fetch_does_itself(
+    tmp_path: Path, node: str
+) -> None:
+    found = failures(tmp_path, node, str(HERE / "client.mjs"))
+    assert {key: text for key, text in found.items() if key not in OF_FETCH} == {}

@@ -1,0 +1,72 @@
+"""The fixture v2_bench: scenarios in a client's own test suite."""
+
+from __future__ import annotations
+
+import pytest
+
+PLAIN = """
+import msgspec, pytest
+from v2_conformance.reference.client import run_task
+
+def lines_of(bench):
+    return run_task(msgspec.to_builtins(bench.task), bench.url)
+"""
+
+
+def test_a_test_runs_for_each_scenario_and_is_judged_when_it_ends(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        PLAIN
+        + """
+@pytest.mark.v2_scenario("K3/mixed-order*")
+def test_good(v2_bench):
+    assert v2_bench.scenario.startswith("K3/")
+    assert v2_bench.task.url == v2_bench.url
+    for line in lines_of(v2_bench):
+        v2_bench.say(line)
+
+@pytest.mark.v2_scenario("K5/short-blob[1]")
+def test_bad(v2_bench):
+    lines_of(v2_bench)
+    v2_bench.say_outputs({"OUTPUT0": ("INT32", [1], b"abcd")})
+
+@pytest.mark.v2_scenario("K5/short-blob[1]")
+def test_unsupported(v2_bench):
+    v2_bench.say_unsupported("no API")
+
+@pytest.mark.v2_scenario("K5/short-blob[1]")
+def test_error(v2_bench):
+    lines_of(v2_bench)
+    v2_bench.say_error(ValueError("short"), 200)
+
+@pytest.mark.v2_scenario("K5/short-blob[1]")
+def test_no_line(v2_bench):
+    with pytest.raises(Exception, match="not a line"):
+        v2_bench.say({"x": 1})
+    lines_of(v2_bench)
+"""
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-rA")
+    found = result.parseoutcomes()
+    good = found["passed"]
+    assert found == {"passed": good, "errors": 2, "skipped": 1}
+    result.stdout.fnmatch_lines(["*expected an error for the user, got tensors: 'OUTPUT0'*"])
+    result.stdout.fnmatch_lines(["*expected 1 line of JSON from the client, got 0*"])
+
+
+def test_without_a_marker_every_scenario_of_clients_is_there(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_all(v2_bench): pass")
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--collect-only", "-q")
+    text = result.stdout.str()
+    assert "test_all[K1/header-length" in text
+    assert "[K15/" not in text  # of the profile bf16
+
+
+def test_a_pattern_that_matches_nothing_is_said(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.v2_scenario('K99')\ndef test_none(v2_bench): pass"
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    assert result.ret != 0
+    assert "v2_scenario: the pattern 'K99' matches no case" in result.stdout.str()

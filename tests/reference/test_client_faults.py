@@ -1,0 +1,51 @@
+"""Every fault of the plain client is caught by a scenario of its requirement.
+
+Here one fault of each requirement is tried; with --whole-runs (`tox -e variants`) all of them, as
+`v2-conformance selftest` does.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from v2_conformance.errors import UsageError
+from v2_conformance.maintenance.client_selftest import try_client_fault
+from v2_conformance.reference.client_faults import CLIENT_FAULTS, find_client_fault
+from v2_conformance.reference.faults import FAULTS
+from v2_conformance.suite.requirements import catalogue
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "one_of_the_client_faults" in metafunc.fixturenames:
+        last = {fault.requirement: name for name, fault in CLIENT_FAULTS.items()}
+        whole = metafunc.config.getoption("--whole-runs")
+        chosen = list(CLIENT_FAULTS if whole else last.values())
+        metafunc.parametrize("one_of_the_client_faults", chosen)
+
+
+def test_a_client_fault_is_caught_by_a_scenario_of_its_requirement(
+    one_of_the_client_faults: str,
+) -> None:
+    trials = (try_client_fault(one_of_the_client_faults, number=number) for number in (1, 2))
+    assert any(trial.caught for trial in trials)
+
+
+def test_every_requirement_of_clients_has_a_fault() -> None:
+    clients = {one.id for one in catalogue().values() if one.profile == "client"}
+    assert {fault.requirement for fault in CLIENT_FAULTS.values()} == clients
+    assert len(CLIENT_FAULTS) > 200
+
+
+def test_names_of_faults_of_clients_and_servers_differ() -> None:
+    assert not set(CLIENT_FAULTS) & set(FAULTS)
+
+
+def test_texts_of_client_faults_are_sentences_and_each_is_said_once() -> None:
+    texts = [fault.text for fault in CLIENT_FAULTS.values()]
+    assert len(set(texts)) == len(texts)
+    assert all(text.endswith(".") for text in texts)
+
+
+def test_an_unknown_client_fault_is_refused_with_what_was_meant() -> None:
+    with pytest.raises(UsageError, match="did you mean header-length-missing"):
+        find_client_fault("header-length-mising")

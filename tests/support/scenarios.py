@@ -1,0 +1,42 @@
+"""Scenarios and clients for tests of the client bench."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from v2_conformance.engine.bench.clients import CommandClient, InProcessClient
+from v2_conformance.reference.client import PlainClient, run_task
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.scenario_files import load_scenarios
+
+INT32 = {"model": "identity/INT32", "inputs": [{"shape": [4]}], "outputs": [{"form": "binary"}]}
+
+
+def scenario(folder: Path, **members: Any) -> ClientCase:
+    """The scenario of an entry, K2/made unless it says otherwise."""
+    entry = {"id": "K2/made", "why": "Made by hand for a test.", "request": INT32, **members}
+    if "requests" in entry:
+        del entry["request"]
+    if "expect" not in entry and "requests" not in entry:
+        entry["expect"] = {"reading": "exact"}
+    path = folder / "made.yaml"
+    path.write_text(yaml.safe_dump({"family": "K", "scenarios": [entry]}))
+    (made,) = load_scenarios(path)
+    assert isinstance(made, ClientCase)
+    return made
+
+
+def plain(made: Callable[[str, float], PlainClient] = PlainClient) -> InProcessClient:
+    """The plain client, or another one in its place, in this process."""
+    return InProcessClient(lambda task: run_task(msgspec.to_builtins(task), task.url, made))
+
+
+def program(code: str, *arguments: str, startup_s: float = 20.0) -> CommandClient:
+    """A program in Python as a client."""
+    return CommandClient((sys.executable, "-c", code, *arguments), startup_s=startup_s)
