@@ -44,6 +44,7 @@ _SAMPLED = {
     "tests/cli/test_secrets.py": 3,
     "tests/formats/test_replay_hostile.py": 4,
     "tests/real/test_published_reports.py": 3,
+    "tests/reference/test_variants.py": 3,
 }
 
 

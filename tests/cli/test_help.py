@@ -31,10 +31,21 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--timeout": f"{Limits().exchange_s:.0f}",
         "--wait-ready": "30, but a server that is not there is not waited for",
         "--insecure": "",
+        "--through": "",
+        "--bearer-env": "",
+        "--bearer-file": "",
+        "--basic-env": "",
+        "--basic-file": "",
+        "--host-header": "",
+        "--cacert": "those of the system, or of SSL_CERT_FILE",
+        "--cert": "",
+        "--key": "",
+        "--rate": "",
         "--case": "",
         "--large": "",
         "--thorough": "",
         "--variation": "",
+        "--shard": "",
         "--cases": "",
         "-n, --workers": "1",
         "--restart-command": "",
@@ -60,14 +71,33 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--sign": "",
         "--strict": "",
     },
+    "target": {},
+    "target init": {
+        "--bearer-env": "",
+        "--bearer-file": "",
+        "--basic-env": "",
+        "--basic-file": "",
+        "--host-header": "",
+        "--cacert": "those of the system, or of SSL_CERT_FILE",
+        "--cert": "",
+        "--key": "",
+        "--rate": "",
+        "--model": "",
+        "--output": "target.yaml",
+        "--timeout": "",
+        "--insecure": "",
+    },
     "serve": {"--port": "8000", "--fault": "", "--variant": ""},
     "list": {},
     "kit": {},
     "report": {},
+    "merge": {"--report-dir": "reports", "--expect": "", "--sign": "", "--strict": ""},
     "diff": {"--markdown": "", "--strict": "", "--exit-zero": ""},
+    "gateway": {"--output": ""},
     "expect": {"--write": "", "--strict": ""},
     "show": {"--full": "", "--replay": ""},
     "matrix": {"--output": "matrix.html", "--link-base": "relative links"},
+    "matrix run": {"--report-dir": "reports", "--jobs": "4"},
     "badge": {},
     "verify": {"--allowed-signers": ""},
     "sign": {},
@@ -78,9 +108,13 @@ EXIT_CODES = {
     "": "01234",
     "run": "01234",
     "client": "01234",
+    "target init": "023",
+    "matrix run": "01234",
     "serve": "023",
     "diff": "0123",
+    "gateway": "0123",
     "expect": "01234",
+    "merge": "01234",
     "verify": "012",
     "sign": "02",
     "selftest": "0123",
@@ -107,8 +141,19 @@ def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> list[str]:
     return printed.out.splitlines()
 
 
+def command(name: str) -> click.Command:
+    """The command with this name, which may be one of another command."""
+    first, _, second = name.partition(" ")
+    found = program.commands[first]
+    if not second:
+        return found
+    if isinstance(found, click.Group):
+        return found.commands[second]
+    return found.make_context(first, [second], resilient_parsing=True).command
+
+
 def declared(name: str) -> list[click.Parameter]:
-    return list(program.commands[name].params)
+    return list(command(name).params)
 
 
 def spelled(option: click.Parameter) -> str:
@@ -119,9 +164,9 @@ def test_every_command_is_there_with_its_first_line(
     columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = " ".join(" ".join(help_of(capsys)).split())
-    assert set(program.commands) == set(OPTIONS)
-    for name, command in program.commands.items():
-        first = (command.help or "").splitlines()[0]
+    assert set(program.commands) == {name for name in OPTIONS if " " not in name}
+    for name, found in program.commands.items():
+        first = (found.help or "").splitlines()[0]
         assert first.endswith(".")
         assert f"{name} {first}" in text
 
@@ -129,7 +174,7 @@ def test_every_command_is_there_with_its_first_line(
 def test_every_option_is_there_with_a_sentence_and_its_default(
     name: str, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = help_of(capsys, name)
+    lines = help_of(capsys, *name.split())
     text = "".join("".join(lines).split())  # a line may end after any hyphen
     options = {spelled(p): p for p in declared(name) if isinstance(p, click.Option)}
     assert options.keys() == OPTIONS[name].keys()
@@ -146,10 +191,10 @@ def test_every_option_is_there_with_a_sentence_and_its_default(
 def test_every_argument_is_there_with_a_sentence(
     name: str, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = " ".join(" ".join(help_of(capsys, name)).split())
+    text = " ".join(" ".join(help_of(capsys, *name.split())).split())
     for argument in declared(name):
         if isinstance(argument, click.Argument):
-            (shown,) = argument.get_usage_pieces(click.Context(program.commands[name]))
+            (shown,) = argument.get_usage_pieces(click.Context(command(name)))
             sentence = " ".join(str(getattr(argument, "help", "")).partition("  [")[0].split())
             assert sentence.endswith((".", "http://localhost:8000."))
             assert f"{shown} {sentence}" in text
@@ -158,26 +203,26 @@ def test_every_argument_is_there_with_a_sentence(
 def test_no_line_is_wider_than_the_terminal(
     name: str, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    examples = getattr(program.commands[name], "examples", {})
-    for line in (*help_of(capsys), *help_of(capsys, name)):
+    examples = getattr(command(name), "examples", {})
+    for line in (*help_of(capsys), *help_of(capsys, *name.split())):
         # An example stays in one line, so that it can be copied.
         assert len(line) <= columns or (columns < 80 and line.strip() in examples), line
 
 
 @pytest.mark.parametrize("name", EXIT_CODES)
 def test_exit_codes_are_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = help_of(capsys, *filter(None, [name]))
+    lines = help_of(capsys, *name.split())
     below = lines[lines.index("Exit codes:") + 1 :]
     assert "".join(line[2] for line in below if line[2].isdigit()) == EXIT_CODES[name]
 
 
 def test_examples_are_calls_that_the_command_takes(name: str) -> None:
-    for example in getattr(program.commands[name], "examples", {}):
+    for example in getattr(command(name), "examples", {}):
         call = example.removeprefix('eval "$(').removesuffix(')"').partition(" |")[0]
         words = shlex.split(call)
-        assert words[:2] == ["v2-conformance", name]
-        command = program.commands[name]
-        command.make_context(name, words[2:], parent=click.Context(program))
+        own = name.split()
+        assert words[: 1 + len(own)] == ["v2-conformance", *own]
+        command(name).make_context(name, words[1 + len(own) :], parent=click.Context(program))
 
 
 def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,7 +252,7 @@ HEAVY = {"h11", "hypothesis", "jinja2", "jsonschema", "numpy", "pytest", "reques
     [
         (["--version"], {*HEAVY, "yaml", "jsonschema_rs"}),
         (["--help"], {*HEAVY, "yaml", "jsonschema_rs"}),
-        *((([name, "--help"]), {*HEAVY, "yaml", "jsonschema_rs"}) for name in OPTIONS),
+        *((([*name.split(), "--help"]), {*HEAVY, "yaml", "jsonschema_rs"}) for name in OPTIONS),
         (["list", "requirements"], HEAVY),
         (["rnu"], {*HEAVY, "yaml", "jsonschema_rs"}),
     ],

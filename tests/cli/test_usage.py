@@ -29,8 +29,8 @@ from v2_conformance.cli.main import main
         ),
         (
             "run -timeout 5",
-            "unknown option '-t': did you mean --target, --timeout or --thorough? (see "
-            "`v2-conformance run --help`)",
+            "unknown option '-t': did you mean --target, --timeout, --through or --thorough? "
+            "(see `v2-conformance run --help`)",
         ),
         ("diff -x", "unknown option '-x': see `v2-conformance diff --help`"),
         ("run --timeout soon", "--timeout: expected a number of seconds, got 'soon'"),

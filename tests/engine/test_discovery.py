@@ -135,11 +135,11 @@ def test_a_host_without_an_address_is_unreachable(host: str) -> None:
         (http(b'{"error": "no"}', 401), "status 401"),
         (
             http(b"", 302, ("Location", "http://elsewhere/")),
-            "302, a redirect to http://elsewhere/,",
+            "302, a redirect to http://elsewhere/;",
         ),
-        (http(b"", 302, ("Location", "http://[")), "302, a redirect to http://[,"),
-        (http(b"", 308, ("Location", "/" + "x" * 5000)), "/" + "x" * 199 + "…,"),
-        (http(b"", 307, ("Location", "/\x1b[31m\xff")), r"a redirect to /\x1b[31m\xff,"),
+        (http(b"", 302, ("Location", "http://[")), "302, a redirect to http://[;"),
+        (http(b"", 308, ("Location", "/" + "x" * 5000)), "/" + "x" * 199 + "…;"),
+        (http(b"", 307, ("Location", "/\x1b[31m\xff")), r"a redirect to /\x1b[31m\xff;"),
         (http(b"", 304), "status 304,"),
         (http(b"not gzip", 200, ("Content-Encoding", "gzip")), "cannot be read"),
         (http(b"{}", 200, ("Content-Encoding", "br")), "cannot be read"),
@@ -399,7 +399,7 @@ def test_certificates_are_checked_unless_the_user_says_not_to(tmp_path: Path) ->
         def found(verify: bool | str) -> Server:
             return discover(Target(server.url, verify=verify, limits=PATIENT))
 
-        with pytest.raises(ConformanceError, match="TLS failed"):
+        with pytest.raises(ConformanceError, match="not issued by an authority"):
             found(True)
         assert found(path).name == found(False).name == "srv"
 

@@ -18,10 +18,12 @@ from v2_conformance.report.document import (
     Calibration,
     ClientInfo,
     ExpectedFailure,
+    MergedShard,
     Model,
     Purpose,
     Report,
     Selection,
+    Shard,
 )
 from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import start_of
@@ -76,7 +78,7 @@ def whole() -> Report:
             case("P2/x", "fail", None, full, long, expected=known),
             case("P3/x"),
         ],
-        models={"mixed": Model("mixed", ("a", "b"), ("c",), "1")},
+        models={"mixed": Model("mixed", ("a", "b"), ("c",), "1", True)},
         absent={"identity/BF16": "no model"},
         masked=True,
         unsupported=("bf16",),
@@ -88,9 +90,10 @@ def whole() -> Report:
         target=msgspec.structs.replace(
             report.target, host_given=True, client=ClientInfo(("client", "{url}"), 10.0)
         ),
-        selection=Selection(("P2",), True, True, ("members-reversed",)),
+        selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2)),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
+        shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
     )
     verdict = msgspec.structs.replace(report.verdict, warnings=("SHOULD P4 failed",))
     rows = report.requirements[:5]
@@ -200,6 +203,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
     assert {name for name in left_out if not name.endswith("*")} == {
         "The report of one run.integrity",
         "CaseResult.expected",
+        "ClientLacks.basic",
         "ExpectedFailure.link",
         "TargetInfo.masked",
         "RecordedExchange.expected",
@@ -213,6 +217,9 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RecordedExchange.shortened_ms",
         "RecordedExchange.stray_before",
         "Model.version",
+        "Model.pinned",
+        "The report of one run.shards",
+        "Selection.shard",
         "TargetInfo.host_given",
         "The report of one run.selection",
         "The report of one run.discovery",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from support.reports import case as case_of
@@ -12,6 +13,7 @@ from support.reports import report_of
 from v2_conformance.report import summary as module
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.summary import Conclusion, conclude, concluded
+from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue
 
@@ -67,6 +69,19 @@ def test_a_run_where_all_passed_is_conformant_and_robust() -> None:
     assert (came.verdict.conformant, came.verdict.robust) == (True, True)
     assert (came.verdict.reasons, came.verdict.warnings) == ((), ())
     assert came.verdict.words == "conformant, robust"
+
+
+@pytest.mark.parametrize(("basic", "holds"), [(False, True), (True, False)])
+def test_what_a_client_lacks_excuses_options_and_nothing_basic(basic: bool, holds: bool) -> None:
+    framing = catalogue()["K1"]
+    lacking = msgspec.structs.replace(
+        case(framing, Outcome.UNSUPPORTED, 2), cause=ClientLacks("no API", basic)
+    )
+    came = summary(case(framing, Outcome.PASS), lacking, profiles=("client",)).verdict
+    assert came.conformant is holds
+    assert (
+        "MUST K1 was not tested: the client lacks what 1 case needs" in came.reasons
+    ) is not holds
 
 
 def test_a_requirement_that_others_replaced_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

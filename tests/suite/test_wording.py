@@ -142,7 +142,7 @@ SENTENCES: list[tuple[Cause, str]] = [
     ),
     (
         findings.RepeatedHeaderLength(("117", "118")),
-        f"the response has {LENGTH} 2 times: '117', '118'",
+        f"the message has {LENGTH} 2 times: '117', '118'",
     ),
     (findings.InvalidHeaderLength("0x10"), f"{LENGTH} is '0x10', not a decimal number"),
     (

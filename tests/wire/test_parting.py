@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from typing import Any
 
 import pytest
+import trustme
 
 from support.cases import make_case, prepared, refusal
 from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving
@@ -115,4 +117,22 @@ def test_a_client_that_half_closes_reads_the_answer() -> None:
     with serving(script) as server, connected(server, PATIENT) as connection:
         answered = connection.exchange(request)
     assert answered.response is not None
+    assert bytes(answered.response.body) == b"ok"
+
+
+def test_over_tls_it_reads_the_answer_decrypted() -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        peer.until_closed()
+
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    request = prepared(breaking_off({"then": "half_closes"})).request
+    with serving(script, tls=context) as server, connected(server, PATIENT, trusting) as connection:
+        answered = connection.exchange(request)
+    assert answered.response is not None, answered.detail
     assert bytes(answered.response.body) == b"ok"

@@ -164,8 +164,8 @@ def client(
     from v2_conformance.cli.expect import print_comparison
     from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.cli.run import present
+    from v2_conformance.engine.access import of_environment
     from v2_conformance.engine.bench.clients import CommandClient
-    from v2_conformance.engine.target import of_environment
     from v2_conformance.formats.registry import file_names
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS

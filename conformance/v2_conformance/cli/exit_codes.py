@@ -32,6 +32,12 @@ def of_report(report: Report, *, strict: bool) -> int:
     return 1 if strict and (verdict.warnings or not verdict.robust) else 0
 
 
+def of_shard(report: Report) -> int:
+    """The exit code for the report of a shard, which has no verdict: whether all of it ran."""
+    failed = any(case.outcome is Outcome.ERROR for case in report.cases)
+    return UnreachableError.exit_code if failed or not report.complete else 0
+
+
 def beside_expectations(report: Report, *, as_expected: bool, strict: bool) -> int:
     """The exit code if known failures are expected: only what is not `as_expected` counts, unless
     the report says nothing about the server at all."""

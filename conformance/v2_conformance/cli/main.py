@@ -26,15 +26,18 @@ from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
 from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
 from v2_conformance.cli.diff import diff
 from v2_conformance.cli.expect import expect
+from v2_conformance.cli.gateway import gateway
 from v2_conformance.cli.kit import kit
 from v2_conformance.cli.listing import listing
 from v2_conformance.cli.matrix import matrix
+from v2_conformance.cli.merge import merge
 from v2_conformance.cli.report import report
 from v2_conformance.cli.run import run
 from v2_conformance.cli.selftest import selftest
 from v2_conformance.cli.serve import serve
 from v2_conformance.cli.show import show
 from v2_conformance.cli.sign import sign
+from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
 from v2_conformance.cli.verify import verify
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
@@ -53,9 +56,11 @@ _STOPPED = UnreachableError.exit_code
     context_settings=HELP_SETTINGS,
     exit_codes=exit_codes.OF_A_RUN,
     sections=[
-        cloup.Section("Test a server", [run, kit]),
+        cloup.Section("Test a server", [run, target, kit]),
         cloup.Section("Test a client", [client]),
-        cloup.Section("Work with reports", [show, report, diff, expect, matrix, badge]),
+        cloup.Section(
+            "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
+        ),
         cloup.Section("Publish reports", [verify, sign]),
         cloup.Section("About the suite", [listing, serve, selftest, completion]),
     ],

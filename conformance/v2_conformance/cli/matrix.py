@@ -5,19 +5,41 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
+import click
 import cloup
 
 from v2_conformance.cli.command import FILE, PROGRAM, Command
+from v2_conformance.cli.matrix_run import matrix_run
 from v2_conformance.errors import UsageError
+
+
+class _Matrix(Command):
+    """The command, which has another one: `matrix run`."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """See click.Command. A report that is named like the other command is ./run."""
+        if args[:1] == [matrix_run.name]:
+            return matrix_run.make_context(f"{info_name} run", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
 
 @cloup.command(
     "matrix",
-    cls=Command,
+    cls=_Matrix,
     examples={
-        "v2-conformance matrix */report.json --output index.html": "Compare several servers."
+        "v2-conformance matrix */report.json --output index.html": "Compare several servers.",
+        "v2-conformance matrix run targets": (
+            "Certify every target in a folder, and compare them: see `matrix run --help`."
+        ),
     },
 )
 @cloup.argument(
@@ -47,7 +69,8 @@ from v2_conformance.errors import UsageError
 def matrix(*, reports: tuple[Path, ...], output: Path, link_base: str) -> int:
     """Write one page with requirements as rows and servers as columns.
 
-    Each cell links to its requirement in the report.html beside that server's report.
+    Each cell links to its requirement in the report.html beside that server's report. `matrix run
+    FOLDER` makes the reports first.
     """
     for line in write_matrix(reports, output, link_base):
         print(line)

@@ -6,18 +6,20 @@ import gc
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cloup
 
 from v2_conformance.cli import exit_codes, known_values
+from v2_conformance.cli.access import ACCESS
 from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
+from v2_conformance.cli.shard import shard as shard_value
 from v2_conformance.cli.sign import KEY_HELP, signing_key
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
     from v2_conformance.redaction import Mask
-    from v2_conformance.report.document import Report
+    from v2_conformance.report.document import Report, Shard
 
 _EXAMPLES = {
     "v2-conformance run": "Test the embedded reference server.",
@@ -31,12 +33,16 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --expect v2-expect.yaml": (
         "Exit with 1 only if something new fails."
     ),
+    "v2-conformance run http://localhost:8000 --through https://models.example.com": (
+        "Also show what a gateway in front of the server does."
+    ),
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
     0: "Conformant. With --expect: every result is as expected. With --fuzz: every answer is "
-    "right.",
-    1: "Not conformant; with --strict, also if there are warnings. With --expect: a result is not "
+    "right. With --shard: the whole shard ran; `merge` gives the verdict.",
+    1: "Not conformant; with --strict, also if there are warnings, or the gateway (--through) is "
+    "not transparent. With --expect: a result is not "
     "as expected. With --fuzz: an answer is wrong.",
 }
 
@@ -109,6 +115,13 @@ _TARGET = cloup.option_group(
         "case.  [default: 30, but a server that is not there is not waited for]",
     ),
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
+    cloup.option(
+        "--through",
+        metavar="URL",
+        help="Run the same cases again through the gateway at this base URL, which must lead to "
+        "the same server, and show what the gateway breaks, mends or hides (gateway.html). The "
+        "verdict is still that of the server.",
+    ),
 )
 _SELECTION = cloup.option_group(
     "Selection",
@@ -141,6 +154,13 @@ _SELECTION = cloup.option_group(
         help="Send every chosen case that must succeed in this variation instead, such as "
         "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
         "conformant. Repeatable.",
+    ),
+    cloup.option(
+        "--shard",
+        type=shard_value,
+        metavar="K/N",
+        help="Run only part K of N of these cases, and leave the verdict to `v2-conformance "
+        "merge`. In a pod of an Indexed Job of Kubernetes, auto/N runs the part of that pod.",
     ),
     cloup.option(
         "--cases",
@@ -243,6 +263,7 @@ _EMBEDDED_SERVER = cloup.option_group(
     "server, started for this run]",
 )
 @_TARGET
+@ACCESS
 @_SELECTION
 @_EXECUTION
 @_REPORTS
@@ -261,10 +282,12 @@ def run(
     max_time: float | None,
     wait_ready: float | None,
     insecure: bool,
+    through: str | None,
     patterns: tuple[str, ...],
     large: bool,
     thorough: bool,
     variations: tuple[str, ...],
+    shard: Shard | None,
     case_files: Path | None,
     workers: int,
     restart_command: str | None,
@@ -276,6 +299,7 @@ def run(
     fuzz: int | None,
     seed: int | None,
     faults: tuple[str, ...],
+    **access: Any,
 ) -> int:
     """Test a server and write a report.
 
@@ -285,9 +309,10 @@ def run(
     from v2_conformance.cli.expect import print_comparison
     from v2_conformance.cli.fuzz import fuzz_server
     from v2_conformance.cli.masked_errors import masked_errors
+    from v2_conformance.engine.access import Access
     from v2_conformance.engine.deaths import Recovery
     from v2_conformance.engine.target import make_target
-    from v2_conformance.formats.registry import file_names
+    from v2_conformance.formats.registry import OF_GATEWAYS, file_names
     from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
@@ -295,6 +320,7 @@ def run(
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
     from v2_conformance.report.signing import sign_report
+    from v2_conformance.terminal_safe_text import defused
 
     if fuzz is None and seed is not None:
         raise UsageError("--seed needs --fuzz: without it, a run always sends the same requests")
@@ -302,8 +328,16 @@ def run(
         raise UsageError(
             "--fuzz generates its own requests: remove --case, --cases and --variation"
         )
+    if shard is not None and (case_files or fuzz is not None):
+        raise UsageError("--shard is about the suite's own cases: remove --cases and --fuzz")
+    if shard is not None and url is None and target_file is None:
+        raise UsageError("--shard needs a URL: each shard would start its own embedded server")
     if fuzz is not None and key_file:
         raise UsageError("--fuzz writes no report to sign: remove --sign")
+    if fuzz is not None and through is not None:
+        raise UsageError("--fuzz sends its requests one way: remove --through")
+    if through is not None and url is None and target_file is None:
+        raise UsageError("--through needs the URL of the server that is behind the gateway, too")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     recovery = Recovery(restart_command, wait)
@@ -324,6 +358,7 @@ def run(
             timeout=timeout,
             max_time=max_time,
             insecure=insecure,
+            access=Access(**access),
         )
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
@@ -344,7 +379,14 @@ def run(
             large=large,
             thorough=thorough,
             variations=variations,
+            shard=shard,
         )
+        behind = None
+        if through is not None:
+            from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
+
+            reached = gateway_target(target, through, wait_ready)
+            behind = GatewayRun(reached, plan, report_dir, recovery, wait_ready, workers, key)
         gc.freeze()  # modules, cases and catalogue stay to the end: nothing to look for in them
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         stack.enter_context(sole_run(report_dir))
@@ -354,17 +396,25 @@ def run(
             report_dir,
             recovery=recovery,
             expectations=known,
-            outdated=file_names(),
+            outdated=(*file_names(), *OF_GATEWAYS),
             ready_within_s=wait_ready,
         )
+        for role, why in started.engine.server.absent.items():
+            if role in target.models:
+                print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
         with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)
+        code = 0
+        if behind is not None:
+            code = behind.exit_code(report, started.record.mask.check, strict=strict)
     if expectation_file:
-        return print_comparison(report, known, plan.planned, strict=strict)
-    return exit_codes.of_report(report, strict=strict)
+        return print_comparison(report, known, plan.planned, strict=strict) or code
+    if shard is not None:
+        return exit_codes.of_shard(report) or code
+    return exit_codes.of_report(report, strict=strict) or code
 
 
 def present(report: Report, directory: Path, mask: Mask) -> None:

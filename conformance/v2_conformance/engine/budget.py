@@ -18,13 +18,16 @@ _LEAST_S = 600.0
 # A tenth of the time-out for each case, which few take; and some that time out.
 _SHARE_OF_TIMEOUT = 0.1
 _TIMEOUTS = 20
+_REQUESTS_OF_A_CASE = 4  # on average; few have more than three
 _HANGS_IN_A_ROW = 3
 _FLOOR_S = 1.0
 
 
-def default_limit_s(cases: int, timeout_s: float) -> float:
-    """How long a run of so many cases may take if nobody says: far more than slow servers need."""
-    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s)
+def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> float:
+    """How long a run of so many cases may take if nobody says: far more than slow servers need, at
+    most `rate` requests per second."""
+    paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
+    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Any
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
+from v2_conformance.engine.unreachable import no_answer, of_status
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.metadata import (
@@ -17,18 +18,14 @@ from v2_conformance.judging.metadata import (
     plain_body,
     playing,
     server_metadata,
-    status_words,
 )
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode import Binding, get_request
-from v2_conformance.wire.transcript import Ending, Response, Transcript
-
-_SHOWN = 200
+from v2_conformance.wire.transcript import Response
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,17 @@ def discover(target: Target) -> Server:
         raise type(error)(target.mask.text(str(error))) from None
 
 
+def discover_server(target: Target) -> str:
+    """The name and the version that the server gives itself. Raises UnreachableError as `discover`
+    does."""
+    try:
+        with closing(_Session(target)) as session:
+            metadata = _server_metadata(target, session.get("/v2"))
+    except ConformanceError as error:
+        raise type(error)(target.mask.text(str(error))) from None
+    return f"{metadata['name']} {metadata['version']}"
+
+
 def _discover(target: Target) -> Server:
     with closing(_Session(target)) as session:
         return _found(target, session)
@@ -70,7 +78,7 @@ def _found(target: Target, session: _Session) -> Server:
     absent: dict[str, str] = {}
     for role, model in models_of_use(target.profiles, target.unsupported).items():
         binding = target.binding(role)
-        response = session.get(f"/v2/models/{binding.model}")
+        response = session.get(binding.path)
         found = playing(response, binding, model)
         if isinstance(found, str):
             absent[role] = found
@@ -79,7 +87,7 @@ def _found(target: Target, session: _Session) -> Server:
     if not present:
         raise NothingRanError(
             f"{target.public_url} has none of the contract's models "
-            f"({next(iter(absent.values()))}); see `v2-conformance list models` and `--target`"
+            f"({_telling(absent, target)}); see `v2-conformance list models` and `--target`"
         )
     return Server(
         metadata["name"],
@@ -88,6 +96,13 @@ def _found(target: Target, session: _Session) -> Server:
         present,
         absent,
         tuple(session.asked),
+    )
+
+
+def _telling(absent: Mapping[str, str], target: Target) -> str:
+    """Why a role has no model: one of those that the target maps, if it maps any."""
+    return next(
+        (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
     )
 
 
@@ -105,6 +120,7 @@ def server_from(document: Mapping[str, Any]) -> Server:
             tuple(entry["inputs"]),
             tuple(entry["outputs"]),
             entry["version"],
+            entry["pinned"],
         )
         for role, entry in document["present"].items()
     }
@@ -115,10 +131,7 @@ def server_from(document: Mapping[str, Any]) -> Server:
 def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     where = f"GET {target.public_url}/v2"
     if response.status != 200:
-        raise UnreachableError(
-            f"{where} answered with {status_words(response)}, not with V2 server metadata; is this "
-            "the base URL of a V2 server?"
-        )
+        raise UnreachableError(of_status(where, response, target))
     try:
         body = plain_body(response)
     except Finding as error:
@@ -160,21 +173,10 @@ class _Session:
             )
         if transcript.response is None:
             url = self._target.public_url.rstrip("/") + path
-            raise UnreachableError(_no_answer(url, transcript, self._target.limits.exchange_s))
+            raise UnreachableError(no_answer(url, transcript, self._target))
         self.asked.append(Exchange(transcript, Purpose.DISCOVERY, Purpose.DISCOVERY.note))
         return transcript.response
 
     def close(self) -> None:
         """Close the connection, so that a server which serves one at a time serves the next."""
         self._connection.close()
-
-
-def _no_answer(url: str, transcript: Transcript, limit_s: float) -> str:
-    if transcript.ending is Ending.TIMEOUT and transcript.sent:
-        return (
-            f"{url} gave no complete answer within {limit_s:g} s; is the server busy or the URL "
-            "wrong? (--timeout changes the limit)"
-        )
-    if not transcript.sent:
-        return f"{url} cannot be reached: {printable(transcript.detail, _SHOWN)}"
-    return f"{url} gave no answer that can be read: {printable(transcript.detail, _SHOWN)}"

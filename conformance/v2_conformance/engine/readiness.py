@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.engine.target import LONGEST_TIMEOUT_S, Target
+from v2_conformance.engine.unreachable import no_answer
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.wire.encode import LIVE, get_request
@@ -57,6 +58,8 @@ def wait_until_ready(
             pause(min(_BETWEEN_S, left))
     finally:
         connection.close()
+    if transcript.obstacle is not None:
+        raise UnreachableError(no_answer(target.public_url, transcript, target))
     got = "no answer" if transcript.response is None else f"status {transcript.response.status}"
     raise UnreachableError(
         f"{target.public_url} is not ready: GET {READY} still gets {got} after {limit:g} s; "

@@ -5,14 +5,23 @@ from __future__ import annotations
 import base64
 import os
 import re
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from v2_conformance.engine.access import (
+    NO_WORDS,
+    Access,
+    basic,
+    bearer,
+    of_environment,
+    of_file,
+    pace_of,
+    tls_context,
+)
 from v2_conformance.errors import TargetFileError, UsageError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
@@ -24,6 +33,7 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
 from v2_conformance.wire.http1 import Endpoint, Http1Transport
+from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
@@ -39,7 +49,9 @@ class Target:
 
     The values of `headers` are secrets, but for those of the fields named in `public`;
     `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
-    take, None for what suits its plan and the time limit.
+    take, None for what suits its plan and the time limit. `cert` and `key` are the client's own
+    certificate. What `authorized` it must stay secret: Authorization cannot be public then. All
+    requests of a run keep to one `pace`.
     """
 
     url: str = field(repr=False)
@@ -52,6 +64,15 @@ class Target:
     max_time_s: float | None = None
     public: tuple[str, ...] = ()
     more_secrets: tuple[str, ...] = field(default=(), repr=False)
+    cert: str | None = None
+    key: str | None = None
+    authorized: bool = False
+    pace: Pace | None = field(default=None, compare=False)
+
+    @property
+    def rate(self) -> float | None:
+        """The most requests per second, None without a limit."""
+        return None if self.pace is None else self.pace.rate
 
     def binding(self, role: str) -> Binding:
         """What this target calls the model in `role` and its tensors."""
@@ -81,24 +102,12 @@ class Target:
         return Address(host, parts.path.rstrip("/"), tuple(headers), parts.scheme)
 
     def transport(self) -> Http1Transport:
-        """How to connect, with a TLS context for https. Raises UsageError for a bad CA file."""
+        """How to connect, with a TLS context for https. Raises UsageError for a bad certificate."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
-        endpoint = Endpoint(parts.hostname or "", port, self._tls() if secure else None)
-        return Http1Transport(endpoint, self.limits)
-
-    def _tls(self) -> ssl.SSLContext:
-        try:
-            context = ssl.create_default_context(
-                cafile=self.verify if isinstance(self.verify, str) else None
-            )
-        except OSError as error:
-            raise UsageError(f"cannot read the CA file {self.verify}: {error.strerror}") from error
-        if self.verify is False:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
+        tls = tls_context(self.verify, self.cert, self.key) if secure else None
+        return Http1Transport(Endpoint(parts.hostname or "", port, tls), self.limits, self.pace)
 
     @property
     def public_url(self) -> str:
@@ -164,6 +173,7 @@ def make_target(
     timeout: float | None = None,
     max_time: float | None = None,
     insecure: bool = False,
+    access: Access = NO_WORDS,
 ) -> Target:
     """A target from the command line's words over a target file's. Raises UsageError."""
     target = load_target(file) if file else Target("")
@@ -188,9 +198,38 @@ def make_target(
     if secrets or secret_env:
         more = (*target.more_secrets, *secrets, *map(of_environment, secret_env))
         target = replace(target, more_secrets=more)
+    if insecure and access.cacert is not None:
+        raise UsageError("--insecure checks no certificate: remove it, or --cacert")
     if insecure:
         target = replace(target, verify=False)
-    return checked_target(target)
+    return checked_target(_with_access(target, access, headers))
+
+
+def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Target:
+    """`target` with the command line's words on how to get in; it has its `headers` already."""
+    if access.host is not None:
+        others = tuple(field for field in target.headers if field[0].lower() != "host")
+        target = replace(target, headers=(*others, ("Host", access.host)))
+    if access.cacert is not None:
+        target = replace(target, verify=str(access.cacert))
+    if access.key is not None and access.cert is None:
+        raise UsageError("--key needs --cert: the certificate that the key belongs to")
+    if access.cert is not None:
+        key = None if access.key is None else str(access.key)
+        target = replace(target, cert=str(access.cert), key=key)
+    if access.rate is not None:
+        target = replace(target, pace=pace_of(access.rate))
+    given = access.authorization()
+    if given is None:
+        return target
+    if any(_is_authorization(text.partition(":")[0].strip()) for text in headers):
+        raise UsageError("credentials are given twice: remove --header Authorization")
+    others = tuple(field for field in target.headers if not _is_authorization(field[0]))
+    return replace(target, headers=(*others, ("Authorization", given)), authorized=True)
+
+
+def _is_authorization(name: str) -> bool:
+    return name.lower() == "authorization"
 
 
 def checked_target(target: Target) -> Target:
@@ -205,9 +244,13 @@ def checked_target(target: Target) -> Target:
         if problem:
             raise UsageError(f"header fields: {problem}")
     _check_url(target.url)
+    if target.cert is not None and not target.url.lower().startswith("https:"):
+        raise UsageError("a client certificate needs a URL that begins with https://")
+    if target.authorized and any(map(_is_authorization, target.public)):
+        raise UsageError("credentials are always secret: Authorization cannot be public")
     _check_secrets(target)
-    if target.url.startswith("https:"):
-        target.transport()  # reads the CA file, which may be missing
+    if target.url.lower().startswith("https:"):
+        target.transport()  # reads the files of certificates, which may be missing
     return target
 
 
@@ -216,13 +259,25 @@ def load_target(path: Path) -> Target:
     file = read_yaml(path, TargetFileError)
     if file.document is None:
         return Target("")  # an empty file
-    check_yaml(file, "target", TargetFileError, private=("url", "headers", "secrets"))
+    check_yaml(file, "target", TargetFileError, private=("url", "headers", "secrets", "auth"))
     document = file.document
 
     def wrong(problem: str, *where: str) -> TargetFileError:
         return TargetFileError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
 
-    headers = {name: _given(value) for name, value in document.get("headers", {}).items()}
+    given = partial(_given, path.parent)
+    headers = {name: given(value) for name, value in document.get("headers", {}).items()}
+    if "host" in document:
+        headers = {name: v for name, v in headers.items() if name.lower() != "host"}
+        headers["Host"] = document["host"]
+    auth = document.get("auth", {})
+    for scheme, value in auth.items():
+        if any(map(_is_authorization, headers)):
+            raise wrong("credentials are given twice: remove the header Authorization", "auth")
+        try:
+            headers["Authorization"] = _SCHEMES[scheme](given(value))
+        except UsageError as error:
+            raise wrong(str(error), "auth", scheme) from error
     for name, value in headers.items():
         header_problem = _header_problem(name, value)
         if header_problem:
@@ -239,31 +294,45 @@ def load_target(path: Path) -> Target:
         raise wrong(problem, "unsupported")
     for name in sorted(unsupported - DATATYPES.keys() - set(CODINGS)):
         check_profile(name)
+    verify = document.get("verify", True)
+    if "key" in document and "cert" not in document:
+        raise wrong("it needs `cert`, the certificate that the key belongs to", "key")
+    try:
+        pace = pace_of(document["rate"]) if "rate" in document else None
+    except UsageError as error:
+        raise wrong(str(error), "rate") from error
     return Target(
         url=document.get("url", ""),
         headers=tuple(headers.items()),
-        verify=document.get("verify", True),
+        verify=_beside(path, verify) if isinstance(verify, str) else verify,
+        cert=_beside(path, document["cert"]) if "cert" in document else None,
+        key=_beside(path, document["key"]) if "key" in document else None,
+        authorized=bool(auth),
+        pace=pace,
         limits=_limits(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
         max_time_s=document.get("max_time"),
         models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
         public=tuple(document.get("public", ())),
-        more_secrets=tuple(map(_given, document.get("secrets", ()))),
+        more_secrets=tuple(map(given, document.get("secrets", ()))),
     )
 
 
-def _given(value: str | dict[str, str]) -> str:
-    """A value of a target file: text, or the name of the environment variable that has it."""
-    return value if isinstance(value, str) else of_environment(value["env"])
+_SCHEMES = {"bearer": bearer, "basic": basic}
 
 
-def of_environment(name: str) -> str:
-    """The value of an environment variable. Raises UsageError if it has none."""
-    value = os.environ.get(name)
-    if not value:
-        raise UsageError(f"the environment variable {ascii(name)[1:-1]} is not set or empty")
-    return value
+def _given(folder: Path, value: str | dict[str, str]) -> str:
+    """A value of a target file in `folder`: text, or the environment variable or the file that has
+    it."""
+    if isinstance(value, str):
+        return value
+    return of_environment(value["env"]) if "env" in value else of_file(folder / value["file"])
+
+
+def _beside(target_file: Path, name: str) -> str:
+    """A path in a target file, which is relative to that file."""
+    return str(target_file.parent / name)
 
 
 def _binding(
@@ -279,7 +348,11 @@ def _binding(
         names[key] = tuple(entry.get(key, [spec.name for spec in specs]))
         if len(names[key]) != len(specs):
             raise wrong(f"expected {len(specs)} names, got {len(names[key])}", "models", role, key)
-    return Binding(role, quote(entry["model"], safe=""), names["inputs"], names["outputs"])
+    version = entry.get("version")
+    pinned = version is not None
+    version = quote(str(version), safe="") if pinned else None
+    name = quote(entry["model"], safe="")
+    return Binding(role, name, names["inputs"], names["outputs"], version, pinned)
 
 
 def _limits(timeout: float) -> Limits:

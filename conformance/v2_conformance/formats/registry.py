@@ -41,6 +41,8 @@ BADGES = (
     Format("badge.svg", f"{_HERE}.badge:svg"),
     Format("badge.json", f"{_HERE}.badge:endpoint"),
 )
+OF_GATEWAYS = ("gateway.json", "gateway.html")
+"""The files beside them of a run with `--through`, which are made of two reports."""
 FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
 
 
@@ -69,10 +71,7 @@ def write_formats(
     `check` is called with the content and the name of each file before anything is written, and may
     raise. Raises UsageError.
     """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
+    make_folder(directory)
     paths = []
     for form in FORMATS if formats is None else formats:
         path = directory / form.file_name
@@ -81,3 +80,11 @@ def write_formats(
         write_atomically(path, content)
         paths.append(path)
     return paths
+
+
+def make_folder(directory: Path) -> None:
+    """Make a folder for files that people look at, if it is not there. Raises UsageError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error

@@ -13,10 +13,11 @@ from markupsafe import Markup
 from v2_conformance.report.visible_text import visible
 
 
-def environment(folder: Path, page: str) -> Environment:
+def environment(folder: Path, page: str, *, scripted: bool = True) -> Environment:
     """An environment for the template of `page`, which is in `folder`.
 
-    Its globals are the page's `style` and `script`, and their hashes for the page's policy.
+    Its globals are the page's `style` and, if it is `scripted`, its `script`, and their hashes for
+    the page's policy.
     """
     made = Environment(
         loader=FileSystemLoader(folder),
@@ -26,7 +27,7 @@ def environment(folder: Path, page: str) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    for name, suffix in (("style", "css"), ("script", "js")):
+    for name, suffix in (("style", "css"), ("script", "js"))[: 2 if scripted else 1]:
         text = (folder / f"{page}.{suffix}").read_text(encoding="utf-8")
         made.globals[name] = Markup(text)
         made.globals[f"{name}_hash"] = _policy_hash(text)

@@ -9,11 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from v2_conformance.engine.result import CaseFinished
+from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.extension import extension
+from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, families
@@ -123,6 +125,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
         lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
+    lines += wrapped(signs_line(proxy_signs(report)), "  ")
     lines.append("")
     lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")

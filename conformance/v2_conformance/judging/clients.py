@@ -103,7 +103,8 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
         label = number + 1 if several else None
         if line.unsupported is not None:
             # What came for later requests was taken for this one, which was never sent.
-            lacking = ClientLacks(printable(line.unsupported, _SHOWN))
+            what = printable(line.unsupported, _SHOWN)
+            lacking = ClientLacks(what, basic=_is_basic(asked[number]))
             return Verdict(Outcome.UNSUPPORTED, lacking)
         expect = case.expected(number)
         try:
@@ -117,6 +118,24 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
         if line.error is not None and expect.get("reading") in ("error", "refused"):
             told = ReportedError(printable(line.error, _SHOWN), _status(line))
     return Verdict(Outcome.PASS, told)
+
+
+def _is_basic(asked: Asked) -> bool:
+    """Whether a caller wants nothing but tensors in binary form, there and back."""
+    wanted = asked.request
+    options = (
+        wanted.version, wanted.parameters, wanted.headers, wanted.request_compression,
+        wanted.response_compression,
+    )  # fmt: skip
+    return (
+        not any(options)
+        and wanted.binary_data_output is None
+        and all(
+            (one.form, one.layout, one.of) == ("binary", "row-major", None) and not one.parameters
+            for one in wanted.inputs
+        )
+        and all(one.form == "binary" and not one.parameters for one in wanted.outputs or ())
+    )
 
 
 def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:

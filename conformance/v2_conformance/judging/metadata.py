@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from v2_conformance.judging.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
@@ -32,36 +33,36 @@ def server_metadata(body: bytes) -> Mapping[str, Any]:
 def playing(response: Response, binding: Binding, model: ModelContract) -> Binding | str:
     """`binding` with its version, if the server lists a single one; or why it cannot play the
     role. `response` is the answer to GET /v2/models/NAME."""
+    name = printable(unquote(binding.model), _SHOWN)
     if response.status != 200:
-        return (
-            f"no model {binding.model}: GET /v2/models/{binding.model} answered with "
-            f"{status_words(response)}"
-        )
+        return f"no model {name}: GET {binding.path} answered with {status_words(response)}"
     try:
         document = parse_json(plain_body(response))
     except MessageError as error:
-        return f"the metadata of {binding.model} is not JSON: {error}"
+        return f"the metadata of {name} is not JSON: {error}"
     except Finding as error:
-        return f"the metadata of {binding.model} cannot be read: {error}"
+        return f"the metadata of {name} cannot be read: {error}"
     for key, names, specs in (
         ("inputs", binding.inputs, model.inputs),
         ("outputs", binding.outputs, model.outputs),
     ):
-        found = {e["name"]: e for e in _entries(document.get(key))}
+        found = {e["name"]: e for e in entries_of(document.get(key))}
         # Metadata without tensors says nothing against the model.
-        for name, spec in zip(names, specs, strict=True) if found else ():
-            if name not in found:
-                return f"{binding.model} has no tensor {name} among its {key}"
-            if found[name].get("datatype") != spec.datatype:
-                got = ascii(found[name].get("datatype"))[:40]
-                return f"{name} of {binding.model}: expected datatype {spec.datatype}, got {got}"
+        for tensor, spec in zip(names, specs, strict=True) if found else ():
+            if tensor not in found:
+                return f"{name} has no tensor {tensor} among its {key}"
+            if found[tensor].get("datatype") != spec.datatype:
+                got = ascii(found[tensor].get("datatype"))[:40]
+                return f"{tensor} of {name}: expected datatype {spec.datatype}, got {got}"
         # An output more does no harm, but a request without an input cannot be answered.
-        others = [name for name in found if name not in names] if key == "inputs" else []
+        others = [tensor for tensor in found if tensor not in names] if key == "inputs" else []
         if others:
             return (
-                f"{binding.model} has inputs that the role {binding.role} has no values for: "
+                f"{name} has inputs that the role {binding.role} has no values for: "
                 f"{printable(', '.join(others), _SHOWN)}"
             )
+    if binding.pinned:
+        return binding
     return replace(binding, version=_single_version(document.get("versions")))
 
 
@@ -72,7 +73,8 @@ def _single_version(listed: object) -> str | None:
     return listed[0] if _VERSION.fullmatch(listed[0]) else None
 
 
-def _entries(value: object) -> list[dict[str, Any]]:
+def entries_of(value: object) -> list[dict[str, Any]]:
+    """The entries of `inputs` or `outputs` in a model's metadata that have names."""
     entries = value if isinstance(value, list) else []
     return [e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)]
 

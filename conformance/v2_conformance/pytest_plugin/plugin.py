@@ -47,6 +47,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="the same, in an environment variable",
     )
+    group.addoption("--v2-host-header", metavar="HOST", help="the Host of every request")
+    group.addoption("--v2-cacert", metavar="FILE", help="certificate authorities to trust (PEM)")
+    group.addoption("--v2-insecure", action="store_true", help="do not verify TLS certificates")
+    group.addoption("--v2-cert", metavar="FILE", help="the client's certificate (PEM)")
+    group.addoption("--v2-key", metavar="FILE", help="its private key, if it is not in it")
+    for scheme, what in (("bearer", "token"), ("basic", "USER:PASSWORD")):
+        for source, place in (("env", "environment variable"), ("file", "file")):
+            group.addoption(
+                f"--v2-{scheme}-{source}",
+                metavar="NAME" if source == "env" else "FILE",
+                help=f"{scheme} authentication with the {what} in this {place}",
+            )
+    group.addoption("--v2-rate", type=float, metavar="N", help="at most so many requests a second")
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
     group.addoption("--v2-max-time", type=float, metavar="S", help="seconds for the whole run")
     group.addoption(

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from v2_conformance.engine.access import Access
 from v2_conformance.engine.budget import Budget, default_limit_s
 from v2_conformance.engine.discovery import discover, server_document, server_from
 from v2_conformance.engine.engine import Engine
@@ -92,10 +93,12 @@ class Session:
                 secret_env=tuple(option("--v2-secret-env")),
                 timeout=option("--v2-timeout"),
                 max_time=option("--v2-max-time"),
+                insecure=option("--v2-insecure"),
+                access=self._access(),
             )
             given = getattr(self._config, "workerinput", {})
             known = given.get(SERVER)
-            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s)
+            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, option("--v2-wait-ready"))
@@ -108,6 +111,28 @@ class Session:
                 directory=Path(folder) if folder else None,
             )
         return self._engine
+
+    def _access(self) -> Access:
+        """How to get in to the server. Workers of xdist share the rate that it allows."""
+        option = self._config.getoption
+
+        def path(name: str) -> Path | None:
+            return Path(option(name)) if option(name) else None
+
+        rate = option("--v2-rate")
+        if rate is not None:
+            rate /= getattr(self._config, "workerinput", {}).get("workercount", 1)
+        return Access(
+            host=option("--v2-host-header"),
+            cacert=path("--v2-cacert"),
+            cert=path("--v2-cert"),
+            key=path("--v2-key"),
+            bearer_env=option("--v2-bearer-env"),
+            bearer_file=path("--v2-bearer-file"),
+            basic_env=option("--v2-basic-env"),
+            basic_file=path("--v2-basic-file"),
+            rate=rate,
+        )
 
     def run(self, case: Case) -> Result:
         """Run one case; what may damage the server has it for itself.

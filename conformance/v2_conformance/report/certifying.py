@@ -21,12 +21,13 @@ from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, check_claims
-from v2_conformance.report.document import EVERYTHING, Report, Selection
+from v2_conformance.report.document import EVERYTHING, Report, Selection, Shard
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.sharding import shards
 from v2_conformance.suite.varied_cases import planned_and_chosen
 
 NO_EXPECTATIONS = Expectations("")
@@ -53,13 +54,15 @@ def make_plan(
     large: bool = False,
     thorough: bool = False,
     variations: Sequence[str] = (),
+    shard: Shard | None = None,
 ) -> Plan:
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
     Of these it chooses what `patterns` match; without patterns, everything. `large`
     adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. With `variations`, it
     chooses what of that must succeed in each of them instead (see `crossed`), which is planned
-    beside the rest. Raises CaseFileError and NothingRanError.
+    beside the rest. Of all that, a `shard` is only one part, see `shards`. Raises CaseFileError,
+    NothingRanError and UsageError.
     """
     own = files is None
     if files is None:
@@ -67,7 +70,9 @@ def make_plan(
     else:
         cases = load_cases(files, large=True, thorough=True)
     planned, chosen = planned_and_chosen(cases, patterns, variations)
-    asked = Selection(tuple(patterns), large, thorough, tuple(variations))
+    if shard is not None:
+        chosen = shards(chosen, shard.of)[shard.number - 1]
+    asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard)
     return Plan(planned, chosen, own, asked)
 
 
@@ -124,7 +129,8 @@ def start(
     if plan.own:
         check_claims(target, plan.planned)
     wait_until_ready(target, ready_within_s)
-    limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
+    usual_s = default_limit_s(len(plan.chosen), target.limits.exchange_s, target.rate)
+    limit_s = target.max_time_s or usual_s
     budget = Budget(limit_s)
     server = discover(target)
     engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)

@@ -69,6 +69,9 @@ class Model(Part, frozen=True):
     version: Annotated[
         str | None, Meta(description="The only version of it that the server lists.")
     ] = None
+    pinned: Annotated[
+        bool, Meta(description="Whether the target names that version, which every URL then has.")
+    ] = False
 
 
 class ClientInfo(Part, frozen=True):
@@ -118,6 +121,13 @@ class TargetInfo(Part, frozen=True):
         return "server" if self.client is None else "client"
 
 
+class Shard(Part, frozen=True):
+    """Which part of the cases a run sends, of how many: see `suite.sharding`."""
+
+    number: Annotated[int, Meta(description="From 1.", ge=1)]
+    of: Annotated[int, Meta(ge=1)]
+
+
 class Selection(Part, frozen=True):
     """Which cases a run was asked for: its plan can be made again from it."""
 
@@ -127,6 +137,9 @@ class Selection(Part, frozen=True):
     large: bool = False
     thorough: bool = False
     variations: tuple[str, ...] = ()
+    shard: Annotated[
+        Shard | None, Meta(description="The only shard of these cases that the run sends.")
+    ] = None
 
 
 EVERYTHING = Selection()
@@ -310,6 +323,15 @@ class Integrity(Part, frozen=True):
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
+class MergedShard(Part, frozen=True):
+    """The run of one shard that a merged report is made of."""
+
+    number: Annotated[int, Meta(description="From 1.", ge=1)]
+    started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    duration_s: Annotated[float, Meta(ge=0)]
+    digest: Annotated[str, Meta(description="The digest of its report.", pattern="^[0-9a-f]{64}$")]
+
+
 class Report(Part, frozen=True, kw_only=True, dict=True):
     """What a run of the suite against one server found, with every byte that went over the wire."""
 
@@ -338,6 +360,10 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
     calibration: Annotated[
         tuple[Calibration, ...],
         Meta(description="How known-good requests were answered at first, by model and form."),
+    ] = ()
+    shards: Annotated[
+        tuple[MergedShard, ...],
+        Meta(description="The runs that were merged into this report; empty for a single run."),
     ] = ()
     integrity: Integrity | None = None
 

@@ -130,6 +130,16 @@ def write_report(directory: Path, report: Report) -> Path:
     return path
 
 
+def remove_outdated(directory: Path, names: Iterable[str]) -> None:
+    """Remove the report of an older run from `directory`, and its files `names`, which could pass
+    for another's. Raises UsageError."""
+    for name in (REPORT, RECORD, SIGNATURE, *names):
+        try:
+            (directory / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot remove {directory / name}: {error.strerror}") from error
+
+
 def as_json(value: msgspec.Struct | tuple[msgspec.Struct, ...]) -> str:
     """A part of a report, or several, as JSON in ASCII that can always be read back.
 
@@ -330,6 +340,7 @@ def _folded(
         complete=complete,
         own=header.own,
         unsupported=header.target.unsupported,
+        shard=header.selection.shard,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(

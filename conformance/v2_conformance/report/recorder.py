@@ -328,7 +328,9 @@ def _header(
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
         models={
-            role: Model(binding.model, binding.inputs, binding.outputs, binding.version)
+            role: Model(
+                binding.model, binding.inputs, binding.outputs, binding.version, binding.pinned
+            )
             for role, binding in server.present.items()
         },
         absent=dict(server.absent),

@@ -15,6 +15,7 @@ from v2_conformance.report.document import (
     OverallVerdict,
     Report,
     RequirementResult,
+    Shard,
 )
 from v2_conformance.suite.causes import (
     Cause,
@@ -22,6 +23,7 @@ from v2_conformance.suite.causes import (
     DatatypesUnsupported,
     RoleAbsent,
 )
+from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue, documents
 
@@ -76,6 +78,7 @@ def conclude(
     complete: bool = True,
     own: bool = True,
     unsupported: Collection[str] = (),
+    shard: Shard | None = None,
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -83,7 +86,8 @@ def conclude(
     was stopped, `own` for a run of other cases than the suite's. Cases that did not run block what
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
     a profile that is not claimed is left out, and so is one that others have replaced, or of which
-    a whole run has no case. The datatypes in `unsupported` excuse only what is about them.
+    a whole run has no case. The datatypes in `unsupported` excuse only what is about them. The run
+    of a `shard` has no verdict of its own.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -108,9 +112,10 @@ def conclude(
         lost = _lost(requirement, of_this, unsupported)
         if lost:
             (robust if requirement.basis == "derived" else conformant).append(lost)
-    conformant = [*_of_the_run(cases, planned, complete=complete, own=own), *conformant]
+    of_the_run = _of_the_run(cases, planned, complete=complete, own=own, shard=shard)
+    conformant = [*of_the_run, *conformant]
     holds, is_robust = not conformant, not conformant and not robust
-    whole = complete and len({case.id for case in cases}) >= sum(planned.values())
+    whole = complete and len({case.id for case in cases}) >= sum(planned.values()) and not shard
     verdict = OverallVerdict(
         conformant=holds,
         robust=is_robust,
@@ -131,6 +136,7 @@ def concluded(report: Report) -> Report:
         complete=report.complete,
         own=report.own,
         unsupported=report.target.unsupported,
+        shard=report.selection.shard,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None
@@ -143,13 +149,23 @@ def _is_for_other_runs(requirement: Requirement, planned: Mapping[str, int], *, 
 
 
 def _of_the_run(
-    cases: Sequence[JudgedCase], planned: Mapping[str, int], *, complete: bool, own: bool
+    cases: Sequence[JudgedCase],
+    planned: Mapping[str, int],
+    *,
+    complete: bool,
+    own: bool,
+    shard: Shard | None,
 ) -> Iterable[str]:
     """What blocks the verdict whatever the cases show."""
     total = sum(planned.values())
     left_out = total - len({case.id for case in cases})
     if not own:
         yield "this was not the suite: the cases were those given with --cases"
+    if shard is not None:
+        yield (
+            f"this is shard {shard.number} of {shard.of}: the verdict is that of the merged report "
+            "(`v2-conformance merge`)"
+        )
     if not complete:
         left = total - len(cases)
         where = f"with {left} cases to go" if left > 0 else "before it had sent its last case"
@@ -177,8 +193,13 @@ def _lost(
     requirement: Requirement, cases: Iterable[JudgedCase], unsupported: Collection[str]
 ) -> str:
     """Why a requirement is as good as unknown: the server lacks something that each of its MUST
-    cases needs and that it is not about. "" if that is not so."""
+    cases needs and that it is not about, or a client lacks what one of them needs that asks for no
+    option. "" if that is not so."""
     musts = [case for case in cases if case.level == "MUST"]
+    lacking = sum(isinstance(case.cause, ClientLacks) and case.cause.basic for case in musts)
+    if lacking:
+        number = "1 case needs" if lacking == 1 else f"{lacking} cases need"
+        return f"MUST {requirement.id} was not tested: the client lacks what {number}"
     if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
         return ""
     needs = dict.fromkeys(need for case in musts for need in _needs(case.cause))

@@ -176,10 +176,14 @@ class ReportedError(CauseBase, frozen=True):
 # The client itself
 
 
-class ClientLacks(CauseBase, frozen=True):
-    """The client has no way to do what the case asks for: `what` is the API that is missing."""
+class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
+    """The client has no way to do what the case asks for: `what` is the API that is missing.
+
+    `basic` says that the case asks for nothing but tensors in binary form, there and back.
+    """
 
     what: str
+    basic: bool = False
 
 
 class ClientTimedOut(CauseBase, frozen=True):

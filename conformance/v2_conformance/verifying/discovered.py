@@ -23,7 +23,7 @@ from v2_conformance.wire.transcript import Response
 
 _SHOWN = 120
 _SERVER = "/v2"
-_MODEL = re.compile(rb"GET [!-~]*?/v2/models/([!-~]+) HTTP/1\.1\r\n")
+_MODEL = re.compile(rb"GET [!-~]*?/v2/models/([!-~]+?)(?:/versions/([!-~]+))? HTTP/1\.1\r\n")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _of_model(
         binding = stated
     else:
         return f"the model for {role} has other numbers of tensors than the role", None
-    path_matches(f"/v2/models/{binding.model}", asked, known)
+    path_matches(binding.path, asked, known)
     found = playing(response, binding, model)
     if _same(stated, found, known):
         return None, None
@@ -149,7 +149,9 @@ def _usual(model: ModelContract, asked: ReadExchange) -> Binding:
     if found is None:
         raise RecordedError(f"the model for {model.role} was not asked for")
     names = [tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)]
-    return Binding(model.role, found[1].decode("ascii"), names[0], names[1])
+    version = None if found[2] is None else found[2].decode("ascii")
+    name = found[1].decode("ascii")
+    return Binding(model.role, name, names[0], names[1], version, version is not None)
 
 
 def _other_answers(known: Setting) -> Iterator[str]:

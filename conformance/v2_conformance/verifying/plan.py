@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from v2_conformance.errors import CaseFileError, NothingRanError
+from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.claimed import claims_problem
 from v2_conformance.suite.findings import printable
+from v2_conformance.suite.sharding import shards
 from v2_conformance.suite.varied_cases import planned_and_chosen
 
 _NAMED = 5
@@ -28,7 +29,7 @@ class Plan:
 def plan_again(report: Report, cases: Sequence[Case]) -> Plan:
     """The plan of the run that made `report`; `cases` are all of this installation.
 
-    Raises CaseFileError and NothingRanError for a selection that no run can have had.
+    Raises CaseFileError, NothingRanError and UsageError for a selection that no run can have had.
     """
     asked = report.selection
     wanted = [
@@ -37,6 +38,11 @@ def plan_again(report: Report, cases: Sequence[Case]) -> Plan:
         if (asked.large or not case.large) and (asked.thorough or not case.thorough)
     ]
     planned, chosen = planned_and_chosen(wanted, asked.patterns, asked.variations)
+    shard = asked.shard
+    if shard is not None:
+        if shard.number > shard.of:
+            raise UsageError(f"there is no shard {shard.number} of {shard.of}")
+        chosen = shards(chosen, shard.of)[shard.number - 1]
     return Plan(Counter(case.requirement for case in planned), {case.id: case for case in chosen})
 
 
@@ -60,7 +66,7 @@ def plan_edits(report: Report, cases: Sequence[Case]) -> tuple[Plan | None, list
         return None, []
     try:
         plan = plan_again(report, cases)
-    except (CaseFileError, NothingRanError) as error:
+    except (CaseFileError, NothingRanError, UsageError) as error:
         return None, [f"no run has this selection: {printable(str(error), _SHOWN)}"]
     return plan, list(_differences(report, plan))
 

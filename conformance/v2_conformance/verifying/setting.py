@@ -49,7 +49,7 @@ def setting(
             f"the report cannot be judged again: its target has no URL ({error})"
         ) from error
     bindings = {
-        role: Binding(role, model.model, model.inputs, model.outputs, model.version)
+        role: Binding(role, model.model, model.inputs, model.outputs, model.version, model.pinned)
         for role, model in target.models.items()
         if _plays(role, model)
     }

@@ -117,7 +117,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         again.verdict,
         foreign,
         file.is_record,
-        found.believed,
+        (*found.believed, *_of_shards(report)),
         file.digest,
         known.masks,
     )
@@ -138,6 +138,12 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
         rejudge_observed(recorded, known, others) if case is None else case
         for recorded, case in zip(report.cases, sent, strict=True)
     )
+
+
+def _of_shards(report: Report) -> Iterator[str]:
+    """What has to be believed of a report that was merged."""
+    if report.shards:
+        yield f"that the runs of its {len(report.shards)} shards were against the same server"
 
 
 def _edits(report: Report, again: Report) -> Iterator[str]:

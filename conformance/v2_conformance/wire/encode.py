@@ -48,7 +48,8 @@ _OUTPUT_FORMS = ("binary", "json", "any")
 class Binding:
     """What the target calls the model in a role, and its tensors, in the contract's order.
 
-    `version` is the only version of the model that the server lists, None if it lists none or more.
+    `version` is the only version of the model that the server lists, None if it lists none or more;
+    or, if `pinned`, the one that the target names, which every URL has.
     """
 
     role: str
@@ -56,6 +57,13 @@ class Binding:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     version: str | None = None
+    pinned: bool = False
+
+    @property
+    def path(self) -> str:
+        """The path of the model below the target's prefix: that of its metadata."""
+        version = f"/versions/{self.version}" if self.pinned else ""
+        return f"/v2/models/{self.model}{version}"
 
 
 @dataclass(frozen=True)
@@ -160,8 +168,10 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         fields.append(("Transfer-Encoding", "chunked"))
     else:
         fields.append(("Content-Length", str(length if coded is None else len(coded))))
-    version = f"/versions/{request['version']}" if "version" in request else ""
-    path = text(request.get("path", f"/v2/models/{binding.model}{version}/infer"), "`path`")
+    model_path = binding.path
+    if "version" in request:
+        model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
+    path = text(request.get("path", f"{model_path}/infer"), "`path`")
     origin = f"{address.scheme}://{address.host}"
     spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))

@@ -20,6 +20,8 @@ from functools import cached_property
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
+from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
 from v2_conformance.wire.transport import Parting, Request
 
@@ -42,22 +44,24 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Http1Transport:
-    """See transport.Transport."""
+    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one."""
 
     endpoint: Endpoint
     limits: Limits
+    pace: Pace | None = None
 
     def connection(self) -> Http1Connection:
         """See transport.Transport."""
-        return Http1Connection(self.endpoint, self.limits)
+        return Http1Connection(self.endpoint, self.limits, self.pace)
 
 
 class Http1Connection:
     """See transport.Connection."""
 
-    def __init__(self, endpoint: Endpoint, limits: Limits) -> None:
+    def __init__(self, endpoint: Endpoint, limits: Limits, pace: Pace | None = None) -> None:
         self._endpoint = endpoint
         self._limits = limits
+        self._pace = pace
         self._socket: socket.socket | None = None
         self._kept_at: float | None = None  # when it was left open, for either side to use again
         self._closed_before_s: float | None = None
@@ -85,6 +89,8 @@ class Http1Connection:
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
+        if self._pace is not None:
+            self._pace.wait()
         started = time.perf_counter()
         usual = self._limits.exchange_s
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
@@ -102,7 +108,8 @@ class Http1Connection:
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             self._closed_before_s, self._stray = closed_before_s, stray
-            return Transcript(data, 0, b"", ending, _reason(error))
+            found = obstacle_of(error)
+            return Transcript(data, 0, b"", ending, _reason(error), obstacle=found)
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
@@ -135,6 +142,7 @@ class Http1Connection:
             request.answers,
             reader.response() if reader.in_body else None,
             limit if limit < usual else None,
+            current.obstacle,
         )
 
     def _connect(self) -> socket.socket:
@@ -190,6 +198,15 @@ class _Exchange:
         self._limit = limits.response_to(request)
         self.sent = 0
         self.first_byte: float | None = None
+        self._failed: OSError | None = None
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """What TLS says of a connection that failed, or its absence of one to plain HTTP."""
+        if self._failed is not None:
+            return obstacle_of(self._failed)
+        plain = not isinstance(self._sock, ssl.SSLSocket)
+        return Obstacle.ONLY_TLS if plain and speaks_tls(bytes(self.reader.raw[:2])) else None
 
     @cached_property
     def reader(self) -> ResponseReader:
@@ -212,12 +229,14 @@ class _Exchange:
         except TimeoutError:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
+            self._failed = error
             detail = _reason(error)  # a server may answer, close, and leave the rest unread
         if parting in _READS_NOTHING:
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):
-                self._sock.shutdown(socket.SHUT_WR)
+                # Not SSLSocket's own, which drops TLS: what comes would be read encrypted.
+                socket.socket.shutdown(self._sock, socket.SHUT_WR)
         try:
             while not self._ended():
                 if self._receive() or self._wait(write=False)[0] or self._ended():
@@ -225,6 +244,7 @@ class _Exchange:
                 return Ending.TIMEOUT, "no complete response in time"
         except OSError as error:
             if not self.reader.answered_first:
+                self._failed = error
                 return Ending.RESET, _reason(error)
             self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
         if self.reader.error:

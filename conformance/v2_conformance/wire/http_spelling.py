@@ -102,7 +102,7 @@ class HttpSpelling:
             model = "".join(f"%{byte:02{self._of['percent']['digits']}}" for byte in model.encode())
             if "%" in place.model:
                 model = place.model  # the target's own name is written so already
-        if "version_path" in self._of and found:
+        if "version_path" in self._of and found and not after.startswith("versions/"):
             if place.version is None:
                 raise CaseFileError("the version of the model is not known")
             model += f"/versions/{place.version}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.obstacle import Obstacle
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
 # booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
@@ -93,7 +94,7 @@ class Transcript:
     kept open before this exchange: then it is how long it was idle at most. `stray_before` is how
     many bytes that no request asked for came on that connection. `partial` is the response as far
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
-    was shorter than usual.
+    was shorter than usual. `obstacle` is what TLS says of a connection that failed.
     """
 
     request: Buffer
@@ -112,6 +113,7 @@ class Transcript:
     answers: int = 1
     partial: Response | None = field(default=None, repr=False, compare=False)
     shortened_s: float | None = None
+    obstacle: Obstacle | None = field(default=None, compare=False)
 
     @property
     def response(self) -> Response | None:

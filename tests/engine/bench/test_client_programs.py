@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from support.scenarios import plain, program, scenario
 from v2_conformance.engine.bench.clients import CommandClient
 from v2_conformance.engine.bench.scenarios import run_scenario
 from v2_conformance.errors import UsageError
+from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes import SuiteError
 from v2_conformance.suite.client_findings import (
     ClientDied,
@@ -24,6 +26,7 @@ from v2_conformance.suite.client_findings import (
     ErrorForAnswer,
     NoRequest,
 )
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 
 SAYS_WHAT_IT_GOT = """
@@ -94,6 +97,24 @@ def test_whatever_a_client_does_ends_its_scenario_alone(
     assert result.outcome is outcome
     assert result.message.isprintable()
     assert run_scenario(made, plain()).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "basic"),
+    [
+        ("K5/*", True),
+        ("K18/*", False),
+        ("K10/*", False),
+        ("K9/callers-headers-unchanged*", False),
+    ],
+)
+def test_a_client_that_lacks_what_a_scenario_needs_says_whether_it_is_an_option(
+    pattern: str, basic: bool
+) -> None:
+    chosen = [c for c in every_case() if isinstance(c, ClientCase) and fnmatchcase(c.id, pattern)]
+    assert chosen
+    result = run_scenario(chosen[0], program('print(\'{"unsupported": "no way"}\')'))
+    assert result.cause == ClientLacks("no way", basic)
 
 
 def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
+from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.formats.html.cards import Cards, Replay, cards
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
@@ -31,6 +32,7 @@ from v2_conformance.report.claim_words import (
 from v2_conformance.report.claims import claims
 from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
 from v2_conformance.report.fold import in_milliseconds
+from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
@@ -167,6 +169,7 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
         "started": _moment(report.started),
         "duration": _duration(report.duration_s),
         "claims": claims(report),
+        "gateway": signs_line(proxy_signs(report)),
         "outcomes": [outcome for outcome in Outcome if counts[outcome]],
         "shares": _shares(counts),
         "counts": counts,

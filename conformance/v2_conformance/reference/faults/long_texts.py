@@ -1,4 +1,4 @@
-"""Faults of buffers of a fixed size: for texts in JSON, and for where a blob begins."""
+"""Faults of texts in JSON: long ones that are cut, and characters that are lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import change_elements, is_bytes
-from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import RequestInput
 
 
@@ -61,13 +60,3 @@ fault(
     breaks="B5",
     text="BYTES outputs in JSON have a space for U+2028 and U+2029.",
 )(_written(lambda text: text.replace("\u2028", " ").replace("\u2029", " ")))
-
-
-@fault(
-    "blob-offset-in-16-bits",
-    breaks="M1",
-    text="Where a blob begins is kept in 16 bits.",
-)
-class _BlobOffsetIn16Bits(Behaviour):
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        return super().slice_blob(entry, blobs, offset % 2**16, size)

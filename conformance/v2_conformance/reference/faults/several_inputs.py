@@ -194,3 +194,13 @@ class _OutputFlagsShiftBehindReorderedInputs(Behaviour):
         shifted = zip(inference.outputs, flags[1:] + flags[:1], strict=True)
         outputs = tuple(replace(output, binary=flag) for output, flag in shifted)
         return replace(inference, outputs=outputs)
+
+
+@fault(
+    "blob-offset-in-16-bits",
+    breaks="M1",
+    text="Where a blob begins is kept in 16 bits.",
+)
+class _BlobOffsetIn16Bits(Behaviour):
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        return super().slice_blob(entry, blobs, offset % 2**16, size)

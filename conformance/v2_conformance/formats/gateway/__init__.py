@@ -1,0 +1,1 @@
+"""gateway.html: what a gateway does to the extension, on one page."""

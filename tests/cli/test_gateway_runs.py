@@ -1,0 +1,127 @@
+"""`run --through`: two runs, one comparison; the verdict is the server's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import faulty_gateways as gateways
+from v2_conformance.cli.main import main
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.files import load_report
+from v2_conformance.resources import schema
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.verifying.verification import verify
+
+CASES = ("--case", "P2/blob-follows-json[INT32]", "--case", "H6/not-a-number[letters]")
+TOKEN = "s3cret-token-of-the-server"
+PASSWORD = "s3cret-password-of-the-gateway"
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with ReferenceServer() as server:
+        yield server.url
+
+
+def test_both_runs_and_the_comparison_are_written(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with gateways.gateway(url, gateways.header_dropped) as through:
+        code = main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
+    assert code == 1  # not all cases ran
+    direct = load_report(tmp_path / "report.json")
+    behind = load_report(tmp_path / "gateway" / "report.json")
+    assert [report.target.url for report in (direct, behind)] == [url, through]
+    assert {case.outcome for case in direct.cases} == {"pass"}
+    assert {case.outcome for case in behind.cases} == {"pass", "fail"}
+    found = json.loads((tmp_path / "gateway.json").read_bytes())
+    schema("gateway").validate(found)
+    assert found["transparency"] == "not transparent"
+    assert direct.integrity is not None
+    assert found["direct"]["digest"] == direct.integrity.digest
+    out = capsys.readouterr().out
+    assert "gateway NOT TRANSPARENT: header not kept in 1 case" in out
+    page = (tmp_path / "gateway.html").read_text("utf-8")
+    for link in ("report.html", "gateway/report.html"):
+        assert f'href="{link}' in page
+        assert (tmp_path / link).exists()
+
+
+def test_the_two_reports_can_be_verified_and_compared_again(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with gateways.gateway(url, gateways.header_dropped) as through:
+        main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
+    first, second = tmp_path / "report.json", tmp_path / "gateway" / "report.json"
+    for path in (first, second):
+        assert not [case for case in verify(path, suite_cases()).cases if case.problem]
+    capsys.readouterr()
+    again = tmp_path / "again"
+    assert main(["gateway", str(first), str(second), "--output", str(again)]) == 1
+    assert "header not kept in 1 case" in capsys.readouterr().out
+    assert (again / "gateway.json").read_bytes() == (tmp_path / "gateway.json").read_bytes()
+
+
+def test_secrets_of_both_ways_are_in_no_file_and_no_output(
+    url: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def echoing(request: bytes, answer: gateways.Answer) -> gateways.Answer:
+        head = request.partition(b"\r\n\r\n")[0].decode("latin-1")
+        sent = head.partition("Authorization: ")[2].partition("\r\n")[0]
+        return gateways.page(502).with_field("Via", sent) if "/infer" in head else answer
+
+    with gateways.gateway(url, echoing) as through:
+        behind = through.replace("//", f"//user:{PASSWORD}@")
+        secret = ("--header", f"X-Token: {TOKEN}")
+        main(["run", url, "--through", behind, *CASES, *secret, "--report-dir", str(tmp_path)])
+    written = [path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    said = capfd.readouterr()
+    for text in (*written, said.out, said.err):
+        assert PASSWORD not in text
+        assert TOKEN not in text
+        assert "dXNlcjpzM2NyZXQ" not in text  # user:s3cret in base64
+    assert "NOT TRANSPARENT" in said.out
+
+
+def test_an_older_comparison_does_not_outlive_a_run_without_a_gateway(
+    url: str, tmp_path: Path
+) -> None:
+    for name in ("gateway.json", "gateway.html"):
+        (tmp_path / name).write_text("of an older run")
+    main(["run", url, *CASES, "--report-dir", str(tmp_path)])
+    assert not list(tmp_path.glob("gateway*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--through", "http://127.0.0.1:1"], "--through needs the URL of the server"),
+        (["URL", "--through", "nonsense"], "is not a URL"),
+        (["URL", "--through", "http://127.0.0.1:1", "--fuzz", "1"], "remove --through"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(
+    url: str,
+    tmp_path: Path,
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = [url if word == "URL" else word for word in arguments]
+    assert main(["run", *given, "--report-dir", str(tmp_path / "r")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_gateway_that_cannot_be_reached_is_told_before_the_direct_run(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "r"
+    arguments = ["run", url, "--through", "http://127.0.0.1:1", "--report-dir", str(folder)]
+    assert main(arguments) == 3
+    assert "127.0.0.1:1" in capsys.readouterr().err
+    assert not folder.exists()

@@ -1,0 +1,120 @@
+"""`matrix run`: many targets, some of which cannot be tested, and one page."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from support.servers import Peer, free_port, serving
+from v2_conformance.cli.main import main
+from v2_conformance.reference.server import ReferenceServer
+
+SOME = ("--case", "R2", "--case", "P2/*")
+
+
+def test_every_target_of_a_folder_is_certified_and_on_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, reports = tmp_path / "targets", tmp_path / "reports"
+    folder.mkdir()
+    (folder / "README.md").write_text("no target")
+    with ReferenceServer() as good, ReferenceServer(["error-is-plain-text"]) as bad:
+        (folder / "good.yaml").write_text(f"url: {good.url}\n")
+        (folder / "bad.json").write_text(f'{{"url": "{bad.url}"}}')
+        (folder / "away.yml").write_text(f"url: http://127.0.0.1:{free_port()}\n")
+        call = ["matrix", "run", str(folder), "--report-dir", str(reports), "--jobs", "2"]
+        assert main([*call, "--", *SOME]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split(":")[0] for line in lines[:3]) == ["away", "bad", "good"]
+    assert any("away: exit code 3: " in line and "cannot be reached" in line for line in lines)
+    assert "good: exit code 1: incomplete run" in lines
+    assert "not on the page: away, which left no report" in lines
+    page = (reports / "index.html").read_text(encoding="utf-8")
+    assert "good/report.html" in page
+    assert "bad/report.html" in page
+    assert "away" not in page
+    assert "tested\n" not in (reports / "away/run.log").read_text()
+
+
+def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, reports = tmp_path / "targets", tmp_path / "reports"
+    folder.mkdir()
+    with ReferenceServer() as server:
+        (folder / "one.yaml").write_text(f"url: {server.url}\n")
+        call = ["matrix", "run", str(folder), "--report-dir", str(reports), "--", *SOME]
+        assert main(call) == 1
+    assert (reports / "one/report.json").exists()
+    capsys.readouterr()
+    assert main(call) == 3
+    assert "not on the page: one, which left no report" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "words"),
+    [
+        ((), (), "has no target files (*.yaml, *.yml, *.json)"),
+        (("a.yaml", "a.json"), (), "has two target files for a: rename one"),
+        (("a.yaml",), ("--target", "x"), "--target cannot be the same for every target"),
+        (("a.yaml",), ("--report-dir=x",), "--report-dir cannot be the same"),
+        (("a.yaml",), ("--shard", "1/2"), "--shard cannot be the same"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(
+    files: tuple[str, ...],
+    options: tuple[str, ...],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in files:
+        (tmp_path / name).write_text("url: http://127.0.0.1:1\n")
+    assert main(["matrix", "run", str(tmp_path), "--", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_a_folder_that_is_not_there_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["matrix", "run", str(tmp_path / "missing")]) == 2
+    assert "cannot read the folder" in capsys.readouterr().err
+
+
+def test_runs_end_with_the_command_that_started_them(tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM leave no run behind."""
+    folder = tmp_path / "targets"
+    folder.mkdir()
+    gone = threading.Event()
+
+    def never_answers(peer: Peer) -> None:
+        peer.until_closed()
+        gone.set()
+
+    with serving(never_answers) as server:
+        (folder / "one.yaml").write_text(f"url: {server.url}\ntimeout: 300\n")
+        call = ["matrix", "run", str(folder), "--report-dir", str(tmp_path / "reports")]
+        with subprocess.Popen(
+            [sys.executable, "-m", "v2_conformance", *call], stderr=subprocess.PIPE
+        ) as process:
+            try:
+                while not server.peers:
+                    assert process.poll() is None
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(60) == 3
+            finally:
+                process.kill()
+        assert gone.wait(10)  # nobody is left who waits for an answer
+
+
+def test_reports_can_still_be_compared_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["matrix", str(tmp_path / "missing.json")]) == 2
+    assert "cannot read" in capsys.readouterr().err

@@ -1,0 +1,195 @@
+"""`run --shard` and `merge`: many machines run parts of the suite, and one verdict comes of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.files import load_report
+
+SOME = ("--case", "P2", "--case", "H6", "--case", "R2")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with ReferenceServer() as server:
+        yield server.url
+
+
+def test_eight_shards_merge_to_the_report_of_one_run(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = (url, "--profile", "raw")
+    assert main(["run", *common, "--report-dir", str(tmp_path / "one")]) == 0
+    paths = []
+    for number in range(1, 9):
+        folder = tmp_path / f"shard-{number}"
+        call = ["run", *common, "--shard", f"{number}/8", "--report-dir", str(folder)]
+        assert main(call) == 0
+        paths.append(str(folder / "report.json"))
+    merged = tmp_path / "merged"
+    capsys.readouterr()
+    assert main(["merge", *paths, "--report-dir", str(merged)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "CONFORMANT, ROBUST report: " in printed
+    assert main(["verify", str(merged / "report.json")]) == 0
+    assert "the verdict holds: CONFORMANT, ROBUST" in capsys.readouterr().out
+    one, all_of_them = (
+        load_report(tmp_path / "one/report.json"),
+        load_report(merged / "report.json"),
+    )
+    assert all_of_them.verdict == one.verdict
+    assert all_of_them.requirements == one.requirements
+    assert [(c.id, c.outcome, c.cause) for c in all_of_them.cases] == [
+        (c.id, c.outcome, c.cause) for c in one.cases
+    ]
+    assert "CONFORMANT" in (merged / "report.html").read_text(encoding="utf-8").upper()
+
+
+@pytest.fixture(scope="module")
+def two(url: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The reports of both shards of a short run."""
+    folder = tmp_path_factory.mktemp("two")
+    for number in (1, 2):
+        report_dir = str(folder / str(number))
+        assert main(["run", url, *SOME, "--shard", f"{number}/2", "--report-dir", report_dir]) == 0
+    return [str(folder / name / "report.json") for name in ("1", "2")]
+
+
+def test_a_shard_says_that_it_is_not_the_whole_run(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["run", url, *SOME, "--shard", "1/2", "--report-dir", str(tmp_path)]
+    assert main(call) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "this is shard 1 of 2: the verdict is that of the merged report" in printed
+    assert "INCOMPLETE RUN" in printed
+    assert "incomplete run" in (tmp_path / "badge.json").read_text()
+
+
+def test_a_pod_of_an_indexed_job_runs_its_own_shard(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
+    assert main(["run", url, *SOME, "--shard", "auto/2", "--report-dir", str(tmp_path)]) == 0
+    shard = load_report(tmp_path / "report.json").selection.shard
+    assert shard is not None
+    assert (shard.number, shard.of) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "index", "words"),
+    [
+        ("0/2", None, "expected a shard from 1/2 to 2/2, got '0/2'"),
+        ("3/2", None, "expected a shard from 1/2 to 2/2, got '3/2'"),
+        ("1", None, "expected K/N, such as 1/8, or auto/N, got '1'"),
+        ("-1/2", None, "expected K/N"),
+        ("1/2/3", None, "expected K/N"),
+        ("1/99999999", None, "expected K/N"),
+        ("x" * 500, None, "expected K/N"),
+        ("auto", None, "expected K/N"),
+        ("auto/2", None, "auto needs JOB_COMPLETION_INDEX, which Kubernetes sets"),
+        ("auto/2", "2", "got 3/2 (JOB_COMPLETION_INDEX counts from 0)"),
+        ("auto/2", "one", "auto needs JOB_COMPLETION_INDEX"),
+        ("1/99999", None, "cases cannot be divided into 99999 shards: use 1 to"),
+    ],
+)
+def test_a_shard_that_there_cannot_be_is_refused_in_one_line(
+    value: str,
+    index: str | None,
+    words: str,
+    url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if index is not None:
+        monkeypatch.setenv("JOB_COMPLETION_INDEX", index)
+    assert main(["run", url, "--shard", value, "--report-dir", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "--shard needs a URL"),
+        (["http://127.0.0.1:1", "--fuzz", "5"], "remove --cases and --fuzz"),
+        (["http://127.0.0.1:1", "--cases", "x.yaml"], "remove --cases and --fuzz"),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *arguments, "--shard", "1/2"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_a_missing_shard_is_one_line_and_nothing_is_written(
+    two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["merge", two[0], "--report-dir", str(tmp_path / "merged")]) == 2
+    assert capsys.readouterr().err == "v2-conformance: shard 2 of 2 is missing\n"
+    assert not (tmp_path / "merged/report.json").exists()
+
+
+def test_no_shard_is_overwritten(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path(two[0]).read_bytes()
+    assert main(["merge", *two, "--report-dir", str(Path(two[0]).parent)]) == 2
+    assert "has one of the shards: name another --report-dir" in capsys.readouterr().err
+    assert Path(two[0]).read_bytes() == before
+
+
+def test_what_an_older_run_left_is_removed(
+    two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("report.jsonl", "report.json.sig"):
+        (tmp_path / name).write_text("of an older run")
+    assert main(["merge", *two, "--report-dir", str(tmp_path)]) == 1  # cases are left out
+    assert not (tmp_path / "report.jsonl").exists()
+    assert not (tmp_path / "report.json.sig").exists()
+    assert (tmp_path / "report.html").exists()
+
+
+def test_known_failures_are_expected_in_a_merged_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that are judged over all shards, too."""
+    folders = [tmp_path / "1", tmp_path / "2"]
+    with ReferenceServer(["error-is-plain-text"]) as server:
+        for number, folder in enumerate(folders, 1):
+            shard = ["--shard", f"{number}/2", "--report-dir", str(folder)]
+            assert main(["run", server.url, *SOME, *shard]) == 0
+    paths = [str(folder / "report.json") for folder in folders]
+    merged = tmp_path / "merged"
+    assert main(["merge", *paths, "--report-dir", str(merged)]) == 1
+    known = str(tmp_path / "known.yaml")
+    assert main(["expect", "--write", str(merged / "report.json"), known]) == 0
+    capsys.readouterr()
+    assert main(["merge", *paths, "--report-dir", str(merged), "--expect", known]) == 0
+    report = load_report(merged / "report.json")
+    failed = [case for case in report.cases if case.outcome.value == "fail"]
+    assert any(case.id == "R2/observed" for case in failed)
+    assert all(case.expected is not None for case in failed)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
+def test_a_merged_report_can_be_signed(two: list[str], tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    os.spawnlp(
+        os.P_WAIT, "ssh-keygen", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)
+    )
+    merged = tmp_path / "merged"
+    main(["merge", *two, "--report-dir", str(merged), "--sign", str(key)])
+    signers = tmp_path / "signers"
+    signers.write_text(f"me@example.com {key.with_suffix('.pub').read_text()}")
+    report = str(merged / "report.json")
+    assert main(["verify", report, "--allowed-signers", str(signers)]) == 0

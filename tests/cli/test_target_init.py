@@ -1,0 +1,202 @@
+"""`target init`: a target file from what a server says of itself, whatever that is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.responses import http
+from support.servers import Peer, Script, serving
+from v2_conformance.cli.main import main
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.target import load_target, make_target
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+METADATA = {"name": "srv", "version": "1", "extensions": []}
+
+
+def written(
+    capsys: pytest.CaptureFixture[str], output: Path, *arguments: str, code: int = 0
+) -> tuple[str, str]:
+    """The target file, and what was printed in one line."""
+    assert main(["target", "init", *arguments, "--output", str(output)]) == code
+    printed = capsys.readouterr()
+    text = output.read_text(encoding="utf-8") if output.exists() else ""
+    return text, " ".join((printed.out + printed.err).split())
+
+
+class Renames(Behaviour):
+    """Calls its models otherwise, and says so in its index."""
+
+    def repository_index(self, request: Request) -> Response:
+        return self.json_response(
+            [{"name": f"my-{name}", "state": "READY"} for name in self.models]
+        )
+
+    def handle(self, request: Request) -> Response:
+        plain = request.target.replace("/v2/models/my-", "/v2/models/")
+        if "/v2/models/" in request.target and plain == request.target:
+            return self.error(404, "no such model")
+        object.__setattr__(request, "target", plain)
+        return super().handle(request)
+
+
+def test_models_with_other_names_are_found_by_what_they_do(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = start(Renames)
+    path = tmp_path / "target.yaml"
+    text, printed = written(capsys, path, server.url)
+    target = load_target(path)
+    assert target.url == server.url
+    assert target.binding("identity/INT32").model == "my-identity_int32"
+    assert target.binding("mixed").model == "my-mixed"
+    assert target.binding("raw/two_outputs").model == "my-raw_two_outputs"
+    found = discover(make_target(file=path, profiles=("raw", "bf16")))
+    assert set(found.absent) <= {"batched", "raw/batched"}
+    assert "metadata does not tell which model batches" in printed
+    assert "# no model for batched: " in text
+
+
+def test_a_model_that_does_not_echo_plays_no_role(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Metadata alone does not tell an identity model from any other."""
+
+    class Negates(Behaviour):
+        def infer(self, model: Any, request: Request) -> Response:
+            if model.model == "identity_int32":
+                return self.error(400, "not now")
+            return super().infer(model, request)
+
+    path = tmp_path / "target.yaml"
+    _, printed = written(capsys, path, start(Negates).url)
+    assert "identity/INT32" not in load_target(path).models
+    assert (
+        "not found: identity/INT32: identity_int32 has such tensors, but did not answer as the "
+        "role's model must"
+    ) in printed
+
+
+def v2(models: dict[str, object], index: object = None) -> Script:
+    """A server that has this metadata, lists this index, and answers no inference."""
+
+    def script(peer: Peer) -> None:
+        while True:
+            path = peer.request().split(b" ")[1].decode()
+            name = path.removeprefix("/v2/models/")
+            known: dict[str, object] = {"/v2": METADATA, "/v2/models": index}
+            body = known.get(path, models.get(name))
+            peer.send(http(json.dumps(body).encode()) if body is not None else http(b"{}", 404))
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        None,
+        [],
+        {},
+        {"models": None},
+        {"models": [None, 1, {}, {"name": 5}, "", "x" * 500, "../../etc", "\ud800", "a\n# b: c"]},
+        {"models": ["m"] * 10_000},
+        "text",
+        [[[[]]]],
+    ],
+)
+def test_whatever_a_server_lists_ends_in_a_file_that_can_be_read(
+    index: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = {
+        "m": {"inputs": [{"name": "a: [\n# }", "datatype": "INT32", "shape": [10**400, "x"]}]},
+        "a%0A%23%20b%3A%20c": {"inputs": 5, "outputs": [None]},
+        "identity_int32": [],
+    }
+    path = tmp_path / "target.yaml"
+    with serving(v2(hostile, index)) as server:
+        _, printed = written(capsys, path, server.url)
+    assert load_target(path).models == {}
+    assert "models for 0 of 31 roles" in printed
+    assert "not found: identity/INT32: " in printed
+
+
+def test_a_hostile_name_of_a_server_stays_in_its_comment(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Named(Behaviour):
+        def server_metadata(self, request: Request) -> Response:
+            return self.json_response(
+                {"name": "x\nurl: http://evil\n\x1b[31m", "version": "1", "extensions": []}
+            )
+
+    server = start(Named)
+    path = tmp_path / "target.yaml"
+    text, printed = written(capsys, path, server.url)
+    assert load_target(path).url == server.url
+    assert "\nurl: http://evil" not in text
+    assert "\x1b" not in text + printed
+
+
+def test_how_to_get_in_is_written_but_no_secret(
+    start: Start,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seen = []
+
+    class Guarded(Behaviour):
+        def handle(self, request: Request) -> Response:
+            seen.append(request.values("authorization") + request.values("host"))
+            return super().handle(request)
+
+    monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-token")
+    path = tmp_path / "target.yaml"
+    access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example", "--rate", "5000"]
+    text, printed = written(capsys, path, start(Guarded).url, *access)
+    assert {tuple(fields) for fields in seen} == {("Bearer Zk9-pQ7w_vX2-token", "model.example")}
+    assert "Zk9-pQ7w_vX2-token" not in text + printed
+    target = load_target(path)
+    assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
+    assert target.address.host == "model.example"
+    assert target.rate == 5000
+
+
+def test_a_token_in_a_file_is_named_beside_the_target_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("secrets").mkdir()
+    Path("made").mkdir()
+    Path("secrets/token").write_text("Zk9-pQ7w_vX2-token\n")
+    with ReferenceServer() as server:
+        call = (server.url, "--bearer-file", "secrets/token")
+        text, _ = written(capsys, Path("made/target.yaml"), *call)
+    assert "file: ../secrets/token" in text
+    monkeypatch.chdir("/")
+    assert load_target(tmp_path / "made/target.yaml").authorized
+
+
+def test_no_file_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "target.yaml"
+    path.write_text("mine")
+    text, printed = written(capsys, path, "http://127.0.0.1:1", code=2)
+    assert text == "mine"
+    assert "is there already" in printed
+
+
+def test_what_is_no_v2_server_leaves_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "target.yaml"
+    text, printed = written(capsys, path, "http://127.0.0.1:1", code=3)
+    assert text == ""
+    assert "cannot be reached" in printed
