@@ -31,6 +31,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--timeout": f"{Limits().exchange_s:.0f}",
         "--wait-ready": "30, but a server that is not there is not waited for",
         "--insecure": "",
+        "--model": "",
+        "--shape": "3 for each variable dimension",
+        "--range": "floats from 0 to 1, integers from 0 to 9",
+        "--input": "",
+        "--rtol": "0",
+        "--atol": "0",
         "--case": "",
         "--large": "",
         "--thorough": "",
@@ -58,7 +64,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "badge": {},
     "verify": {"--allowed-signers": ""},
     "sign": {},
-    "selftest": {"-n, --workers": "one for each core", "--full": ""},
+    "selftest": {"-n, --workers": "one for each core", "--full": "", "--any-model": ""},
     "completion": {},
 }
 EXIT_CODES = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import cloup
 
-from v2_conformance.cli import exit_codes, known_values
+from v2_conformance.cli import any_model, exit_codes, known_values
 from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
 from v2_conformance.cli.sign import KEY_HELP, signing_key
 from v2_conformance.errors import UsageError
@@ -24,6 +24,9 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --profile raw": (
         "Test a server that claims the profile raw."
     ),
+    "v2-conformance run http://localhost:8000 --model my-model": (
+        "Test a server with any model, whatever it computes."
+    ),
     "v2-conformance run --target server.yaml -n 4 --report-dir out": (
         "Test the server in a target file."
     ),
@@ -34,10 +37,10 @@ _EXAMPLES = {
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    0: "Conformant. With --expect: every result is as expected. With --fuzz: every answer is "
-    "right.",
-    1: "Not conformant; with --strict, also if there are warnings. With --expect: a result is not "
-    "as expected. With --fuzz: an answer is wrong.",
+    0: "Conformant; with --model, consistent. With --expect: every result is as expected. With "
+    "--fuzz: every answer is right.",
+    1: "Not conformant, or not consistent; with --strict, also if there are warnings. With "
+    "--expect: a result is not as expected. With --fuzz: an answer is wrong.",
 }
 
 _TARGET = cloup.option_group(
@@ -243,6 +246,7 @@ _EMBEDDED_SERVER = cloup.option_group(
     "server, started for this run]",
 )
 @_TARGET
+@any_model.OPTIONS
 @_SELECTION
 @_EXECUTION
 @_REPORTS
@@ -261,6 +265,12 @@ def run(
     max_time: float | None,
     wait_ready: float | None,
     insecure: bool,
+    models: tuple[str, ...],
+    shapes: tuple[str, ...],
+    ranges: tuple[str, ...],
+    inputs: tuple[str, ...],
+    rtol: float,
+    atol: float,
     patterns: tuple[str, ...],
     large: bool,
     thorough: bool,
@@ -291,6 +301,7 @@ def run(
     from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
+    from v2_conformance.report.certifying_relations import start_relations
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
@@ -306,6 +317,11 @@ def run(
         raise UsageError("--fuzz writes no report to sign: remove --sign")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
+    asked = any_model.read_asked(models, shapes, ranges, inputs, rtol, atol)
+    if asked and (case_files or variations or large or fuzz is not None):
+        raise UsageError(
+            "--model has cases of its own: remove --cases, --variation, --large and --fuzz"
+        )
     recovery = Recovery(restart_command, wait)
     key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
@@ -338,30 +354,48 @@ def run(
                 recovery=recovery,
                 ready_within_s=wait_ready,
             )
-        plan = make_plan(
-            patterns=patterns,
-            files=case_files,
-            large=large,
-            thorough=thorough,
-            variations=variations,
-        )
+        if asked is None:
+            plan = make_plan(
+                patterns=patterns,
+                files=case_files,
+                large=large,
+                thorough=thorough,
+                variations=variations,
+            )
         gc.freeze()  # modules, cases and catalogue stay to the end: nothing to look for in them
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
         stack.enter_context(sole_run(report_dir))
-        started = start(
-            target,
-            plan,
-            report_dir,
-            recovery=recovery,
-            expectations=known,
-            outdated=file_names(),
-            ready_within_s=wait_ready,
-        )
+        if asked is None:
+            started = start(
+                target,
+                plan,
+                report_dir,
+                recovery=recovery,
+                expectations=known,
+                outdated=file_names(),
+                ready_within_s=wait_ready,
+            )
+        else:
+            started = start_relations(
+                target,
+                asked,
+                report_dir,
+                patterns=patterns,
+                thorough=thorough,
+                recovery=recovery,
+                expectations=known,
+                outdated=file_names(),
+                ready_within_s=wait_ready,
+            )
+        plan = started.plan
         with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:
             sign_report(report_dir / REPORT, key)
         _present(report, report_dir, started.record.mask)
+        if asked is None and case_files is None and not report.target.models:
+            for line in any_model.what_next(report, target):
+                print(target.mask.text(line))
     if expectation_file:
         return print_comparison(report, known, plan.planned, strict=strict)
     return exit_codes.of_report(report, strict=strict)

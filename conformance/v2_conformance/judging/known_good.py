@@ -11,9 +11,8 @@ from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes import Cause, ChangedAnswer
-from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.encode_inputs import SAMPLE, input_entries
 from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
@@ -53,11 +52,16 @@ def own_form(case: RequestCase) -> Form:
 def _known_good(
     role: str, address: Address, binding: Binding, form: str, binary: bool, whole: Form
 ) -> Prepared:
-    model = contract()[role]
+    model = binding.contract
     inputs: list[dict[str, Any]] = [
         {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
         for spec in model.inputs
     ]
+    if model.samples:
+        inputs = [
+            {"shape": list(sample.shape), "values": SAMPLE, "form": form}
+            for sample in model.samples[0]
+        ]
     outputs = range(len(model.outputs))
     request: dict[str, Any] = {"inputs": inputs}
     if whole in ("gzip", "deflate"):

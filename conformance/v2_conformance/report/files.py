@@ -316,6 +316,7 @@ def _folded(
         complete=complete,
         own=header.own,
         unsupported=header.target.unsupported,
+        relations=header.relations,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
@@ -333,5 +334,6 @@ def _folded(
             selection=header.selection,
             discovery=header.discovery,
             calibration=tuple(calibration),
+            relations=header.relations,
         )
     )

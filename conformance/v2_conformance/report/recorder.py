@@ -38,6 +38,7 @@ from v2_conformance.report.document import (
     RecordFooter,
     RecordHeader,
     RecordLine,
+    Relations,
     Report,
     Selection,
     ServerInfo,
@@ -93,13 +94,13 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         cause=cause,
         message=mask.text(replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
-        exchanges=tuple(_exchange(exchange, mask) for exchange in result.exchanges),
+        exchanges=tuple(recorded_exchange(exchange, mask) for exchange in result.exchanges),
     )
 
 
 def calibration(found: Calibrated, mask: Mask) -> Calibration:
     """A calibration as report.json has it."""
-    exchanges = tuple(_exchange(exchange, mask) for exchange in found.exchanges)
+    exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
     return Calibration(found.role, found.form, exchanges)
 
 
@@ -131,7 +132,8 @@ def _masked_hex(text: str, mask: Mask) -> str:
     return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
 
 
-def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
+def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
+    """An exchange as report.json has it."""
     transcript = exchange.transcript
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
@@ -191,6 +193,7 @@ class Record:
         *,
         own: bool = True,
         selection: Selection = EVERYTHING,
+        relations: Relations | None = None,
         outdated: Collection[str] = (),
         noted: Note = _as_it_is,
     ) -> None:
@@ -202,7 +205,7 @@ class Record:
         self._file = _create(directory, outdated)
         self._room = ROOM
         self._problem: str | None = None
-        header = _header(target, server, cases, self._started, selection, own=own)
+        header = _header(target, server, cases, self._started, selection, relations, own=own)
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
@@ -305,6 +308,7 @@ def _header(
     cases: Sequence[Case],
     started: datetime,
     selection: Selection,
+    relations: Relations | None,
     *,
     own: bool,
 ) -> RecordHeader:
@@ -331,5 +335,6 @@ def _header(
         planned=dict(Counter(case.requirement for case in cases)),
         order=tuple(case.id for case in cases),
         selection=selection,
-        discovery=tuple(_exchange(exchange, target.mask) for exchange in server.asked),
+        discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
+        relations=relations,
     )
