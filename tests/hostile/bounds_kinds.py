@@ -156,7 +156,8 @@ for name, answer in (TO_INFERENCE | BODIES).items():
     )
 for name, answer in NO_HTTP.items():
     add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
-    add(f"{name}, from the start", answering(answer), code=3, says=UNREAD, slow=True)
+    told = "this port speaks TLS" if "TLS" in name else UNREAD
+    add(f"{name}, from the start", answering(answer), code=3, says=told, slow=True)
 add("a length of 10^30", answering(says(HEAD + b"Content-Length: %d\r\n\r\n{" % 10**30), INFER),
     outcomes=UNREADABLE)  # fmt: skip
 add("a chunk of 2^100 bytes", answering(says(CHUNKED + b"1" + b"0" * 25 + b"\r\n{"), INFER),
