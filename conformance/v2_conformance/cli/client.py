@@ -11,8 +11,9 @@ import click
 import cloup
 
 from v2_conformance.cli import exit_codes, known_values
-from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
-from v2_conformance.cli.sign import KEY_HELP, signing_key
+from v2_conformance.cli.command import FILE, Command, seconds, whole_number
+from v2_conformance.cli.report_options import report_options
+from v2_conformance.cli.sign import signing_key
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,36 +95,6 @@ _CLIENT = cloup.option_group(
         help="A value that no report may show, in this environment variable. Repeatable.",
     ),
 )
-_REPORTS = cloup.option_group(
-    "Reports",
-    cloup.option(
-        "--report-dir",
-        type=FOLDER,
-        default=Path("reports"),
-        metavar="DIR",
-        help="Write report.json, report.html and the other report files to this folder.",
-    ),
-    cloup.option(
-        "--expect",
-        "expectation_file",
-        type=FILE,
-        metavar="FILE",
-        help="Compare the results with the known failures in this file (`v2-conformance expect` "
-        "writes it) and exit with 1 only if they differ.",
-    ),
-    cloup.option(
-        "--sign",
-        "key_file",
-        type=FILE,
-        metavar="KEY",
-        help=f"Sign the report: write report.json.sig beside it. {KEY_HELP}",
-    ),
-    cloup.option(
-        "--strict",
-        is_flag=True,
-        help="Exit with 1 on warnings, too; with --expect, on warnings that are not known.",
-    ),
-)
 
 
 @cloup.command("client", cls=Command, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
@@ -139,7 +110,7 @@ _REPORTS = cloup.option_group(
 )
 @_SELECTION
 @_CLIENT
-@_REPORTS
+@report_options()
 def client(
     *,
     command: tuple[str, ...],

@@ -12,9 +12,10 @@ import cloup
 
 from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.access import ACCESS
-from v2_conformance.cli.command import FILE, FOLDER, Command, seconds, whole_number
+from v2_conformance.cli.command import FILE, Command, seconds, whole_number
+from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.shard import shard as shard_value
-from v2_conformance.cli.sign import KEY_HELP, signing_key
+from v2_conformance.cli.sign import signing_key
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -195,36 +196,6 @@ _EXECUTION = cloup.option_group(
         help="Time limit for a killed server to recover or restart.",
     ),
 )
-_REPORTS = cloup.option_group(
-    "Reports",
-    cloup.option(
-        "--report-dir",
-        type=FOLDER,
-        default=Path("reports"),
-        metavar="DIR",
-        help="Write report.json, report.html and the other report files to this folder.",
-    ),
-    cloup.option(
-        "--expect",
-        "expectation_file",
-        type=FILE,
-        metavar="FILE",
-        help="Compare the results with the known failures in this file (`v2-conformance expect` "
-        "writes it) and exit with 1 only if they differ.",
-    ),
-    cloup.option(
-        "--sign",
-        "key_file",
-        type=FILE,
-        metavar="KEY",
-        help=f"Sign the report: write report.json.sig beside it. {KEY_HELP}",
-    ),
-    cloup.option(
-        "--strict",
-        is_flag=True,
-        help="Exit with 1 on warnings, too; with --expect, on warnings that are not known.",
-    ),
-)
 _GENERATED_REQUESTS = cloup.option_group(
     "Generated requests",
     cloup.option(
@@ -266,7 +237,7 @@ _EMBEDDED_SERVER = cloup.option_group(
 @ACCESS
 @_SELECTION
 @_EXECUTION
-@_REPORTS
+@report_options()
 @_GENERATED_REQUESTS
 @_EMBEDDED_SERVER
 def run(

@@ -12,10 +12,10 @@ from urllib.parse import quote
 from v2_conformance.engine.discovery import discover_server
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.judge import canary_problem
+from v2_conformance.judging.known_good import plain_case
 from v2_conformance.judging.metadata import MAX_METADATA, entries_of, plain_body
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Shape
-from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode import Address, Binding, get_request, prepare
@@ -155,7 +155,7 @@ def _player(
         if len(tried) == _MOST_TRIED:
             break
         tried.append(described.name)
-        if _echoes(role, model, binding, connection, address):
+        if _echoes(role, binding, connection, address):
             return binding
     if tried:
         names = ", ".join(printable(name, 60) for name in tried)
@@ -214,35 +214,16 @@ def _fits(spec: TensorSpec, tensor: tuple[str, str, Shape | None]) -> bool:
     return same_rank and all(has in (-1, n) for n, has in zip(spec.dims, shape, strict=True))
 
 
-def _echoes(
-    role: str, model: ModelContract, binding: Binding, connection: Connection, address: Address
-) -> bool:
+def _echoes(role: str, binding: Binding, connection: Connection, address: Address) -> bool:
     """Whether the model answers as the role's must, in binary form or, if not, in JSON."""
     for form, values in (("binary", "counting"), ("json", "counting_in_json")):
-        prepared = prepare(_request(role, model, form, values), address, binding)
+        listed = form == "binary"
+        case = plain_case(f"echo {role}", role, values=values, form=form, listed=listed, options={})
+        prepared = prepare(case, address, binding)
         transcript = connection.exchange(prepared.request, fresh=True)
         if canary_problem(prepared.expected, transcript) is None:
             return True
     return False
-
-
-def _request(role: str, model: ModelContract, form: str, values: str) -> RequestCase:
-    shapes = ([3 if n == -1 else n for n in spec.dims] for spec in model.inputs)
-    inputs = [{"shape": shape, "values": values, "form": form} for shape in shapes]
-    outputs = range(len(model.outputs))
-    request: dict[str, Any] = {"inputs": inputs}
-    if form == "binary":
-        request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
-    return RequestCase(
-        id=f"echo {role}",
-        requirement="",
-        why="",
-        level="MUST",
-        profile="binary",
-        expect={"outcome": "success", "outputs": {str(i): "any" for i in outputs}},
-        model=role,
-        request=request,
-    )
 
 
 def tensors_differ(binding: Binding) -> Iterator[tuple[str, tuple[str, ...]]]:

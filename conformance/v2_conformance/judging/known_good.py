@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -53,21 +53,39 @@ def own_form(case: RequestCase) -> Form:
 def _known_good(
     role: str, address: Address, binding: Binding, form: str, binary: bool, whole: Form
 ) -> Prepared:
+    options: dict[str, Any] = {}
+    if whole in ("gzip", "deflate"):
+        options["encoding"] = whole
+    if whole == "binary_data_output":
+        options["parameters"] = {"binary_data_output": True}
+    listed = binary and whole != "binary_data_output"
+    name = f"canary {role}"
+    case = plain_case(name, role, values="ones", form=form, listed=listed, options=options)
+    return prepare(case, address, binding)
+
+
+def plain_case(
+    name: str,
+    role: str,
+    *,
+    values: str,
+    form: str,
+    listed: bool,
+    options: Mapping[str, Any],
+) -> RequestCase:
+    """The plainest request to a role's model: three elements for each free dimension, `form` for
+    all inputs; with `listed`, all outputs by name, as binary. `options` are more of the request."""
     model = contract()[role]
-    inputs: list[dict[str, Any]] = [
-        {"shape": [3 if n == -1 else n for n in spec.dims], "values": "ones", "form": form}
+    inputs = [
+        {"shape": [3 if n == -1 else n for n in spec.dims], "values": values, "form": form}
         for spec in model.inputs
     ]
     outputs = range(len(model.outputs))
-    request: dict[str, Any] = {"inputs": inputs}
-    if whole in ("gzip", "deflate"):
-        request["encoding"] = whole
-    if whole == "binary_data_output":
-        request["parameters"] = {"binary_data_output": True}
-    elif binary:
+    request: dict[str, Any] = {"inputs": inputs, **options}
+    if listed:
         request["outputs"] = [{"tensor": i, "binary_data": True} for i in outputs]
-    case = RequestCase(
-        id=f"canary {role}",
+    return RequestCase(
+        id=name,
         requirement="",
         why="",
         level="MUST",
@@ -76,7 +94,6 @@ def _known_good(
         model=role,
         request=request,
     )
-    return prepare(case, address, binding)
 
 
 def rank(transcript: Transcript) -> tuple[bool, str]:
