@@ -15,7 +15,7 @@ _EXIT_CODE = re.compile(r"  # exit code (\d)$")
 
 
 def steps() -> Iterator[tuple[str, int, list[str]]]:
-    """Each command of the page, but for the installation: itself, its exit code, lines it prints."""
+    """Each command of the page but the installation: itself, its exit code, lines it prints."""
     done: list[tuple[str, int, list[str]]] = []
     for language, text in _BLOCK.findall(TOUR.read_text(encoding="utf-8")):
         if language == "sh":
