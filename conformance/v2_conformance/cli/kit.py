@@ -35,8 +35,9 @@ from v2_conformance.cli.command import FOLDER, Command
 )
 def kit(*, name: str, directory: Path) -> int:
     """Write the models for a real server, or scripts for clients."""
-    from v2_conformance.kits import write_kit
+    from v2_conformance.kits import KITS, write_kit
 
     files = write_kit(name, directory)
     print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
+    print(f"then: {KITS[name].command}")
     return 0
