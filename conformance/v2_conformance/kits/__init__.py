@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import clients, kserve, mlserver, onnx, openvino, triton
+from v2_conformance.kits import clients, kserve, kubernetes, mlserver, onnx, openvino, triton
 from v2_conformance.kits.kit import Kit
 from v2_conformance.suggestions import did_you_mean
 
 KITS: dict[str, Kit] = {
     "clients": clients.KIT,
     "kserve": kserve.KIT,
+    "kubernetes": kubernetes.KIT,
     "mlserver": mlserver.KIT,
     "onnx": onnx.KIT,
     "openvino": openvino.KIT,

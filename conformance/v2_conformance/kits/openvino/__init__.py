@@ -14,12 +14,13 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 # OpenVINO has bfloat16, but the model server has no V2 datatype for it.
 _UNSUPPORTED_DATATYPE = "BF16"
-_ELEMENT_TYPES = {
-    "BOOL": "boolean",
-    **{f"UINT{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
-    **{f"INT{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"FP{bits}": f"f{bits}" for bits in (16, 32, 64)},
-    "BYTES": "string",
+# What OpenVINO calls a datatype: a tensor's element type, and the precision of a port.
+_TYPES = {
+    "BOOL": ("boolean", "BOOL"),
+    **{f"UINT{bits}": (f"u{bits}", f"U{bits}") for bits in (8, 16, 32, 64)},
+    **{f"INT{bits}": (f"i{bits}", f"I{bits}") for bits in (8, 16, 32, 64)},
+    **{f"FP{bits}": (f"f{bits}", f"FP{bits}") for bits in (16, 32, 64)},
+    "BYTES": ("string", "STRING"),
 }
 _MODEL = "model.xml"
 _CONSTANTS = "model.bin"
@@ -124,7 +125,7 @@ class _Network:
 
     def _parameter(self, tensor: TensorSpec) -> _Port:
         shape = ",".join("?" if size < 0 else str(size) for size in tensor.dims)
-        data = {"shape": shape, "element_type": _ELEMENT_TYPES[tensor.datatype]}
+        data = {"shape": shape, "element_type": _TYPES[tensor.datatype][0]}
         return self._layer("Parameter", "opset1", tensor, [], data)
 
     def _constant(self, values: Sequence[int]) -> _Port:
@@ -182,7 +183,7 @@ class _Network:
 def _port(
     parent: ElementTree.Element, number: int, tensor: TensorSpec, *, named: bool = False
 ) -> None:
-    attributes = {"id": str(number), "precision": _ELEMENT_TYPES[tensor.datatype].upper()}
+    attributes = {"id": str(number), "precision": _TYPES[tensor.datatype][1]}
     if named:
         attributes["names"] = tensor.name
     port = ElementTree.SubElement(parent, "port", attributes)

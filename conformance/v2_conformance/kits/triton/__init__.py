@@ -48,4 +48,4 @@ def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
     return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {shown} ] }}'
 
 
-KIT = Kit(write, run_command(8000, "raw", "bf16"))
+KIT = Kit(write, run_command(8000, "raw", "bf16", "compression", "compression-responses"))
