@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
@@ -62,3 +63,11 @@ def outputs(model: ModelContract, given: dict[str, Array]) -> dict[str, Array]:
 
 MODELS = [model for model in contract().values() if "BF16" not in model.datatypes]
 """Every model but that of BF16, a datatype which numpy does not have."""
+
+RUNS = [
+    pytest.param(model, size, id=f"{model.model}-{size}")
+    for model in MODELS
+    for size in (0, 1, 3, 5)
+    if model.does == "identity" or size >= 3
+]
+"""Each of them with sizes for its variable dimensions, all that it can take."""

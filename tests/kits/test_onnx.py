@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_inputs import MODELS, inputs, outputs, same
+from kits.model_inputs import RUNS, inputs, outputs, same
 from v2_conformance.kits import write_kit
 from v2_conformance.suite.models import ModelContract, contract
 
@@ -62,11 +62,8 @@ def test_only_the_batch_is_one_dimension_for_all_tensors(kit: Path) -> None:
         assert len(set(others)) == len(others)
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 5])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.model)
+@pytest.mark.parametrize(("model", "size"), RUNS)
 def test_it_does_what_the_contract_says(model: ModelContract, size: int, kit: Path) -> None:
-    if model.does == "first_three" and size < 3:
-        pytest.skip("the model needs three elements")
     given = inputs(model, size)
     got = _session(kit, model).run(None, given)
     for (name, expected), array in zip(outputs(model, given).items(), got, strict=True):
@@ -98,6 +95,4 @@ def test_too_few_elements_are_an_error(kit: Path) -> None:
 def _session(kit: Path, model: ModelContract) -> Any:
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # errors that tests provoke
-    return runtime.InferenceSession(
-        _graph(kit, model), options, providers=["CPUExecutionProvider"]
-    )
+    return runtime.InferenceSession(_graph(kit, model), options, providers=["CPUExecutionProvider"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_inputs import MODELS, Array, inputs, outputs, same
+from kits.model_inputs import MODELS, RUNS, Array, inputs, outputs, same
 from v2_conformance.kits import write_kit
 from v2_conformance.suite.models import ModelContract, contract
 
@@ -36,7 +36,7 @@ def _names(folder: Path, ports: list[Any], kind: str) -> list[str]:
 
 
 def _datatype(port: Any) -> str:
-    name = port.get_element_type().get_type_name()
+    name: str = port.get_element_type().get_type_name()
     special = {"boolean": "BOOL", "string": "BYTES"}
     if name in special:
         return special[name]
@@ -59,13 +59,10 @@ def test_its_metadata_is_that_of_the_contract(model: ModelContract, kit: Path, c
         ] == [tensor.dims for tensor in tensors]
 
 
-@pytest.mark.parametrize("size", [0, 1, 3, 5])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.model)
+@pytest.mark.parametrize(("model", "size"), RUNS)
 def test_it_does_what_the_contract_says(
     model: ModelContract, size: int, kit: Path, core: Any
 ) -> None:
-    if model.does == "first_three" and size < 3:
-        pytest.skip("the model needs three elements")
     folder = kit / model.model / "1"
     compiled = core.compile_model(core.read_model(folder / "model.xml"), "CPU")
     given = inputs(model, size)
@@ -88,7 +85,9 @@ def _as_openvino_has_it(array: Array) -> Array:
 
 def test_too_few_elements_are_an_error(kit: Path, core: Any) -> None:
     model = contract()["raw/two_outputs"]
-    request = core.compile_model(kit / model.model / "1" / "model.xml", "CPU").create_infer_request()
+    request = core.compile_model(
+        kit / model.model / "1" / "model.xml", "CPU"
+    ).create_infer_request()
     request.set_tensor("INPUT0", openvino.Tensor(inputs(model, 2)["INPUT0"]))
     with pytest.raises(RuntimeError, match="Reshape"):
         request.infer()

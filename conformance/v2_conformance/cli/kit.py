@@ -17,8 +17,8 @@ from v2_conformance.cli.command import FOLDER, Command
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
         ),
-        "v2-conformance kit kubernetes manifests --image suite:1 --server-image kserve:1": (
-            "Write manifests that run the suite in a cluster, with these images."
+        "v2-conformance kit kubernetes manifests --image suite:1": (
+            "Write manifests that run the suite in a cluster, with this image."
         ),
         "v2-conformance kit clients adapters": (
             "Write scripts that put clients on the bench into the folder adapters."
