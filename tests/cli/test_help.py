@@ -89,7 +89,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "serve": {"--port": "8000", "--fault": "", "--variant": ""},
     "list": {},
-    "kit": {},
+    "kit": {"--image": "", "--server-image": ""},
     "report": {},
     "merge": {"--report-dir": "reports", "--expect": "", "--sign": "", "--strict": ""},
     "diff": {"--markdown": "", "--strict": "", "--exit-zero": ""},
@@ -232,8 +232,7 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
     profiles = dict.fromkeys(case.profile for case in every_case())
     assert set(profiles) == set(PROFILES)
     assert "besides binary: raw, compression, compression-responses or bf16." in text("run")
-    assert sorted(KITS) == ["clients", "kserve", "mlserver", "triton"]
-    assert "The server: kserve, mlserver or triton; or clients." in text("kit")
+    assert all(name in text("kit") for name in KITS)
     assert all(name in text("list") for name in LISTINGS)
     assert all(name in text("completion") for name in SHELLS)
 

@@ -65,7 +65,7 @@ from v2_conformance.cli.main import main
         (
             "kit trtion new",
             "unknown kit 'trtion': did you mean triton? "
-            "(the kits are clients, kserve, mlserver, triton)",
+            "(the kits are clients, kserve, kubernetes, mlserver, onnx, openvino, triton)",
         ),
         (
             "run --profile rwa",

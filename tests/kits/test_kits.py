@@ -3,31 +3,82 @@
 from __future__ import annotations
 
 import json
+import os
 import py_compile
+import re
+import shlex
+from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
 
+from v2_conformance.cli.client import client
+from v2_conformance.cli.run import run
 from v2_conformance.errors import UsageError
 from v2_conformance.kits import KITS, write_kit
 from v2_conformance.kits.clients import ADAPTERS
 from v2_conformance.suite.models import contract
 
+NEEDS = {"onnx": "onnx is not installed: `tox -e kits`"}
+NAMES = [
+    pytest.param(name, marks=pytest.mark.skipif(missing, reason=NEEDS.get(name, "")))
+    for name in sorted(KITS)
+    for missing in [name in NEEDS and find_spec(name) is None]
+]
+WITH_PYTHON = ["clients", "kserve", "mlserver", "triton"]
+EXPECTATIONS = Path(__file__).parents[1] / "real" / "expectations"
 
-@pytest.mark.parametrize("name", sorted(KITS))
+
+@pytest.fixture(scope="session", autouse=True)
+def _everything_is_tested_where_everything_is_installed() -> None:
+    if os.environ.get("V2_KITS"):
+        for module in ("kubernetes_validate", "onnx", "onnxruntime", "openvino"):
+            assert find_spec(module), f"{module} is not installed"
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_kit_returns_exactly_the_files_it_wrote(name: str, tmp_path: Path) -> None:
     directory = tmp_path / "new" / "kit"
     files = write_kit(name, directory)
     assert sorted(files) == sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("name", sorted(set(KITS) - {"clients"}))
-def test_a_readme_of_three_lines_says_how_to_start_and_run(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_the_readme_says_how_to_start_and_has_the_command_that_the_kit_prints(
+    name: str, tmp_path: Path
+) -> None:
     write_kit(name, tmp_path)
-    lines = (tmp_path / "README.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 3
-    assert lines[1].startswith("Start it: `")
-    assert "`v2-conformance run http://" in lines[2]
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "\nStart it: `" in readme
+    assert f"`{KITS[name].command}`" in readme
+    assert "{command}" not in readme
+
+
+@pytest.mark.parametrize("name", sorted(KITS))
+def test_the_command_of_a_kit_is_one_that_the_program_takes(name: str) -> None:
+    program, command, *arguments = shlex.split(KITS[name].command)
+    assert program == "v2-conformance"
+    assert {"run": run, "client": client}[command].make_context(command, arguments)
+
+
+@pytest.mark.parametrize("name", ["kserve", "mlserver", "triton"])
+def test_the_profiles_of_the_command_are_those_of_the_newest_real_server(name: str) -> None:
+    def release(path: Path) -> list[int]:
+        return [int(part) for part in path.stem.rpartition("-")[2].split(".")]
+
+    newest = max(EXPECTATIONS.glob(f"{name}-*.yaml"), key=release)
+    arguments = shlex.split(KITS[name].command)[2:]
+    claimed = run.make_context("run", arguments).params["profiles"]
+    profiles = yaml.safe_load(newest.read_text(encoding="utf-8"))["profiles"]
+    assert ["binary", *claimed] == profiles
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_file_names_a_registry(name: str, tmp_path: Path) -> None:
+    for path in write_kit(name, tmp_path):
+        assert not re.search(rb"\b(nvcr\.io|docker\.io|ghcr\.io|quay\.io)\b", path.read_bytes())
 
 
 def test_the_readme_of_the_clients_names_every_script_and_the_command(tmp_path: Path) -> None:
@@ -42,7 +93,7 @@ def test_every_script_for_a_client_is_written(tmp_path: Path) -> None:
     assert scripts == {path.name for path in ADAPTERS.glob("[!_]*.py")}
 
 
-@pytest.mark.parametrize("name", sorted(KITS))
+@pytest.mark.parametrize("name", WITH_PYTHON)
 def test_the_python_of_a_kit_compiles(name: str, tmp_path: Path) -> None:
     sources = [path for path in write_kit(name, tmp_path / "kit") if path.suffix == ".py"]
     assert sources
@@ -50,7 +101,7 @@ def test_the_python_of_a_kit_compiles(name: str, tmp_path: Path) -> None:
         py_compile.compile(str(source), cfile=str(tmp_path / "out.pyc"), doraise=True)
 
 
-@pytest.mark.parametrize("name", sorted(KITS))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_folder_with_something_in_it_is_refused_and_left_alone(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match=r"is not empty") as refused:
@@ -75,6 +126,23 @@ def test_an_unknown_kit_is_refused_and_the_kits_are_named(tmp_path: Path) -> Non
 def test_an_unknown_kit_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^unknown kit 'Tritn': did you mean triton\? "):
         write_kit("Tritn", tmp_path / "kit")
+
+
+@pytest.mark.parametrize("option", ["image", "server_image"])
+def test_an_option_of_another_kit_is_refused(option: str, tmp_path: Path) -> None:
+    shown = option.replace("_", "-")
+    with pytest.raises(UsageError, match=f"^--{shown} is for the kit kubernetes, not for triton$"):
+        write_kit("triton", tmp_path / "kit", **{option: "suite:1"})
+    assert not (tmp_path / "kit").exists()
+
+
+def test_a_missing_package_is_named_with_the_extra_that_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("v2_conformance.kits.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"needs the package onnx: pip install .*\[onnx\]'$"):
+        write_kit("onnx", tmp_path / "kit")
+    assert not (tmp_path / "kit").exists()
 
 
 def test_triton_gets_a_configuration_and_code_for_every_model(tmp_path: Path) -> None:
@@ -144,6 +212,41 @@ instance_group { kind: KIND_CPU count: 1 }
 def test_the_triton_configuration(model: str, expected: str, tmp_path: Path) -> None:
     write_kit("triton", tmp_path)
     assert (tmp_path / model / "config.pbtxt").read_text(encoding="utf-8") == expected
+
+
+def test_openvino_gets_every_model_but_bf16_and_a_configuration_that_lists_them(
+    tmp_path: Path,
+) -> None:
+    write_kit("openvino", tmp_path)
+    names = [m.model for m in contract().values() if m.model != "identity_bf16"]
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    served = [entry["config"] for entry in config["model_config_list"]]
+    assert served == [{"name": name, "base_path": name} for name in names]
+    for name in names:
+        network = ElementTree.parse(tmp_path / name / "1" / "model.xml").getroot()
+        assert network.get("name") == name
+        # The model server wants the file, and nobody can map an empty one into memory.
+        assert (tmp_path / name / "1" / "model.bin").stat().st_size > 0
+
+
+def test_openvino_identities_connect_inputs_to_outputs_and_name_both(tmp_path: Path) -> None:
+    write_kit("openvino", tmp_path)
+    folder = tmp_path / "mixed" / "1"
+    layers = list(ElementTree.parse(folder / "model.xml").getroot().iter("layer"))
+    # An operation between them would have the plugin convert 64-bit elements.
+    assert {layer.get("type") for layer in layers} == {"Parameter", "Result"}
+    ports = [
+        (port.get("names"), port.get("precision"), [dim.text for dim in port])
+        for layer in layers
+        for port in layer.findall("output/port")
+    ]
+    assert ports == [
+        ("INPUT0", "FP16", ["-1", "-1"]),
+        ("INPUT1", "U32", ["-1", "-1"]),
+        ("INPUT2", "BOOL", ["-1"]),
+    ]
+    mapping = json.loads((folder / "mapping_config.json").read_text(encoding="utf-8"))
+    assert mapping == {"outputs": {f"INPUT{i}": f"OUTPUT{i}" for i in range(3)}}
 
 
 def test_kserve_gets_every_model_as_the_contract_has_it(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -22,7 +21,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,16 +33,7 @@ STARTS = 3
 _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
-_LOOK_UP = """
-import importlib.metadata, importlib.util, json, sys, sysconfig
-spec = importlib.util.find_spec(sys.argv[1])
-print(json.dumps({
-    "folder": spec and spec.origin and spec.origin.rpartition("/")[0],
-    "release": importlib.metadata.version(sys.argv[2]) if spec else None,
-    "version": "%d.%d" % sys.version_info[:2],
-    "libraries": sysconfig.get_config_var("LIBDIR"),
-}))
-"""
+_LOOK_UP = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
 
 
 class ServerFailedError(RuntimeError):
@@ -53,20 +42,6 @@ class ServerFailedError(RuntimeError):
 
 class EndedEarlyError(ServerFailedError):
     """A server ended before it was ready."""
-
-
-@dataclass(frozen=True)
-class _Installed:
-    """A package in the environment of `python`: its folder, and what that Python says of itself.
-
-    `release` is the package's version, `version` that of Python.
-    """
-
-    python: Path
-    folder: Path
-    release: str
-    version: str
-    libraries: str | None
 
 
 _Serve = Callable[[Path, int | None, Path | None], AbstractContextManager[str]]
@@ -118,41 +93,13 @@ def triton_server(
 
     `workdir` must be new or empty. It gets the kit in models/, and server.log.
     """
-    installed = _installed(python, "pytriton", "nvidia-pytriton")
-    package = installed.folder
+    python = _with(python, "pytriton")
     port = usable_port(port)
-    shared_memory = f"v2_conformance_{os.getpid()}_{port}_"
     write_kit("triton", workdir / "models")
-    _copy_python_backend(package / "tritonserver", workdir / "backends" / "python", installed)
-    command = [
-        str(package / "tritonserver" / "bin" / "tritonserver"),
-        f"--model-repository={workdir / 'models'}",
-        f"--backend-directory={workdir / 'backends'}",
-        "--http-address=127.0.0.1",
-        f"--http-port={port}",
-        "--allow-grpc=false",
-        "--allow-metrics=false",
-        # One model that fails to load must not take the others along.
-        "--exit-on-error=false",
-        "--strict-readiness=false",
-        # With a model's process dead, which cases can cause, it would wait 30 s for that model.
-        "--exit-timeout-secs=5",
-        f"--backend-config=python,shm-default-byte-size={_shared_memory_bytes(installed)}",
-        f"--backend-config=python,shm-region-prefix-name={shared_memory}",
-    ]
-    environment = dict(os.environ)
-    # The server's own libraries, and libpython for the process of each model.
-    libraries = [str(package.parent / "nvidia_pytriton.libs"), installed.libraries]
-    _prepend(environment, "LD_LIBRARY_PATH", *filter(None, libraries))
-    # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
-    _prepend(environment, "PATH", str(installed.python.parent))
-    try:
-        with _running(command, environment, workdir, port) as url:
-            yield url
-    finally:
-        # A killed process leaves its shared memory behind.
-        for region in Path("/dev/shm").glob(f"{shared_memory}*"):
-            region.unlink(missing_ok=True)
+    script = workdir / "models" / "serve_wheel.py"
+    command = [str(python), str(script), f"--port={port}"]
+    with _running(command, dict(os.environ), workdir, port) as url:
+        yield url
 
 
 @started_again
@@ -165,10 +112,10 @@ def kserve_server(
     KServe always listens on all interfaces, it has no option for that. `workdir` must be new or
     empty. It gets the kit in models/, and server.log.
     """
-    installed = _installed(python, "kserve", "kserve")
+    python = _with(python, "kserve")
     port = usable_port(port)
     write_kit("kserve", workdir / "models")
-    command = [str(installed.python), str(workdir / "models" / "server.py"), f"--port={port}"]
+    command = [str(python), str(workdir / "models" / "server.py"), f"--port={port}"]
     with _running(command, dict(os.environ), workdir, port) as url:
         yield url
 
@@ -182,7 +129,7 @@ def mlserver_server(
 
     `workdir` must be new or empty. It gets the kit in models/, and server.log.
     """
-    installed = _installed(python, "mlserver", "mlserver")
+    python = _with(python, "mlserver")
     port = usable_port(port)
     models = workdir / "models"
     written = write_kit("mlserver", models)
@@ -190,7 +137,7 @@ def mlserver_server(
     # Its gRPC server cannot be left out.
     ports = {"http_port": port, "grpc_port": usable_port(None)}
     settings.write_text(json.dumps({**json.loads(settings.read_text("utf-8")), **ports}), "utf-8")
-    command = [str(installed.python.with_name("mlserver")), "start", str(models)]
+    command = [str(python.with_name("mlserver")), "start", str(models)]
     names = [path.parent.name for path in written if path.name == "model-settings.json"]
     with _running(command, dict(os.environ), workdir, port, names) as url:
         yield url
@@ -208,41 +155,13 @@ running one; v2-conformance need not be installed there.
 """
 
 
-def _installed(python: Path | None, module: str, distribution: str) -> _Installed:
-    # Looked up, not imported: importing any of them starts a lot that is of no use here.
+def _with(python: Path | None, module: str) -> Path:
+    """`python`, or the running one, which must have the package."""
     python = python or Path(sys.executable)
-    command = [str(python), "-c", _LOOK_UP, module, distribution]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = json.loads(answer)
-    if not found["folder"]:
-        raise ServerFailedError(f"{distribution} is not installed for {python}")
-    folder = Path(found["folder"])
-    return _Installed(python, folder, found["release"], found["version"], found["libraries"])
-
-
-def _shared_memory_bytes(installed: _Installed) -> int:
-    """What each model's process takes of the shared memory; containers have little (64 MB).
-
-    Triton 2.36 and older need 4 MiB for a model to load.
-    """
-    old = installed.release.startswith(("0.1.", "0.2.", "0.3."))
-    return (4 if old else 1) << 20
-
-
-def _copy_python_backend(triton: Path, backend: Path, installed: _Installed) -> None:
-    """The Python backend with the stub of the server's Python, which Triton wants beside it."""
-    stub = triton / "python_backend_stubs" / installed.version / "triton_python_backend_stub"
-    if not stub.is_file():
-        raise ServerFailedError(f"the installed Triton has no stub for Python {installed.version}")
-    shutil.copytree(triton / "backends" / "python", backend)
-    copied = shutil.copy(stub, backend)
-    # Some installers drop the executable bit, and Triton then reports a model that never starts.
-    Path(copied).chmod(0o755)
-
-
-def _prepend(environment: dict[str, str], variable: str, *folders: str) -> None:
-    before = environment.get(variable)
-    environment[variable] = os.pathsep.join([*folders, *([before] if before else [])])
+    # Looked up, not imported: importing any of them starts a lot that is of no use here.
+    if subprocess.run([str(python), "-c", _LOOK_UP, module], check=False).returncode:
+        raise ServerFailedError(f"{module} is not installed for {python}")
+    return python
 
 
 def usable_port(port: int | None) -> int:

@@ -17,6 +17,9 @@ from v2_conformance.cli.command import FOLDER, Command
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
         ),
+        "v2-conformance kit kubernetes manifests --image suite:1": (
+            "Write manifests that run the suite in a cluster, with this image."
+        ),
         "v2-conformance kit clients adapters": (
             "Write scripts that put clients on the bench into the folder adapters."
         ),
@@ -25,7 +28,8 @@ from v2_conformance.cli.command import FOLDER, Command
 @cloup.argument(
     "name",
     shell_complete=known_values.kits,
-    help="The server: kserve, mlserver or triton; or clients.",
+    help="The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
+    "kubernetes, or clients.",
 )
 @cloup.argument(
     "directory",
@@ -33,10 +37,22 @@ from v2_conformance.cli.command import FOLDER, Command
     metavar="DIR",
     help="New or empty folder. Its README.md will say what to do with the files.",
 )
-def kit(*, name: str, directory: Path) -> int:
+@cloup.option(
+    "--image",
+    metavar="IMAGE",
+    help="For kubernetes: the container image that has v2-conformance.",
+)
+@cloup.option(
+    "--server-image",
+    metavar="IMAGE",
+    help="For kubernetes: the container image that has a Python with kserve.",
+)
+def kit(*, name: str, directory: Path, **options: str | None) -> int:
     """Write the models for a real server, or scripts for clients."""
-    from v2_conformance.kits import write_kit
+    from v2_conformance.kits import KITS, write_kit
 
-    files = write_kit(name, directory)
+    given = {option: value for option, value in options.items() if value is not None}
+    files = write_kit(name, directory, **given)
     print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
+    print(f"then: {KITS[name].command}")
     return 0

@@ -1,48 +1,60 @@
 """Model kits: what to deploy on a real server so that it serves the models of the contract.
 
 A kit is generated from `contract()`, so only cases/models.yaml says what a model looks like. The
-files in `NAME/files/` are copied as they are; they run on the vendor's server. The kit `clients`
-has no models: its scripts put clients on the bench.
+files in `NAME/files/` are copied as they are; they run on the vendor's server. Only README.md has
+the kit's command filled in. The kit `clients` has no models: its scripts put clients on the bench.
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import clients, kserve, mlserver, triton
+from v2_conformance.kits import clients, kserve, kubernetes, mlserver, onnx, openvino, triton
+from v2_conformance.kits.kit import Kit
 from v2_conformance.suggestions import did_you_mean
 
-KITS: dict[str, Callable[[Path], list[Path]]] = {
-    "clients": clients.write,
-    "kserve": kserve.write,
-    "mlserver": mlserver.write,
-    "triton": triton.write,
+KITS: dict[str, Kit] = {
+    "clients": clients.KIT,
+    "kserve": kserve.KIT,
+    "kubernetes": kubernetes.KIT,
+    "mlserver": mlserver.KIT,
+    "onnx": onnx.KIT,
+    "openvino": openvino.KIT,
+    "triton": triton.KIT,
 }
-"""The function of each kit that writes its files to an empty folder and returns their paths."""
 
 _HERE = Path(__file__).resolve().parent
 
 
-def write_kit(name: str, directory: Path) -> list[Path]:
+def write_kit(name: str, directory: Path, **options: str) -> list[Path]:
     """Write the kit `name` to `directory`, which is created if needed, and return its files.
 
-    Raises UsageError for an unknown kit, and for a directory that is not empty: a kit never
-    overwrites anything.
+    Raises UsageError for an unknown kit, for an option that it does not have or a value that it
+    cannot take, if a package that it needs is missing, and for a directory that is not empty: a
+    kit never overwrites anything.
     """
-    write = KITS.get(name)
-    if write is None:
+    kit = KITS.get(name)
+    if kit is None:
         hint = did_you_mean(name, KITS, f"the kits are {', '.join(sorted(KITS))}")
         raise UsageError(f"unknown kit {name!r}: {hint}")
+    for option in options.keys() - kit.options:
+        takers = " and ".join(other for other in KITS if option in KITS[other].options)
+        raise UsageError(f"--{option.replace('_', '-')} is for the kit {takers}, not for {name}")
+    if kit.requires is not None and find_spec(kit.requires) is None:
+        extra = f"pip install 'v2-conformance[{kit.requires}]'"
+        raise UsageError(f"the kit {name} needs the package {kit.requires}: {extra}")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty: choose a new or empty folder for the kit")
+        files = kit.write(directory, **options)
         readme = directory / "README.md"
-        shutil.copyfile(_HERE / name / "files" / "README.md", readme)
-        return [readme, *write(directory)]
+        text = (_HERE / name / "files" / "README.md").read_text(encoding="utf-8")
+        text = text.replace("{command}", kit.command)
+        readme.write_text(text, encoding="utf-8", newline="\n")
+        return [readme, *files]
     except OSError as error:
         raise UsageError(
             f"cannot write the kit to {directory}: {error.strerror or error}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from v2_conformance.kits.kit import Kit
+
 ADAPTERS = Path(__file__).resolve().parent
 """The folder with the scripts, NAME.py for each of NAMES."""
 
@@ -25,3 +27,6 @@ def write(directory: Path) -> list[Path]:
     return [
         Path(shutil.copyfile(ADAPTERS / f"{name}.py", directory / f"{name}.py")) for name in NAMES
     ]
+
+
+KIT = Kit(write, "v2-conformance client -- python plain.py")

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from v2_conformance.kits.kit import Kit, run_command
 from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
@@ -39,3 +40,6 @@ def _settings(model: ModelContract) -> dict[str, Any]:
         "inputs": [tensor.metadata() for tensor in model.inputs],
         "outputs": [tensor.metadata() for tensor in model.outputs],
     }
+
+
+KIT = Kit(write, run_command(8080))

@@ -1,10 +1,11 @@
-"""A model repository for Triton's Python backend."""
+"""A model repository for Triton's Python backend, and a script that serves it from a wheel."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
+from v2_conformance.kits.kit import Kit, run_command
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
@@ -12,8 +13,8 @@ _MAX_BATCH_SIZE = 8
 
 
 def write(directory: Path) -> list[Path]:
-    """Write NAME/config.pbtxt and NAME/1/model.py for each model of the contract."""
-    written: list[Path] = []
+    """Write serve_wheel.py, and NAME/config.pbtxt and NAME/1/model.py for each model."""
+    written = [Path(shutil.copyfile(_FILES / "serve_wheel.py", directory / "serve_wheel.py"))]
     for model in contract().values():
         config = directory / model.model / "config.pbtxt"
         code = directory / model.model / "1" / "model.py"
@@ -24,20 +25,18 @@ def write(directory: Path) -> list[Path]:
     return written
 
 
-def config_pbtxt(model: ModelContract) -> str:
-    """The Triton configuration of one model."""
-    return "\n".join(
-        [
-            f'name: "{model.model}"',
-            'backend: "python"',
-            f"max_batch_size: {_MAX_BATCH_SIZE if model.batching else 0}",
-            *(_tensor("input", model, tensor) for tensor in model.inputs),
-            *(_tensor("output", model, tensor) for tensor in model.outputs),
-            f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}',
-            "instance_group { kind: KIND_CPU count: 1 }",
-            "",
-        ]
-    )
+def config_pbtxt(model: ModelContract, backend: str = "python") -> str:
+    """The Triton configuration of one model; with "python", its code reads what it `does`."""
+    lines = [
+        f'name: "{model.model}"',
+        f'backend: "{backend}"',
+        f"max_batch_size: {_MAX_BATCH_SIZE if model.batching else 0}",
+        *(_tensor("input", model, tensor) for tensor in model.inputs),
+        *(_tensor("output", model, tensor) for tensor in model.outputs),
+    ]
+    if backend == "python":
+        lines.append(f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}')
+    return "\n".join([*lines, "instance_group { kind: KIND_CPU count: 1 }", ""])
 
 
 def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
@@ -47,3 +46,6 @@ def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
     dims = tensor.dims[1:] if model.batching else tensor.dims
     shown = ", ".join(map(str, dims))
     return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {shown} ] }}'
+
+
+KIT = Kit(write, run_command(8000, "raw", "bf16", "compression", "compression-responses"))

@@ -1,0 +1,29 @@
+"""What a kit is, and the commands that its user is told to type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Kit:
+    """One kit.
+
+    `write` writes its files, all but README.md, to an empty folder and returns their paths; it
+    takes each of `options` by name. `command` tests what the kit is for, once it runs as README.md
+    says. `requires` names the package, and the extra of v2-conformance, without which `write`
+    cannot work.
+    """
+
+    write: Callable[..., list[Path]]
+    command: str
+    options: frozenset[str] = frozenset()
+    requires: str | None = None
+
+
+def run_command(port: int, *profiles: str) -> str:
+    """The command that tests a server on this machine and claims what its kit can hold."""
+    claims = "".join(f" --profile {profile}" for profile in profiles)
+    return f"v2-conformance run http://127.0.0.1:{port}{claims}"

@@ -1,0 +1,117 @@
+"""Serves this model repository with the Triton in the wheel of nvidia-pytriton, on the CPU.
+
+Run it with the Python of an environment that has nvidia-pytriton: `python serve_wheel.py --port
+8000`. Options that this script does not know go to tritonserver. Ctrl-C or SIGTERM ends both.
+
+The wheel's Triton does not run as it is: its Python backend lies beside no stub, and its libraries
+are where no loader looks.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+STOP_WITHIN_S = 10
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=8000, help="of HTTP, on 127.0.0.1")
+    arguments, others = parser.parse_known_args()
+    # Looked up, not imported: importing it starts a lot that is of no use here.
+    found = find_spec("pytriton")
+    if found is None or found.origin is None:
+        sys.exit(f"{sys.executable} has no nvidia-pytriton: install it with its pip")
+    triton = Path(found.origin).parent / "tritonserver"
+    shared_memory = f"v2_conformance_{os.getpid()}_"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with tempfile.TemporaryDirectory(prefix="v2-conformance-triton-") as backends:
+            copy_python_backend(triton, Path(backends) / "python")
+            command = [
+                str(triton / "bin" / "tritonserver"),
+                f"--model-repository={Path(__file__).resolve().parent}",
+                f"--backend-directory={backends}",
+                "--http-address=127.0.0.1",
+                f"--http-port={arguments.port}",
+                "--allow-grpc=false",
+                "--allow-metrics=false",
+                # One model that fails to load must not take the others along.
+                "--exit-on-error=false",
+                "--strict-readiness=false",
+                # With a model's process dead, which cases can cause, it would wait 30 s for it.
+                "--exit-timeout-secs=5",
+                f"--backend-config=python,shm-default-byte-size={shared_memory_bytes()}",
+                f"--backend-config=python,shm-region-prefix-name={shared_memory}",
+                *others,
+            ]
+            return run(command, environment(triton))
+    finally:
+        # A model's process that was killed leaves its shared memory behind.
+        for region in Path("/dev/shm").glob(f"{shared_memory}*"):
+            region.unlink(missing_ok=True)
+
+
+def run(command, environment):
+    """The exit code of the server, which ends when this script is told to."""
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        try:
+            code = process.wait(STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+    # As a shell says that a signal ended it.
+    return code if code >= 0 else 128 - code
+
+
+def copy_python_backend(triton, backend):
+    """Copy the Python backend with the stub of this Python, which Triton wants beside it."""
+    python = "%d.%d" % sys.version_info[:2]
+    stub = triton / "python_backend_stubs" / python / "triton_python_backend_stub"
+    if not stub.is_file():
+        sys.exit(f"nvidia-pytriton {version('nvidia-pytriton')} has no stub for Python {python}")
+    shutil.copytree(triton / "backends" / "python", backend)
+    # Some installers drop the executable bit, and Triton then reports a model that never starts.
+    Path(shutil.copy(stub, backend)).chmod(0o755)
+
+
+def environment(triton):
+    """The environment of the server: where it finds its libraries and this Python."""
+    variables = dict(os.environ)
+    # The server's own libraries, and libpython for the process of each model.
+    libraries = [str(triton.parent.parent / "nvidia_pytriton.libs")]
+    libraries += filter(None, [sysconfig.get_config_var("LIBDIR")])
+    prepend(variables, "LD_LIBRARY_PATH", *libraries)
+    # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
+    prepend(variables, "PATH", str(Path(sys.executable).parent))
+    return variables
+
+
+def prepend(variables, name, *folders):
+    before = variables.get(name)
+    variables[name] = os.pathsep.join([*folders, *([before] if before else [])])
+
+
+def shared_memory_bytes():
+    """What each model's process takes of the shared memory; containers have little (64 MB).
+
+    Triton 2.36 and older need 4 MiB for a model to load.
+    """
+    major, minor = map(int, version("nvidia-pytriton").split(".")[:2])
+    return (4 if (major, minor) < (0, 4) else 1) << 20
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""The graphs of the kit onnx, checked by onnx and run by ONNX Runtime: `tox -e kits`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kits.model_inputs import RUNS, inputs, outputs, same
+from v2_conformance.kits import write_kit
+from v2_conformance.suite.models import ModelContract, contract
+
+onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed: `tox -e kits`")
+runtime: Any = pytest.importorskip(
+    "onnxruntime", reason="onnxruntime is not installed: `tox -e kits`"
+)
+
+_TYPES = {"FLOAT16": "FP16", "FLOAT": "FP32", "DOUBLE": "FP64", "BFLOAT16": "BF16"}
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("onnx")
+    write_kit("onnx", folder)
+    return folder
+
+
+def _graph(kit: Path, model: ModelContract) -> Path:
+    return kit / model.model / "1" / "model.onnx"
+
+
+@pytest.mark.parametrize("model", contract().values(), ids=lambda model: model.model)
+def test_its_metadata_is_that_of_the_contract(model: ModelContract, kit: Path) -> None:
+    loaded = onnx.load(_graph(kit, model))
+    onnx.checker.check_model(loaded, full_check=True)
+    for declared, tensors in (
+        (loaded.graph.input, model.inputs),
+        (loaded.graph.output, model.outputs),
+    ):
+        for value, tensor in zip(declared, tensors, strict=True):
+            assert value.name == tensor.name
+            kind = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+            assert _TYPES.get(kind, kind.replace("STRING", "BYTES")) == tensor.datatype
+            dims = value.type.tensor_type.shape.dim
+            assert tuple(-1 if dim.dim_param else dim.dim_value for dim in dims) == tensor.dims
+
+
+def test_only_the_batch_is_one_dimension_for_all_tensors(kit: Path) -> None:
+    for model in contract().values():
+        graph = onnx.load(_graph(kit, model)).graph
+        names = [
+            dim.dim_param
+            for value in graph.input
+            for dim in value.type.tensor_type.shape.dim
+            if dim.dim_param
+        ]
+        expected = len(model.inputs) if model.batching else 0
+        assert names.count("batch") == expected
+        others = [name for name in names if name != "batch"]
+        assert len(set(others)) == len(others)
+
+
+@pytest.mark.parametrize(("model", "size"), RUNS)
+def test_it_does_what_the_contract_says(model: ModelContract, size: int, kit: Path) -> None:
+    given = inputs(model, size)
+    got = _session(kit, model).run(None, given)
+    for (name, expected), array in zip(outputs(model, given).items(), got, strict=True):
+        assert same(array, expected), name
+
+
+def test_bf16_passes_bit_by_bit(kit: Path) -> None:
+    bits = np.array([0x7FC1, 0x0001, 0x8000], np.uint16)
+    session = _session(kit, contract()["identity/BF16"])
+    value = runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+    (got,) = session.run_with_ort_values(None, {"INPUT0": value})
+    assert got.element_type() == onnx.TensorProto.BFLOAT16
+    # numpy has no bfloat16, but DLPack and ONNX Runtime's own bindings do.
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("INPUT0", value)
+    out = np.zeros(3, np.uint16)
+    result = runtime.OrtValue.ortvalue_from_numpy_with_onnx_type(out, onnx.TensorProto.BFLOAT16)
+    binding.bind_ortvalue_output("OUTPUT0", result)
+    session.run_with_iobinding(binding)
+    assert out.tobytes() == bits.tobytes()
+
+
+def test_too_few_elements_are_an_error(kit: Path) -> None:
+    model = contract()["raw/two_outputs"]
+    with pytest.raises(Exception, match="Reshape"):
+        _session(kit, model).run(None, inputs(model, 2))
+
+
+def _session(kit: Path, model: ModelContract) -> Any:
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4  # errors that tests provoke
+    return runtime.InferenceSession(_graph(kit, model), options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,160 @@
+"""The script of the kit triton that serves it from a wheel, with a wheel that carries no Triton."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from v2_conformance.kits import write_kit
+
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+# It tells how it was started, and stays until it is told to end, unless an option says otherwise.
+_SERVER = f"""#!{sys.executable}
+import json, os, signal, sys
+backends = next(a.partition("=")[2] for a in sys.argv if a.startswith("--backend-directory="))
+stub = os.path.join(backends, "python", "triton_python_backend_stub")
+print(json.dumps({{
+    "arguments": sys.argv[1:],
+    "backends": backends,
+    "stub": os.access(stub, os.X_OK),
+    "libraries": os.environ["LD_LIBRARY_PATH"].split(os.pathsep),
+    "path": os.environ["PATH"].split(os.pathsep),
+}}), flush=True)
+if "--end=signal" in sys.argv:
+    os.kill(os.getpid(), signal.SIGKILL)
+if "--end=7" in sys.argv:
+    sys.exit(7)
+signal.pause()
+"""
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder with what nvidia-pytriton 0.7.0 installs, as far as the script looks at it."""
+    folder = tmp_path / "packages"
+    triton = folder / "pytriton" / "tritonserver"
+    stubs = triton / "python_backend_stubs" / _PYTHON
+    for each in (triton / "bin", triton / "backends" / "python", stubs):
+        each.mkdir(parents=True)
+    (folder / "pytriton" / "__init__.py").write_text("raise ImportError('no need to')\n", "utf-8")
+    (triton / "backends" / "python" / "libtriton_python.so").touch()
+    (stubs / "triton_python_backend_stub").touch(mode=0o644)
+    server = triton / "bin" / "tritonserver"
+    server.write_text(_SERVER, "utf-8")
+    server.chmod(0o755)
+    _release(folder, "0.7.0")
+    return folder
+
+
+def _release(packages: Path, version: str) -> None:
+    for old in packages.glob("*.dist-info"):
+        (old / "METADATA").unlink()
+        old.rmdir()
+    info = packages / f"nvidia_pytriton-{version}.dist-info"
+    info.mkdir()
+    text = f"Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: {version}\n"
+    (info / "METADATA").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def start(packages: Path, tmp_path: Path) -> Start:
+    write_kit("triton", tmp_path / "models")
+    # For the backends that it copies: short, and gone with the test.
+    (tmp_path / "tmp").mkdir()
+
+    def started(*options: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(packages), "TMPDIR": str(tmp_path / "tmp")}
+        return subprocess.Popen(
+            [sys.executable, str(tmp_path / "models" / "serve_wheel.py"), *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return started
+
+
+def _told(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+def test_the_server_gets_the_models_the_port_and_all_other_options(
+    start: Start, tmp_path: Path
+) -> None:
+    with start("--port", "1234", "--allow-vertex-ai=true", "--end=7") as process:
+        told = _told(process)
+    assert process.returncode == 7
+    assert f"--model-repository={tmp_path / 'models'}" in told["arguments"]
+    assert "--http-port=1234" in told["arguments"]
+    assert told["arguments"][-2:] == ["--allow-vertex-ai=true", "--end=7"]
+
+
+def test_the_backend_has_the_stub_of_this_python_and_the_server_its_libraries(
+    start: Start, packages: Path
+) -> None:
+    with start("--end=7") as process:
+        told = _told(process)
+    assert told["stub"] is True
+    assert told["libraries"][0] == str(packages / "nvidia_pytriton.libs")
+    assert told["path"][0] == str(Path(sys.executable).parent)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_the_server_and_leaves_nothing(
+    number: signal.Signals, start: Start, tmp_path: Path
+) -> None:
+    with start() as process:
+        told = _told(process)
+        assert Path(told["backends"]).is_dir()
+        process.send_signal(number)
+        assert process.wait(30) == 128 + signal.SIGTERM
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_server_that_dies_of_a_signal_is_told_as_a_shell_tells_it(
+    start: Start, tmp_path: Path
+) -> None:
+    with start("--end=signal") as process:
+        _told(process)
+    assert process.returncode == 128 + signal.SIGKILL
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+@pytest.mark.parametrize(("release", "size"), [("0.7.0", 1 << 20), ("0.3.1", 4 << 20)])
+def test_an_older_triton_gets_the_shared_memory_that_it_needs(
+    release: str, size: int, start: Start, packages: Path
+) -> None:
+    _release(packages, release)
+    with start("--end=7") as process:
+        told = _told(process)
+    assert f"--backend-config=python,shm-default-byte-size={size}" in told["arguments"]
+
+
+def test_without_the_wheel_one_line_says_so(start: Start, packages: Path) -> None:
+    (packages / "pytriton" / "__init__.py").unlink()
+    (packages / "pytriton").rename(packages / "other")
+    with start() as process:
+        _out, error = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert error == f"{sys.executable} has no nvidia-pytriton: install it with its pip\n"
+
+
+def test_without_a_stub_for_this_python_one_line_says_so(start: Start, packages: Path) -> None:
+    stubs = packages / "pytriton" / "tritonserver" / "python_backend_stubs"
+    (stubs / _PYTHON).rename(stubs / "0.0")
+    with start() as process:
+        _out, error = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert error == f"nvidia-pytriton 0.7.0 has no stub for Python {_PYTHON}\n"
