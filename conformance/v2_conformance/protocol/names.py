@@ -8,6 +8,16 @@ HEADER_LENGTH = "Inference-Header-Content-Length"
 OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
 
+# What --binding takes.
+BINDING_NAMES = ("sagemaker", "vertex")
+
+# Triton's endpoints for SageMaker and Vertex AI: the media types that carry the header length, in
+# this parameter, and the field that names the V2 path.
+SAGEMAKER_BINARY = "application/vnd.sagemaker-triton.binary+json"
+VERTEX_BINARY = "application/vnd.vertex-ai-triton.binary+json"
+SIZE_PARAMETER = "json-header-size"
+VERTEX_REDIRECT = "X-Vertex-Ai-Triton-Redirect"
+
 # What can be claimed. Every server claims `binary`; `client` is for clients.
 # `compression` is about requests, `compression-responses` about responses.
 OPT_IN_PROFILES = ("raw", "compression", "compression-responses", "bf16")

@@ -111,6 +111,10 @@ class TargetInfo(Part, frozen=True):
     masked: Annotated[
         bool, Meta(description="Whether secrets other than values of these headers are masked.")
     ] = False
+    binding: Annotated[
+        Literal["sagemaker", "vertex"] | None,
+        Meta(description="In which envelope its endpoint takes messages; null for a V2 server."),
+    ] = None
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None
