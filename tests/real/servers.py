@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -118,11 +118,25 @@ def triton_server(
 
     `workdir` must be new or empty. It gets the kit in models/, and server.log.
     """
+    write_kit("triton", workdir / "models")
+    with running_triton(workdir, usable_port(port), python) as url:
+        yield url
+
+
+@contextmanager
+def running_triton(
+    workdir: Path,
+    port: int,
+    python: Path | None,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    models: Collection[str] | None = None,
+) -> Iterator[str]:
+    """Run Triton with what is in models/ of `workdir`; yield its URL once `models`, by default all
+    of the contract, are ready. `options` are more of its command."""
     installed = _installed(python, "pytriton", "nvidia-pytriton")
     package = installed.folder
-    port = usable_port(port)
     shared_memory = f"v2_conformance_{os.getpid()}_{port}_"
-    write_kit("triton", workdir / "models")
     _copy_python_backend(package / "tritonserver", workdir / "backends" / "python", installed)
     command = [
         str(package / "tritonserver" / "bin" / "tritonserver"),
@@ -139,15 +153,16 @@ def triton_server(
         "--exit-timeout-secs=5",
         f"--backend-config=python,shm-default-byte-size={_shared_memory_bytes(installed)}",
         f"--backend-config=python,shm-region-prefix-name={shared_memory}",
+        *options,
     ]
-    environment = dict(os.environ)
+    variables = {**os.environ, **(environment or {})}
     # The server's own libraries, and libpython for the process of each model.
     libraries = [str(package.parent / "nvidia_pytriton.libs"), installed.libraries]
-    _prepend(environment, "LD_LIBRARY_PATH", *filter(None, libraries))
+    _prepend(variables, "LD_LIBRARY_PATH", *filter(None, libraries))
     # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
-    _prepend(environment, "PATH", str(installed.python.parent))
+    _prepend(variables, "PATH", str(installed.python.parent))
     try:
-        with _running(command, environment, workdir, port) as url:
+        with _running(command, variables, workdir, port, models) as url:
             yield url
     finally:
         # A killed process leaves its shared memory behind.
@@ -262,9 +277,9 @@ def _running(
     environment: dict[str, str],
     workdir: Path,
     port: int,
-    models: Collection[str] = (),
+    models: Collection[str] | None = None,
 ) -> Iterator[str]:
-    """The running server's URL once `models`, or else all of the contract, are ready."""
+    """The running server's URL once `models`, by default all of the contract, are ready."""
     url = f"http://127.0.0.1:{port}"
     log = workdir / "server.log"
     with log.open("wb") as output:
@@ -279,7 +294,8 @@ def _running(
             start_new_session=True,
         )
     try:
-        names = models or [model.model for model in contract().values()]
+        everything = [model.model for model in contract().values()]
+        names = everything if models is None else models
         _await_ready(process, url, log, names)
         yield url
     finally:

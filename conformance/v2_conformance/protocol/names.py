@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 # What a server lists among the `extensions` of its metadata.
 EXTENSION = "binary_tensor_data"
 HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -9,7 +11,8 @@ OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
 
 # What --binding takes.
-BINDING_NAMES = ("sagemaker", "vertex")
+BindingName = Literal["sagemaker", "vertex"]
+BINDING_NAMES: tuple[BindingName, ...] = get_args(BindingName)
 
 # Triton's endpoints for SageMaker and Vertex AI: the media types that carry the header length, in
 # this parameter, and the field that names the V2 path.

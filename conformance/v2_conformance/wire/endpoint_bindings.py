@@ -23,6 +23,7 @@ from v2_conformance.protocol.names import (
     SIZE_PARAMETER,
     VERTEX_BINARY,
     VERTEX_REDIRECT,
+    BindingName,
 )
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
@@ -52,7 +53,7 @@ class EndpointBinding:
     its model.
     """
 
-    name: str
+    name: BindingName
     title: str
     binary_type: str
     routes: tuple[tuple[str, str], ...] = ()
