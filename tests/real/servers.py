@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -93,12 +93,26 @@ def triton_server(
 
     `workdir` must be new or empty. It gets the kit in models/, and server.log.
     """
-    python = _with(python, "pytriton")
-    port = usable_port(port)
     write_kit("triton", workdir / "models")
+    with running_triton(workdir, usable_port(port), python) as url:
+        yield url
+
+
+@contextmanager
+def running_triton(
+    workdir: Path,
+    port: int,
+    python: Path | None,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    models: Collection[str] | None = None,
+) -> Iterator[str]:
+    """Run Triton with the kit in models/ of `workdir`; yield its URL once `models`, by default all
+    of the contract, are ready. `options` are more of its command."""
+    python = _with(python, "pytriton")
     script = workdir / "models" / "serve_wheel.py"
-    command = [str(python), str(script), f"--port={port}"]
-    with _running(command, dict(os.environ), workdir, port) as url:
+    command = [str(python), str(script), f"--port={port}", *options]
+    with _running(command, {**os.environ, **(environment or {})}, workdir, port, models) as url:
         yield url
 
 
@@ -181,9 +195,9 @@ def _running(
     environment: dict[str, str],
     workdir: Path,
     port: int,
-    models: Collection[str] = (),
+    models: Collection[str] | None = None,
 ) -> Iterator[str]:
-    """The running server's URL once `models`, or else all of the contract, are ready."""
+    """The running server's URL once `models`, by default all of the contract, are ready."""
     url = f"http://127.0.0.1:{port}"
     log = workdir / "server.log"
     with log.open("wb") as output:
@@ -198,7 +212,8 @@ def _running(
             start_new_session=True,
         )
     try:
-        names = models or [model.model for model in contract().values()]
+        everything = [model.model for model in contract().values()]
+        names = everything if models is None else models
         _await_ready(process, url, log, names)
         yield url
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -30,11 +30,15 @@ _SAMPLED = 8
 
 
 def run_against(
-    url: str, chosen: Sequence[Case], workers: int = 1, timeout: float = 30
+    url: str,
+    chosen: Sequence[Case],
+    workers: int = 1,
+    timeout: float = 30,
+    binding: str | None = None,
 ) -> dict[str, Result]:
     """The results of `chosen` by case id."""
-    target = make_target(url, profiles=SERVER_PROFILES, timeout=timeout)
-    engine = Engine(target, discover(make_target(url, profiles=SERVER_PROFILES, timeout=30)))
+    of_run = partial(make_target, url, profiles=SERVER_PROFILES, binding=binding)
+    engine = Engine(of_run(timeout=timeout), discover(of_run(timeout=30)))
     return {event.result.case.id: event.result for event in run(engine, chosen, workers)}
 
 
@@ -50,7 +54,9 @@ def caught(fault: str) -> dict[str, str]:
     # only shows between them. So there is a second try.
     for timeout in (SLOW_TIMEOUT_S,) if requirement in SLOW_REQUIREMENTS else (1, 10):
         with ReferenceServer([fault]) as server:
-            results = run_against(server.url, chosen, timeout=timeout).values()
+            binding = FAULTS[fault].binding
+            url = server.url_of(binding)
+            results = run_against(url, chosen, timeout=timeout, binding=binding).values()
         failed = [result for result in results if result.outcome == "fail"]
         failures = {r.case.id: r.message for r in failed if r.case.requirement == requirement}
         if failures:
@@ -147,7 +153,7 @@ def test_faults_are_listed_in_the_order_of_requirements() -> None:
 # Modules of what several families have in common, and of what functions of `shared` make.
 OF_SEVERAL_FAMILIES = (
     "reported", "state", "every_exchange", "http_syntax", "blobs", "crashes", "deliveries",
-    "optional_requests",
+    "optional_requests", "hosted_endpoints",
 )  # fmt: skip
 
 

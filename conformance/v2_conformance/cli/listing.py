@@ -41,7 +41,8 @@ def _faults() -> Iterator[str]:
     from v2_conformance.reference.faults import FAULTS
 
     for fault in FAULTS.values():
-        yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
+        note = "" if fault.binding is None else f" (--binding {fault.binding})"
+        yield f"{fault.requirement:<4}{fault.name}: {fault.text}{note}"
 
 
 def _client_faults() -> Iterator[str]:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import cloup
 
 from v2_conformance.cli import exit_codes, known_values
@@ -17,6 +18,7 @@ from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.shard import shard as shard_value
 from v2_conformance.cli.sign import signing_key
 from v2_conformance.errors import UsageError
+from v2_conformance.protocol.names import BINDING_NAMES
 
 if TYPE_CHECKING:
     from v2_conformance.redaction import Mask
@@ -33,6 +35,9 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --case 'H6/*'": "Run only cases of H6.",
     "v2-conformance run http://localhost:8000 --expect v2-expect.yaml": (
         "Exit with 1 only if something new fails."
+    ),
+    "v2-conformance run http://localhost:8080/predict --binding vertex": (
+        "Test the endpoint of Triton for Vertex AI."
     ),
     "v2-conformance run http://localhost:8000 --through https://models.example.com": (
         "Also show what a gateway in front of the server does."
@@ -114,6 +119,12 @@ _TARGET = cloup.option_group(
         metavar="SECONDS",
         help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case.  [default: 30, but a server that is not there is not waited for]",
+    ),
+    cloup.option(
+        "--binding",
+        type=click.Choice(BINDING_NAMES),
+        help="The URL is that of an endpoint of Triton for SageMaker or Vertex AI, which has the "
+        "header length in Content-Type.",
     ),
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
     cloup.option(
@@ -253,6 +264,7 @@ def run(
     max_time: float | None,
     wait_ready: float | None,
     insecure: bool,
+    binding: str | None,
     through: str | None,
     patterns: tuple[str, ...],
     large: bool,
@@ -317,7 +329,7 @@ def run(
         if url is None and target_file is None:
             from v2_conformance.reference.server import ReferenceServer
 
-            url = stack.enter_context(ReferenceServer(faults)).url
+            url = stack.enter_context(ReferenceServer(faults)).url_of(binding)
         target = make_target(
             url,
             file=target_file,
@@ -330,7 +342,10 @@ def run(
             max_time=max_time,
             insecure=insecure,
             access=Access(**access),
+            binding=binding,
         )
+        if through is not None and target.endpoint is not None:
+            raise UsageError("--through compares V2 endpoints: remove the binding")
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)

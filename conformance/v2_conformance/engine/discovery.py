@@ -18,6 +18,7 @@ from v2_conformance.judging.metadata import (
     plain_body,
     playing,
     server_metadata,
+    unnamed_server,
 )
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
@@ -79,7 +80,7 @@ def _found(target: Target, session: _Session) -> Server:
     for role, model in models_of_use(target.profiles, target.unsupported).items():
         binding = target.binding(role)
         response = session.get(binding.path)
-        found = playing(response, binding, model)
+        found = playing(response, binding, model, target.endpoint)
         if isinstance(found, str):
             absent[role] = found
         else:
@@ -132,6 +133,8 @@ def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     where = f"GET {target.public_url}/v2"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
+    if target.endpoint is not None and not target.endpoint.metadata:
+        return unnamed_server(target.endpoint)
     try:
         body = plain_body(response)
     except Finding as error:

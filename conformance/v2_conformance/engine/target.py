@@ -32,6 +32,7 @@ from v2_conformance.suite.claimed import claims_problem, left_out_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
+from v2_conformance.wire.endpoint_bindings import EndpointBinding, binding_named
 from v2_conformance.wire.http1 import Endpoint, Http1Transport
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.transcript import Limits
@@ -51,7 +52,8 @@ class Target:
     `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
     take, None for what suits its plan and the time limit. `cert` and `key` are the client's own
     certificate. What `authorized` it must stay secret: Authorization cannot be public then. All
-    requests of a run keep to one `pace`.
+    requests of a run keep to one `pace`. `endpoint` is the binding of an endpoint that takes V2
+    messages in another envelope.
     """
 
     url: str = field(repr=False)
@@ -68,6 +70,7 @@ class Target:
     key: str | None = None
     authorized: bool = False
     pace: Pace | None = field(default=None, compare=False)
+    endpoint: EndpointBinding | None = None
 
     @property
     def rate(self) -> float | None:
@@ -99,7 +102,7 @@ class Target:
         host = given.get("host", host)  # a gateway may choose the server by it
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
-        return Address(host, parts.path.rstrip("/"), tuple(headers), parts.scheme)
+        return Address(host, parts.path.rstrip("/"), tuple(headers), parts.scheme, self.endpoint)
 
     def transport(self) -> Http1Transport:
         """How to connect, with a TLS context for https. Raises UsageError for a bad certificate."""
@@ -107,7 +110,8 @@ class Target:
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
-        return Http1Transport(Endpoint(parts.hostname or "", port, tls), self.limits, self.pace)
+        place = Endpoint(parts.hostname or "", port, tls)
+        return Http1Transport(place, self.limits, self.pace, self.endpoint)
 
     @property
     def public_url(self) -> str:
@@ -174,6 +178,7 @@ def make_target(
     max_time: float | None = None,
     insecure: bool = False,
     access: Access = NO_WORDS,
+    binding: str | None = None,
 ) -> Target:
     """A target from the command line's words over a target file's. Raises UsageError."""
     target = load_target(file) if file else Target("")
@@ -198,6 +203,8 @@ def make_target(
     if secrets or secret_env:
         more = (*target.more_secrets, *secrets, *map(of_environment, secret_env))
         target = replace(target, more_secrets=more)
+    if binding is not None:
+        target = replace(target, endpoint=binding_named(binding))
     if insecure and access.cacert is not None:
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
     if insecure:
@@ -244,6 +251,13 @@ def checked_target(target: Target) -> Target:
         if problem:
             raise UsageError(f"header fields: {problem}")
     _check_url(target.url)
+    if target.endpoint is not None and not target.endpoint.versions:
+        pinned = next((role for role, model in target.models.items() if model.pinned), None)
+        if pinned is not None:
+            raise UsageError(
+                f"the model for {pinned} has a version, which the binding {target.endpoint.name} "
+                "has no place for: remove it"
+            )
     if target.cert is not None and not target.url.lower().startswith("https:"):
         raise UsageError("a client certificate needs a URL that begins with https://")
     if target.authorized and any(map(_is_authorization, target.public)):
@@ -313,6 +327,7 @@ def load_target(path: Path) -> Target:
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
         max_time_s=document.get("max_time"),
+        endpoint=binding_named(document["binding"]) if "binding" in document else None,
         models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
         public=tuple(document.get("public", ())),
         more_secrets=tuple(map(given, document.get("secrets", ()))),

@@ -19,7 +19,7 @@ from v2_conformance.judging.response import (
     read_message,
 )
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import (
     Accepted,
@@ -54,6 +54,7 @@ from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
@@ -301,4 +302,8 @@ def _header_line(prepared: Prepared) -> str:
     name = HEADER_LENGTH.lower()
     fields = prepared.request.head.fields
     lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
+    lines += [
+        f"{SIZE_PARAMETER}={ascii(size)[1:-1]}"
+        for size in size_in_type(value for n, value in fields if n.lower() == "content-type")
+    ]
     return " and ".join(lines) or f"no {HEADER_LENGTH}"

@@ -14,6 +14,7 @@ from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 MAX_METADATA = 1 << 20
@@ -30,12 +31,28 @@ def server_metadata(body: bytes) -> Mapping[str, Any]:
     return document
 
 
-def playing(response: Response, binding: Binding, model: ModelContract) -> Binding | str:
+def unnamed_server(endpoint: EndpointBinding) -> dict[str, Any]:
+    """What stands for the metadata of a server whose endpoint answers for none."""
+    return {"name": endpoint.title, "version": "", "extensions": ()}
+
+
+def playing(
+    response: Response,
+    binding: Binding,
+    model: ModelContract,
+    endpoint: EndpointBinding | None = None,
+) -> Binding | str:
     """`binding` with its version, if the server lists a single one; or why it cannot play the
-    role. `response` is the answer to GET /v2/models/NAME."""
+    role. `response` is the answer to GET /v2/models/NAME.
+
+    An `endpoint` that answers for no metadata says only whether there is a model of that name.
+    """
     name = printable(unquote(binding.model), _SHOWN)
     if response.status != 200:
-        return f"no model {name}: GET {binding.path} answered with {status_words(response)}"
+        path = binding.path if endpoint is None else endpoint.path(binding.path)
+        return f"no model {name}: GET {path} answered with {status_words(response)}"
+    if endpoint is not None and not endpoint.metadata:
+        return binding
     try:
         document = parse_json(plain_body(response))
     except MessageError as error:

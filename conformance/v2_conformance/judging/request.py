@@ -11,6 +11,7 @@ from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.endpoint_bindings import size_in_type
 
 _LONGEST = 256 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
@@ -75,6 +76,7 @@ class ReadRequest:
         if body is None:
             return None
         lengths = self.values(HEADER_LENGTH.lower())
+        lengths += size_in_type(self.values("content-type"))
         if not lengths:
             return bytes(body) if len(body) <= _LONGEST else None
         if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]) or int(lengths[0]) > len(body):

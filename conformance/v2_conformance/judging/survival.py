@@ -26,6 +26,7 @@ from v2_conformance.suite.causes import (
     KilledBy,
     ModelVersionUnknown,
     NoKnownGoodAnswer,
+    NotInBinding,
     NoUsableModel,
     OutOfTime,
     ProfileNotClaimed,
@@ -38,6 +39,7 @@ from v2_conformance.suite.findings import TimedOut, printable
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 
 _MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
@@ -57,12 +59,16 @@ NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 
 @dataclass(frozen=True)
 class Claims:
-    """What a target claims and which roles it was found to have; `absent` has the reasons."""
+    """What a target claims and which roles it was found to have; `absent` has the reasons.
+
+    `binding` is that of its endpoint, None for an ordinary one.
+    """
 
     profiles: Collection[str]
     unsupported: frozenset[str]
     present: Mapping[str, Binding]
     absent: Mapping[str, str]
+    binding: EndpointBinding | None = None
 
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
@@ -77,6 +83,9 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
         return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))
+    lacks = None if claims.binding is None else claims.binding.lacking(case)
+    if claims.binding is not None and lacks is not None:
+        return Verdict(Outcome.UNSUPPORTED, NotInBinding(claims.binding.name, lacks))
     role = next((role for role in case.roles if role not in claims.present), None)
     if role is not None:
         reason = claims.absent.get(role, "no such model")

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -197,7 +198,10 @@ def _results(
     cases: Sequence[Case], *, faults: Sequence[str] = (), timeout_s: float | None = None
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
+    binding = next((FAULTS[name].binding for name in faults), None)
     with ReferenceServer(faults) as server:
-        target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout_s)
-        found = discover(make_target(server.url, profiles=SERVER_PROFILES))
-        return [event.result for event in run(Engine(target, found), cases)]
+        of_run = partial(
+            make_target, server.url_of(binding), profiles=SERVER_PROFILES, binding=binding
+        )
+        engine = Engine(of_run(timeout=timeout_s), discover(of_run()))
+        return [event.result for event in run(engine, cases)]

@@ -47,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="the same, in an environment variable",
     )
+    group.addoption("--v2-binding", metavar="NAME", help="sagemaker or vertex: of the endpoint")
     group.addoption("--v2-host-header", metavar="HOST", help="the Host of every request")
     group.addoption("--v2-cacert", metavar="FILE", help="certificate authorities to trust (PEM)")
     group.addoption("--v2-insecure", action="store_true", help="do not verify TLS certificates")

@@ -95,6 +95,7 @@ class Session:
                 max_time=option("--v2-max-time"),
                 insecure=option("--v2-insecure"),
                 access=self._access(),
+                binding=option("--v2-binding"),
             )
             given = getattr(self._config, "workerinput", {})
             known = given.get(SERVER)

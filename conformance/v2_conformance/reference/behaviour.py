@@ -12,6 +12,7 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, element_coun
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.reference.content_coding import ContentCoding
+from v2_conformance.reference.hosted_endpoints import HostedEndpoints
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
 from v2_conformance.reference.response_writer import ResponseWriter
@@ -25,7 +26,7 @@ _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
 
 
-class Behaviour(RequestReader, ResponseWriter, ContentCoding):
+class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
     """A server that meets every requirement. A fault is a subclass that replaces one decision.
 
     One instance serves all connections of a server, so a fault may keep state in it.
@@ -42,13 +43,27 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     def handle(self, request: Request) -> Response:
         """The response to any request; never raises."""
         try:
-            return self.route(request)
+            return self.at_endpoint(request)
         except Rejected as rejection:
             return self.rejection_response(rejection)
         except (MessageError, ElementError) as error:
             return self.error(400, str(error))
         except Exception as error:
             return self.error(500, f"internal error: {type(error).__name__}: {error}")
+
+    def at_endpoint(self, request: Request) -> Response:
+        """Do what a request asks for, at the server's own endpoint or at one for a platform."""
+        path = unquote(self.target_path(request))
+        hosting = self.hosting(path)
+        if hosting is None:
+            return self.route(request)
+        inner = self.unwrapped(request, path, hosting)
+        response = self.route(inner)
+        if inner.target.startswith("/v2/models/") and path.startswith("/models/"):
+            name = inner.target.removeprefix("/v2/models/")
+            if name in self.models:
+                return self.loaded_model(name)
+        return self.wrapped(response, hosting)
 
     def check_head(self, request: Request) -> None:
         """Raises Rejected to refuse a request before its body is there: `request` has none yet."""

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.visible_text import on_one_line
+from v2_conformance.wire.endpoint_bindings import size_in_type
 
 _WIDTH = 16
 # A page is made of thousands of messages, and nobody reads on after so much JSON.
@@ -140,6 +141,14 @@ class _Fields:
         values = set(self.values(name))
         text = values.pop() if len(values) == 1 else ""
         return int(text) if _DIGITS.fullmatch(text) else None
+
+    @property
+    def header_length(self) -> int | None:
+        """The header length, wherever its binding has it."""
+        sizes = size_in_type(self.values("content-type"))
+        if len(sizes) == 1 and _DIGITS.fullmatch(sizes[0]):
+            return int(sizes[0])
+        return self.number(HEADER_LENGTH)
 
 
 def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
@@ -282,7 +291,7 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
     if codings:
         return [_BodyRange("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], []
     document, object_end = _document(body)
-    declared = fields.number(HEADER_LENGTH)
+    declared = fields.header_length
     if declared == 0:
         return [_BodyRange("blob", "body without JSON (header length 0)", 0, size)], []
     notes = []

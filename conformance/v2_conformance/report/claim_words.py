@@ -44,11 +44,13 @@ def claim_words(
     unsupported: Iterable[str],
     cases: Iterable[_Case],
     rows: Iterable[_Row],
+    binding: str | None = None,
 ) -> str:
     """What a verdict is about, such as "binary, raw; without BF16; 14 requirements untested".
 
     Without are the datatypes and codings that the server does not claim, and the optional models
-    that cases would have needed. A requirement is untested if no case of it was sent.
+    that cases would have needed. A `binding` is named. A requirement is untested
+    if no case of it was sent.
     """
     claimed = list(profiles)
     without = list(unsupported)
@@ -63,6 +65,8 @@ def claim_words(
     parts = [", ".join(claimed) or "none"]
     if without:
         parts.append(f"without {', '.join(without)}")
+    if binding is not None:
+        parts.append(f"binding {binding}")
     untested = sum(_SENT_NOTHING.issuperset(row.cases) for row in rows)
     if untested:
         parts.append(f"{untested} requirement{'s' if untested > 1 else ''} untested")

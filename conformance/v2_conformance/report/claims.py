@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 # Always claimed.
 _BASE = "binary"
@@ -43,10 +44,17 @@ def claims(report: Report) -> list[Claim]:
     profiles."""
     if report.target.client is not None:
         return [_profile(report, name) for name in ("client", "bf16")]
-    found = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
+    extension = [_extension(report)] if _names_itself(report) else []
+    found = [*extension, *(_profile(report, name) for name in SERVER_PROFILES)]
     if report.target.unsupported:
         found.append(_datatypes(report))
     return [*found, _models(len(report.target.models), len(report.target.absent))]
+
+
+def _names_itself(report: Report) -> bool:
+    """Whether the server could say that it has the extension."""
+    binding = report.target.binding
+    return binding is None or BINDINGS[binding].metadata
 
 
 def _extension(report: Report) -> Claim:

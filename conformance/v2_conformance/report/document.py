@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.claim_words import verdict_words
 from v2_conformance.report.kept_bytes import Deflated, KeptBytes, unpacked
 from v2_conformance.suite.causes import Cause, died, difference_in
@@ -111,6 +112,10 @@ class TargetInfo(Part, frozen=True):
     masked: Annotated[
         bool, Meta(description="Whether secrets other than values of these headers are masked.")
     ] = False
+    binding: Annotated[
+        BindingName | None,
+        Meta(description="In which envelope its endpoint takes messages; null for a V2 server."),
+    ] = None
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None

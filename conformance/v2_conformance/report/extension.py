@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, SAGEMAKER_BINARY
 from v2_conformance.report.document import RecordedExchange, Report
+from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
 _HEADER = f"\r\n{HEADER_LENGTH}:".lower().encode()
+_TYPE_OF_SAGEMAKER = f"\r\ncontent-type: {SAGEMAKER_BINARY}".encode()
 
 
 @dataclass(frozen=True)
 class Extension:
     """`listed` in GET /v2; binary inputs `accepted` with 200; `answered` with binary data.
 
-    `accepted` is None if no case shows it.
+    `accepted` is None if no case shows it. `unasked` is true for an endpoint without GET /v2.
     """
 
     listed: bool
     accepted: bool | None
     answered: bool
+    unasked: bool = False
 
     @property
     def words(self) -> str:
         """A sentence if what the server says is not what it does, or both are nothing, else ""."""
+        if self.unasked:
+            return ""
         listed = f"GET /v2 {'lists' if self.listed else 'does not list'} {EXTENSION}"
         if not self.accepted and not self.answered and self.accepted is not None:
             link = "but" if self.listed else "and"
@@ -51,8 +56,18 @@ def extension(report: Report) -> Extension:
     return Extension(
         listed=EXTENSION in report.target.server.extensions,
         accepted=any(head.split(b" ")[1:2] == [b"200"] for head in heads) if heads else None,
-        answered=any(_HEADER in head for case in report.cases for head in _heads(case.exchanges)),
+        answered=any(_is_binary(head) for case in report.cases for head in _heads(case.exchanges)),
+        unasked=_without_metadata(report),
     )
+
+
+def _without_metadata(report: Report) -> bool:
+    binding = report.target.binding
+    return binding is not None and not BINDINGS[binding].metadata
+
+
+def _is_binary(head: bytes) -> bool:
+    return _HEADER in head or _TYPE_OF_SAGEMAKER in head
 
 
 def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[bytes]:

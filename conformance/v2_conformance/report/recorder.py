@@ -336,6 +336,7 @@ def _header(
         absent=dict(server.absent),
         host_given=target.address.host != urlsplit(target.public_url).netloc,
         masked=target.hidden_beside_fields,
+        binding=None if target.endpoint is None else target.endpoint.name,
         client=client,
     )
     return RecordHeader(

@@ -6,7 +6,7 @@ sentences that people read are rendered from it (`suite.wording`); no code reads
 
 from __future__ import annotations
 
-from typing import ClassVar, Union, get_args
+from typing import ClassVar, Literal, Union, get_args
 
 from v2_conformance.suite.client_findings import (
     ChangedHeaders,
@@ -269,6 +269,17 @@ class ModelVersionUnknown(CauseBase, frozen=True):
     role: str
 
 
+BindingLacks = Literal["content_type", "field_syntax", "metadata", "model_path", "repeated_length"]
+"""What of a V2 request or answer a binding can have no place for."""
+
+
+class NotInBinding(CauseBase, frozen=True):
+    """The case needs what the endpoint's binding has no place for."""
+
+    binding: str
+    lacks: BindingLacks
+
+
 class ProfileNotClaimed(CauseBase, frozen=True):
     """The case belongs to a profile that the target does not claim."""
 
@@ -410,9 +421,10 @@ Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Pyth
     InvalidHeaderLength, InvalidHttp, InvalidRequestHttp, InvalidTensor, KilledBy, LeftoverBytes,
     LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
     NoContentLength, NoDataNoSize, NoErrorToJudge, NoHeaderLengthSent, NoKnownGoodAnswer, NoRequest,
-    NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded, NotHttp, NotKept, NothingObserved,
-    NumbersForError, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength, RepeatedMember,
-    ReportedError, RequestSent, ResponseTooLarge, RoleAbsent, SchemaViolation, SecondAnswerWrong,
+    NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded, NotHttp, NotInBinding, NotKept,
+    NothingObserved, NumbersForError, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength,
+    RepeatedMember, ReportedError, RequestSent, ResponseTooLarge, RoleAbsent, SchemaViolation,
+    SecondAnswerWrong,
     SeveralWrong, StaleField, StrayBytes, SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
     TooManyRequests, UnannouncedClose, Unavailable, UndeclaredCoding, UnreadableRequest,
     UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown, WrongBytesElement,

@@ -141,6 +141,13 @@ def _not_kept(cause: causes.NotKept) -> str:
     )
 
 
+_BINDING_LACKS = {
+    "content_type": "there, the Content-Type of a request carries the header length",
+    "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
+    "metadata": "its endpoint does not answer for the server's metadata",
+    "model_path": "its URL does not name the model, or names no version of it",
+    "repeated_length": "a media type has a parameter only once",
+}
 _BROKEN_RULES = {
     "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
     "content_length": "the Content-Length is not one decimal number",
@@ -338,6 +345,9 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
     causes.ModelVersionUnknown: lambda c: (
         f"the server lists no single version of the model for {c.role}"
+    ),
+    causes.NotInBinding: lambda c: (
+        f"does not apply to the binding {c.binding}: {_BINDING_LACKS[c.lacks]}"
     ),
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
     causes.DatatypesUnsupported: lambda c: (

@@ -89,7 +89,7 @@ def _first_answer(
         ways = known_good(calibration.role, address, binding, form)
     except CaseFileError as error:
         raise RecordedError(f"its requests cannot be made again: {error}") from error
-    exchanges = [read_exchange(exchange) for exchange in calibration.exchanges]
+    exchanges = [read_exchange(exchange, address.binding) for exchange in calibration.exchanges]
     if not 0 < len(exchanges) <= len(ways):
         raise RecordedError(f"expected 1 to {len(ways)} exchanges, got {len(exchanges)}")
     found: list[tuple[Transcript, FirstAnswer]] = []

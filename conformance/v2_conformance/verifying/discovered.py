@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from v2_conformance.judging.metadata import plain_body, playing, server_metadata
+from v2_conformance.judging.metadata import (
+    plain_body,
+    playing,
+    server_metadata,
+    status_words,
+    unnamed_server,
+)
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.report.document import RecordedExchange
@@ -18,12 +24,17 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.exchanges import matching
 from v2_conformance.verifying.recorded import ReadExchange, RecordedError, masked_run, read_exchange
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import Binding, Prepared, get_request
+from v2_conformance.wire.encode import Address, Binding, Prepared, get_request
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 _SHOWN = 120
 _SERVER = "/v2"
-_MODEL = re.compile(rb"GET [!-~]*?/v2/models/([!-~]+?)(?:/versions/([!-~]+))? HTTP/1\.1\r\n")
+_MODEL = re.compile(
+    rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? HTTP/1\.1\r\n"
+)
+_MODEL_OF_ENDPOINT = re.compile(rb"GET [!-~]*?/models/(?P<name>[!-~]+?) HTTP/1\.1\r\n")
+_REDIRECTED = rb": v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))?\r\n"
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,7 @@ def discovered(known: Setting) -> Discovered:
     edits = list(_address_edits(known))
     unclear: list[str] = []
     try:
-        answers = [_read(exchange) for exchange in known.report.discovery]
+        answers = [_read(exchange, known) for exchange in known.report.discovery]
         edits += _server_edits(known, answers[:1])
         roles = list(_roles(known))
         if len(answers) != 1 + len(roles):
@@ -69,8 +80,8 @@ def _roles(known: Setting) -> Iterator[ModelContract]:
     return iter(models_of_use(known.claims.profiles, known.claims.unsupported).values())
 
 
-def _read(exchange: RecordedExchange) -> ReadExchange:
-    read = read_exchange(exchange)
+def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
+    read = read_exchange(exchange, known.address.binding)
     if exchange.purpose is not Purpose.DISCOVERY or read.transcript.response is None:
         raise RecordedError("an exchange is not one of its own that was answered")
     return read
@@ -91,7 +102,7 @@ def _server_edits(known: Setting, answers: Sequence[ReadExchange]) -> Iterator[s
     path_matches(_SERVER, answers[0], known)
     stated = known.report.target.server
     try:
-        found = _server(answers[0].transcript.response)
+        found = _server(answers[0].transcript.response, known.address.binding)
     except (Finding, MessageError) as error:
         raise RecordedError(f"the answer to GET /v2 is no server metadata: {error}") from error
     for name, said in found.items():
@@ -105,9 +116,13 @@ def path_matches(path: str, exchange: ReadExchange, known: Setting) -> None:
     matching([asked], exchange, known, f"the request for {printable(path, _SHOWN)}")
 
 
-def _server(response: Response | None) -> dict[str, object]:
+def _server(response: Response | None, binding: EndpointBinding | None) -> dict[str, object]:
     if response is None:
         raise MessageError("nothing was answered")
+    if binding is not None and not binding.metadata:
+        if response.status != 200:
+            raise MessageError(status_words(response))
+        return unnamed_server(binding)
     document = server_metadata(plain_body(response))
     return {
         "name": document["name"],
@@ -128,13 +143,13 @@ def _of_model(
         return f"the model for {role} is not either there or absent", None
     if role in target.absent:
         stated = target.absent[role]
-        binding = _usual(model, asked)
+        binding = _usual(model, asked, known.address)
     elif isinstance(stated, Binding):
         binding = stated
     else:
         return f"the model for {role} has other numbers of tensors than the role", None
     path_matches(binding.path, asked, known)
-    found = playing(response, binding, model)
+    found = playing(response, binding, model, known.address.binding)
     if _same(stated, found, known):
         return None, None
     if isinstance(stated, str) and isinstance(found, str) and response.status == 200:
@@ -143,27 +158,38 @@ def _of_model(
     return f"the model for {role} is not what its recorded metadata says", None
 
 
-def _usual(model: ModelContract, asked: ReadExchange) -> Binding:
+def _usual(model: ModelContract, asked: ReadExchange, address: Address) -> Binding:
     """The binding of a model that was taken to be absent, with the contract's tensors."""
-    found = _MODEL.match(bytes(asked.transcript.request))
+    found = _asked_for(asked, address.binding)
     if found is None:
         raise RecordedError(f"the model for {model.role} was not asked for")
     names = [tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)]
-    version = None if found[2] is None else found[2].decode("ascii")
-    name = found[1].decode("ascii")
+    given = found.groupdict().get("version")
+    version = None if given is None else given.decode("ascii")
+    name = found["name"].decode("ascii")
     return Binding(model.role, name, names[0], names[1], version, version is not None)
+
+
+def _asked_for(asked: ReadExchange, binding: EndpointBinding | None) -> re.Match[bytes] | None:
+    """The name and the version of the model that a request of discovery is about."""
+    head = bytes(asked.transcript.request).partition(b"\r\n\r\n")[0] + b"\r\n"
+    if binding is None:
+        return _MODEL.match(head)
+    if binding.redirect is None:
+        return _MODEL_OF_ENDPOINT.match(head)
+    return re.search(binding.redirect.encode() + _REDIRECTED, head)
 
 
 def _other_answers(known: Setting) -> Iterator[str]:
     """Cases that got another answer to GET /v2 than that by which the report names its server."""
-    stated = known.report.target.server
+    stated, binding = known.report.target.server, known.address.binding
     for recorded in known.report.cases:
         case = known.cases.get(recorded.id)
         if not isinstance(case, GetCase) or case.path != _SERVER:
             continue
         for exchange in recorded.exchanges:
             try:
-                found = _server(read_exchange(exchange).transcript.response)
+                found = _server(read_exchange(exchange, binding).transcript.response, binding)
             except (Finding, MessageError, RecordedError):
                 continue  # the case says what is wrong with it
             if not all(_same(getattr(stated, name), said, known) for name, said in found.items()):

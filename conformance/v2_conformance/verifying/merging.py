@@ -148,6 +148,7 @@ def _differences(one: Report, other: Report) -> Iterator[str]:
         "models": "the list of models",
         "absent": "the list of absent models",
         "host_given": "the Host",
+        "binding": "the binding",
         "masked": "whether secrets are masked",
     }
     for name in one.target.__struct_fields__:

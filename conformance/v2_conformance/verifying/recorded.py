@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.document import RecordedExchange
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1_response import ResponseReader, read_again
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
 
@@ -34,8 +35,15 @@ class ReadExchange:
     recorded: RecordedExchange
 
 
-def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> ReadExchange:
+def read_exchange(
+    exchange: RecordedExchange,
+    binding: EndpointBinding | None = None,
+    *,
+    half_closed: bool = False,
+) -> ReadExchange:
     """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
+
+    Of a target with a `binding`, the response is read as that of a V2 server.
 
     They must end as the record says, and all must be there: else it is an OmittedError. With
     `half_closed` the client could send nothing after it, whatever the response says.
@@ -46,6 +54,7 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     short_ms = exchange.shortened_ms
+    partial = read_again(response, ending, exchange.answers)
     transcript = Transcript(
         request=request,
         sent=exchange.sent,
@@ -60,7 +69,7 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
         stray_before=exchange.stray_before,
         answers=exchange.answers,
-        partial=read_again(response, ending, exchange.answers),
+        partial=partial if binding is None else binding.as_v2(partial),
         shortened_s=None if short_ms is None else short_ms / 1000,
     )
     problem = _contradiction(transcript, half_closed=half_closed)

@@ -26,7 +26,7 @@ from v2_conformance.judging.survival import (
     without_count,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report.document import CaseResult
+from v2_conformance.report.document import CaseResult, RecordedExchange
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import (
     Case,
@@ -120,7 +120,9 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
                 raise RecordedError("it is not in the plan of such a run")
         half = _half_closes(case)
         exchanges = [
-            read_exchange(exchange, half_closed=half and exchange.purpose in _OWN)
+            read_exchange(
+                exchange, known.address.binding, half_closed=half and exchange.purpose in _OWN
+            )
             for exchange in recorded.exchanges
         ]
         if known.same_suite:
@@ -442,13 +444,17 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
         raise RecordedError(
             f"{killer.id}, which it blames, is not recorded as having killed anything"
         )
-    if problem_of_canary(named, read_exchange(last), known, "binary") is None:
+    if problem_of_canary(named, _read(last, known), known, "binary") is None:
         raise RecordedError(
             f"after {killer.id}, which it blames, a known-good request was answered well"
         )
     if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
         return Verdict(Outcome.NOT_RUN, cause)
     return needs_the_dead(case, killer.id)
+
+
+def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
+    return read_exchange(exchange, known.address.binding)
 
 
 def _own_verdict(

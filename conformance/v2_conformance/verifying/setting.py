@@ -15,6 +15,7 @@ from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
 from v2_conformance.verifying.plan import Plan
 from v2_conformance.wire.encode import Address, Binding
+from v2_conformance.wire.endpoint_bindings import BINDINGS
 from v2_conformance.wire.stand_ins import stood_in
 
 
@@ -54,11 +55,12 @@ def setting(
         if _plays(role, model)
     }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
-    address = Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme)
+    binding = None if target.binding is None else BINDINGS[target.binding]
+    address = Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme, binding)
     mask, masks = Mask(fields=hidden), bool(hidden) or target.masked
     return Setting(
         address,
-        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
+        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent, binding),
         mask,
         masks,
         same_suite,

@@ -28,6 +28,7 @@ from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
@@ -70,18 +71,24 @@ class Binding:
 class Address:
     """The parts of a request that belong to the target: Host, path prefix, extra header fields.
 
-    `scheme` is http or https.
+    `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
+    envelope.
     """
 
     host: str
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
+    binding: EndpointBinding | None = None
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields that every request to the target begins with."""
         return (("Host", self.host), *self.headers)
+
+    def bound(self, head: Head) -> Head:
+        """The head of a request to a V2 server as the target's endpoint takes it."""
+        return head if self.binding is None else self.binding.head(head, self.prefix)
 
 
 @dataclass(frozen=True)
@@ -174,7 +181,8 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     path = text(request.get("path", f"{model_path}/infer"), "`path`")
     origin = f"{address.scheme}://{address.host}"
     spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
-    head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    plain_head = Head("POST", address.prefix + path, (*address.fields, *fields))
+    head = spelling.head(address.bound(plain_head))
     written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
@@ -320,7 +328,7 @@ def _fields(
 
 def get_request(address: Address, path: str) -> Request:
     """A plain GET of a path below the target's prefix."""
-    head = Head("GET", address.prefix + path, address.fields)
+    head = address.bound(Head("GET", address.prefix + path, address.fields))
     return Request(head, (), (write_head(head),))
 
 

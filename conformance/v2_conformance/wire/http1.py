@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.endpoint_bindings import BoundConnection, EndpointBinding
 from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
-from v2_conformance.wire.transport import Parting, Request
+from v2_conformance.wire.transport import Connection, Parting, Request
 
 _RECEIVE = 256 * 1024
 _MOMENT_S = 1.0
@@ -44,15 +45,20 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Http1Transport:
-    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one."""
+    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one.
+
+    Responses of an endpoint with a `binding` are read as those of a V2 server.
+    """
 
     endpoint: Endpoint
     limits: Limits
     pace: Pace | None = None
+    binding: EndpointBinding | None = None
 
-    def connection(self) -> Http1Connection:
+    def connection(self) -> Connection:
         """See transport.Transport."""
-        return Http1Connection(self.endpoint, self.limits, self.pace)
+        connection = Http1Connection(self.endpoint, self.limits, self.pace)
+        return connection if self.binding is None else BoundConnection(connection, self.binding)
 
 
 class Http1Connection:

@@ -55,6 +55,7 @@ for _family in (
     "state",
     "reported",
     "optional_requests",
+    "hosted_endpoints",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()

@@ -12,27 +12,33 @@ from v2_conformance.suggestions import did_you_mean
 
 @dataclass(frozen=True)
 class Fault:
-    """One deviation: `cls` replaces one decision of Behaviour and so breaks `requirement`."""
+    """One deviation: `cls` replaces one decision of Behaviour and so breaks `requirement`.
+
+    With a `binding`, only a run with that binding notices it.
+    """
 
     name: str
     requirement: str
     text: str
     cls: type[Behaviour]
+    binding: str | None = None
 
 
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(name: str, *, breaks: str, text: str) -> Callable[[type[Behaviour]], type[Behaviour]]:
+def fault(
+    name: str, *, breaks: str, text: str, binding: str | None = None
+) -> Callable[[type[Behaviour]], type[Behaviour]]:
     """Register a subclass of Behaviour as the fault `name`, which breaks the requirement `breaks`.
 
-    `text` says in one sentence what the server does wrong.
+    `text` says in one sentence what the server does wrong, `binding` for which endpoint it does.
     """
 
     def register(cls: type[Behaviour]) -> type[Behaviour]:
         if name in FAULTS:
             raise ValueError(f"the fault {name} is registered twice")
-        FAULTS[name] = Fault(name, breaks, text, cls)
+        FAULTS[name] = Fault(name, breaks, text, cls, binding)
         return cls
 
     return register
