@@ -105,7 +105,9 @@ class Engine:
         self._directory = directory
         self._transport = transport or target.transport()
         self._address = target.address
-        self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
+        self._claims = Claims(
+            target.profiles, target.unsupported, server.present, server.absent, target.http2
+        )
         self._patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, self._patience)
         self._local = threading.local()

@@ -341,6 +341,7 @@ def _folded(
         own=header.own,
         unsupported=header.target.unsupported,
         shard=header.selection.shard,
+        http2=header.target.http2,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(

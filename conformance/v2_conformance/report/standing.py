@@ -74,7 +74,13 @@ def server_name(report: Report) -> str:
 def claim(report: Report) -> str:
     """What the verdict is about, in words; see `claim_words`."""
     target = report.target
-    return claim_words(target.profiles, target.unsupported, report.cases, report.requirements)
+    return claim_words(
+        target.profiles,
+        target.unsupported,
+        report.cases,
+        report.requirements,
+        http2=target.http2,
+    )
 
 
 def claimed(report: Report) -> str:

@@ -23,7 +23,7 @@ from v2_conformance.wire.transcript import Response
 
 _SHOWN = 120
 _SERVER = "/v2"
-_MODEL = re.compile(rb"GET [!-~]*?/v2/models/([!-~]+?)(?:/versions/([!-~]+))? HTTP/1\.1\r\n")
+_MODEL = re.compile(rb"GET [!-~]*?/v2/models/([!-~]+?)(?:/versions/([!-~]+))? HTTP/(?:1\.1|2)\r\n")
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,19 @@ def setting(
         if _plays(role, model)
     }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
-    address = Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme)
+    address = Address(
+        target.host, parts.path.rstrip("/"), target.headers, parts.scheme, target.http2
+    )
     mask, masks = Mask(fields=hidden), bool(hidden) or target.masked
     return Setting(
         address,
-        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
+        Claims(
+            target.profiles,
+            frozenset(target.unsupported),
+            bindings,
+            target.absent,
+            target.http2,
+        ),
         mask,
         masks,
         same_suite,

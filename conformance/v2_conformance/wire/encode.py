@@ -30,6 +30,7 @@ from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.http2_notation import write_request_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
 from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.json_spelling import write_spelled
@@ -70,13 +71,19 @@ class Binding:
 class Address:
     """The parts of a request that belong to the target: Host, path prefix, extra header fields.
 
-    `scheme` is http or https.
+    `scheme` is http or https. With `http2` requests go over HTTP/2, and are written as
+    `http2_notation` says.
     """
 
     host: str
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
+    http2: bool = False
+
+    def write_head(self, head: Head) -> bytes:
+        """The bytes of a head, as they are recorded."""
+        return write_request_head(head) if self.http2 else write_head(head)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -175,7 +182,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     origin = f"{address.scheme}://{address.host}"
     spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     head = spelling.head(Head("POST", address.prefix + path, (*address.fields, *fields)))
-    written = spelling.write_head(head)
+    written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
         parts = (*parts[:-1], replace(parts[-1], kind="slack"))
@@ -193,6 +200,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         request=part(
             spelling.deliver(made, len(written), following.request if following else None),
             request.get("client"),
+            address.write_head,
         ),
         model=unquote(binding.model),
         parts=parts,
@@ -321,7 +329,7 @@ def _fields(
 def get_request(address: Address, path: str) -> Request:
     """A plain GET of a path below the target's prefix."""
     head = Head("GET", address.prefix + path, address.fields)
-    return Request(head, (), (write_head(head),))
+    return Request(head, (), (address.write_head(head),))
 
 
 def _expected(
