@@ -80,6 +80,14 @@ class Peer:
         del self._left[:count]
         return data
 
+    def some(self) -> bytes:
+        """What comes next, at least one byte."""
+        if not self._left and not self._more():
+            raise ConnectionError
+        data = bytes(self._left)
+        self._left.clear()
+        return data
+
     def head_of_next(self) -> bytes:
         """The head of the next request, which stays to be read."""
         return bytes(self._left[: self._until(b"\r\n\r\n")])
