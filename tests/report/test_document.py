@@ -30,6 +30,7 @@ from v2_conformance.report.kept_bytes import start_of
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
+from v2_conformance.wire.transcript import Http2Facts
 
 Place = tuple[str | int, ...]
 
@@ -68,6 +69,7 @@ def whole() -> Report:
         shortened_ms=2.0,
         stray_before=3,
         answers=2,
+        http2=Http2Facts(reset=2, goaway=11, unprocessed=True, trailers=(("x-sum", "1"),)),
     )
     long = msgspec.structs.replace(own, response_kept=start_of(bytes(1000), 10))
     known = ExpectedFailure("known", "https://h.example/1")
@@ -88,7 +90,7 @@ def whole() -> Report:
     report = msgspec.structs.replace(
         report,
         target=msgspec.structs.replace(
-            report.target, host_given=True, client=ClientInfo(("client", "{url}"), 10.0)
+            report.target, host_given=True, http2=True, client=ClientInfo(("client", "{url}"), 10.0)
         ),
         selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2)),
         discovery=(asked,),
@@ -233,6 +235,9 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "CaseResult.said",
         "ClientName.version",
         "TargetInfo.client",
+        "TargetInfo.http2",
+        "RecordedExchange.http2",
+        *(f"Http2Facts.{name}" for name in Http2Facts.__struct_fields__),
         *(f"Line.{name}" for name in Line.__struct_fields__),
         *(f"Said.{name}" for name in Said.__struct_fields__),
     }

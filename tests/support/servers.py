@@ -19,7 +19,8 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.wire.http1 import Endpoint, Http1Connection
+from v2_conformance.wire.http1 import Http1Connection
+from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 from v2_conformance.wire.transport import Head, Request
 
@@ -77,6 +78,14 @@ class Peer:
                 raise ConnectionError
         data = bytes(self._left[:count])
         del self._left[:count]
+        return data
+
+    def some(self) -> bytes:
+        """What comes next, at least one byte."""
+        if not self._left and not self._more():
+            raise ConnectionError
+        data = bytes(self._left)
+        self._left.clear()
         return data
 
     def head_of_next(self) -> bytes:

@@ -23,8 +23,9 @@ from support.servers import (
     serving,
 )
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.http1 import Endpoint, Http1Connection
+from v2_conformance.wire.http1 import Http1Connection
 from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Limits
 
 # Framings of a response.

@@ -19,7 +19,8 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Address
-from v2_conformance.wire.http1 import Endpoint, Http1Transport
+from v2_conformance.wire.http1 import Http1Transport
+from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Connection, Request, Transport
 

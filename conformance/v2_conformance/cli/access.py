@@ -68,4 +68,10 @@ ACCESS = cloup.option_group(
         metavar="N",
         help="Send at most N requests per second.",
     ),
+    cloup.option(
+        "--http2",
+        is_flag=True,
+        help="Speak HTTP/2: over https as ALPN says, over http by prior knowledge. Cases that are "
+        "about HTTP/1.1 alone are not applicable then, and the verdict says so.",
+    ),
 )

@@ -139,6 +139,8 @@ def _file_text(
             document[name] = _beside(path, output)
     if access.rate is not None:
         document["rate"] = access.rate
+    if access.http2:
+        document["http2"] = True
     if timeout is not None:
         document["timeout"] = timeout
     document["models"] = {}

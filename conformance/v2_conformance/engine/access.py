@@ -24,7 +24,7 @@ class Access:
 
     `host` is the Host of every request. `bearer_env` and `basic_env` are environment variables,
     `bearer_file` and `basic_file` files: they have a token, or USER:PASSWORD. `rate` is in requests
-    per second.
+    per second. With `http2` requests go over HTTP/2.
     """
 
     host: str | None = None
@@ -36,6 +36,7 @@ class Access:
     basic_env: str | None = None
     basic_file: Path | None = None
     rate: float | None = None
+    http2: bool = False
 
     def authorization(self) -> str | None:
         """The value of Authorization, None without credentials. Raises UsageError for more than

@@ -106,7 +106,12 @@ class Engine:
         self._transport = transport or target.transport()
         self._address = target.address
         self._claims = Claims(
-            target.profiles, target.unsupported, server.present, server.absent, target.endpoint
+            target.profiles,
+            target.unsupported,
+            server.present,
+            server.absent,
+            target.endpoint,
+            target.http2,
         )
         self._patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, self._patience)

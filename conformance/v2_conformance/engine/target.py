@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from v2_conformance.engine.access import (
@@ -33,10 +33,14 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding, binding_named
-from v2_conformance.wire.http1 import Endpoint, Http1Transport
+from v2_conformance.wire.http1 import Http1Transport
 from v2_conformance.wire.pace import Pace
+from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
+
+if TYPE_CHECKING:
+    from v2_conformance.wire.http2 import Http2Transport
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
@@ -53,7 +57,8 @@ class Target:
     take, None for what suits its plan and the time limit. `cert` and `key` are the client's own
     certificate. What `authorized` it must stay secret: Authorization cannot be public then. All
     requests of a run keep to one `pace`. `endpoint` is the binding of an endpoint that takes V2
-    messages in another envelope.
+    messages in another envelope. With `http2` requests go over HTTP/2: over TLS as ALPN says, else
+    by prior knowledge.
     """
 
     url: str = field(repr=False)
@@ -71,6 +76,7 @@ class Target:
     authorized: bool = False
     pace: Pace | None = field(default=None, compare=False)
     endpoint: EndpointBinding | None = None
+    http2: bool = False
 
     @property
     def rate(self) -> float | None:
@@ -102,16 +108,24 @@ class Target:
         host = given.get("host", host)  # a gateway may choose the server by it
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
-        return Address(host, parts.path.rstrip("/"), tuple(headers), parts.scheme, self.endpoint)
+        return Address(
+            host, parts.path.rstrip("/"), tuple(headers), parts.scheme, self.endpoint, self.http2
+        )
 
-    def transport(self) -> Http1Transport:
+    def transport(self) -> Http1Transport | Http2Transport:
         """How to connect, with a TLS context for https. Raises UsageError for a bad certificate."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
         place = Endpoint(parts.hostname or "", port, tls)
-        return Http1Transport(place, self.limits, self.pace, self.endpoint)
+        if not self.http2:
+            return Http1Transport(place, self.limits, self.pace, self.endpoint)
+        # Here, for it takes its time to load.
+        from v2_conformance.wire.http2 import Http2Transport, offer_http2
+
+        offer_http2(tls)
+        return Http2Transport(place, self.limits, self.pace)
 
     @property
     def public_url(self) -> str:
@@ -226,6 +240,8 @@ def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Ta
         target = replace(target, cert=str(access.cert), key=key)
     if access.rate is not None:
         target = replace(target, pace=pace_of(access.rate))
+    if access.http2:
+        target = replace(target, http2=True)
     given = access.authorization()
     if given is None:
         return target
@@ -258,6 +274,11 @@ def checked_target(target: Target) -> Target:
                 f"the model for {pinned} has a version, which the binding {target.endpoint.name} "
                 "has no place for: remove it"
             )
+    if target.endpoint is not None and target.http2:
+        raise UsageError(
+            f"the binding {target.endpoint.name} is one of HTTP/1.1: remove it, or --http2 "
+            "(`http2` of a target file)"
+        )
     if target.cert is not None and not target.url.lower().startswith("https:"):
         raise UsageError("a client certificate needs a URL that begins with https://")
     if target.authorized and any(map(_is_authorization, target.public)):
@@ -323,6 +344,7 @@ def load_target(path: Path) -> Target:
         key=_beside(path, document["key"]) if "key" in document else None,
         authorized=bool(auth),
         pace=pace,
+        http2=document.get("http2", False),
         limits=_limits(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,

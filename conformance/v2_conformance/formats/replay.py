@@ -5,6 +5,9 @@ curl's own, which is the recorded one in the versions that this was tested with.
 (chunks, slices, broken heads, odd white space) is sent by a script that needs only Python's
 standard library. A case that the server did not survive is sent with the requests that showed it,
 on the same connections.
+
+What was sent over HTTP/2 curl alone can send again: without pauses between pieces of the body, and
+only the case's own request.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ _MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
 
 _ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
 # What curl passes on as it is: no fragment, nothing that a URL must not have.
-_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/1\.1")
+_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/(1\.1|2)")
 _FIELD = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([!-~](?:[ -~]*[!-~])?)")
 # Fields that curl adds to, or does not send as it is told.
 _CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"transfer-encoding",
@@ -77,8 +80,10 @@ def replay_command(
     """
     if report.target.client is not None:
         return _again(report.target.client, case)
-    steps, origin = _steps(case), _origin(report)
+    steps, origin = _steps(report, case), _origin(report)
     if not steps or not origin:
+        return ""
+    if report.target.http2 and not _curl(steps, origin, "@-"):
         return ""
     if sum(len(step.body) for step in steps) < longest:
         comments = _comments(case, steps, origin)
@@ -114,8 +119,9 @@ def show_command(path: str, case_id: str) -> str:
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    There is always a Python script, and a shell script if curl can send the request. Raises
-    UsageError if another file would be overwritten, ReportFileError if nothing was sent.
+    There is a Python script, but not for HTTP/2, and a shell script if curl can send the request.
+    Raises UsageError if another file would be overwritten, ReportFileError if nothing was sent or
+    it cannot be sent again.
     """
     files = _files(report, case)
     try:
@@ -150,9 +156,14 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
             "a scenario is run again with its client: v2-conformance client --scenario "
             f"{shlex.quote(plain(case.id))} -- COMMAND"
         )
-    steps, origin = _steps(case), _origin(report)
+    steps, origin = _steps(report, case), _origin(report)
     if not steps:
         raise ReportFileError(f"nothing was sent for {plain(case.id)}")
+    if report.target.http2 and not _curl(steps, origin, "@-"):
+        raise ReportFileError(
+            f"{plain(case.id)} cannot be replayed: over HTTP/2 curl is what sends a request again, "
+            "and it cannot send this one as it was"
+        )
     if not origin:
         raise ReportFileError("the report has no URL to send the request to")
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
@@ -164,7 +175,10 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     ]
     top = "".join(f"# {line}\n" for line in comments)
     bodies = [f"beside({name!r})" if name else 'b""' for name in names]
-    files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
+    if not report.target.http2:  # Python has no HTTP/2
+        files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode(
+            "ascii"
+        )
     url = '"${1:-' + origin + '}"'
     curl = _curl(steps, url, f"@{names[0]}")
     if curl:
@@ -173,8 +187,8 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     return files
 
 
-def _steps(case: CaseResult) -> list[_Step]:
-    exchanges = case.exchanges if case.died else case.exchanges[:1]
+def _steps(report: Report, case: CaseResult) -> list[_Step]:
+    exchanges = case.exchanges if case.died and not report.target.http2 else case.exchanges[:1]
     return [
         _step(entry, first=not n)
         for n, entry in enumerate(exchanges)
@@ -211,6 +225,8 @@ def _comments(case: CaseResult, steps: Sequence[_Step], origin: str) -> Iterator
         yield f"The report hides {', '.join(hidden)}: replace the asterisks with the real text."
     if case.exchanges[0].purpose is Purpose.SAMPLE:
         yield "The case sends many such requests at a time; this sends one of them."
+    if case.died and len(steps) == 1:
+        yield "Known-good requests followed, which showed that the server did not survive."
     if origin.startswith("https:"):
         yield "If the certificate is not trusted here, set SSL_CERT_FILE to that of its issuer."
 
@@ -249,10 +265,10 @@ def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
     if len(steps) > 1 or step.cuts or parsed is None:
         return ""
     given = [match[1] for field in fields if (match := _FIELD.fullmatch(field))]
-    if len(given) != len(fields) or given[:1] != [b"Host"]:
+    if len(given) != len(fields) or given[:1] not in ([b"Host"], [b"host"]):
         return ""
     if parsed[1] == b"POST":
-        if fields.pop() != b"Content-Length: %d" % len(step.body):
+        if fields.pop().lower() != b"content-length: %d" % len(step.body):
             return ""
         given.pop()
     elif step.body:
@@ -261,7 +277,9 @@ def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
     if lower & _CURLS_OWN:
         return ""
     added = (*_ADDED, *_ADDED_TO_A_BODY) if parsed[1] == b"POST" else _ADDED
-    lines = ["curl -q -sS -i --raw --http1.1 --noproxy '*' --path-as-is -g -m 30"]
+    # Over TLS, too, this asks for HTTP/2 and nothing else.
+    version = "--http2-prior-knowledge" if parsed[3] == b"2" else "--http1.1"
+    lines = [f"curl -q -sS -i --raw {version} --noproxy '*' --path-as-is -g -m 30"]
     lines += [f"-H {shlex.quote(field.decode('ascii'))}" for field in fields]
     lines += [f"-H {name}:" for name in added if name.lower().encode() not in lower]
     target = url + shlex.quote(parsed[2].decode("ascii"))

@@ -71,6 +71,16 @@ def read_syntax(
     return Syntax(tuple(reading.broken.values()), reading.judged)
 
 
+def fields_syntax(fields: Sequence[tuple[str, str]]) -> Syntax:
+    """Judge the fields of a response over HTTP/2, which has no bytes of its own; none without one.
+
+    All that is left of the rules is that fields with one value come once.
+    """
+    reading = _Reading((), old_client=False)
+    reading.once([(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields])
+    return Syntax(tuple(reading.broken.values()), judged=bool(fields))
+
+
 class _Reading:
     """A response as it is read; `broken` has its first breach of each rule."""
 
@@ -101,7 +111,7 @@ class _Reading:
             if status >= 200:
                 break
             self._of_interim(fields)
-        self._once(fields)
+        self.once(fields)
         old = self._old_client or first.startswith(_OLD)
         if self._framing(status, fields, old=old) and not self._old_client:
             self._chunks(data, at)
@@ -159,7 +169,8 @@ class _Reading:
             if name in _FRAMING:
                 self._break("interim_response", name + b": " + value)
 
-    def _once(self, fields: _Fields) -> None:
+    def once(self, fields: _Fields) -> None:
+        """Fields that hold one value."""
         for name in _ONCE:
             values = _values(fields, name)
             if len(values) > 1:

@@ -16,7 +16,7 @@ import msgspec
 
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.errors import check_error_body, has_error_body, is_error
-from v2_conformance.judging.http_syntax import Syntax, read_syntax
+from v2_conformance.judging.http_syntax import Syntax, fields_syntax, read_syntax
 from v2_conformance.judging.request import ReadRequest, read_request
 from v2_conformance.judging.response import (
     asked_size,
@@ -141,7 +141,10 @@ class _Look:
 
     @cached_property
     def syntax(self) -> Syntax:
-        """What the bytes of the response show of HTTP's rules."""
+        """What the bytes of the response show of HTTP's rules; over HTTP/2, what its fields do."""
+        response = self.transcript.response
+        if self.transcript.http2 is not None:
+            return fields_syntax(() if response is None else response.headers)
         offered = ",".join(self.request.values("te")).lower().split(",")
         codings = {coding.partition(";")[0].strip().encode() for coding in offered}
         old = self.request.version == "1.0"

@@ -12,6 +12,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.endpoint_bindings import size_in_type
+from v2_conformance.wire.http2_notation import as_http1
 
 _LONGEST = 256 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
@@ -86,6 +87,8 @@ class ReadRequest:
 
 def read_request(data: Buffer) -> ReadRequest:
     """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
+    over_http2 = as_http1(data) is not data
+    data = as_http1(data)
     if len(data) > _LONGEST:  # its head is all that anybody asks for
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
@@ -117,7 +120,7 @@ def read_request(data: Buffer) -> ReadRequest:
     )
     return ReadRequest(
         head.method.decode("latin-1"),
-        head.http_version.decode("latin-1"),
+        "2" if over_http2 else head.http_version.decode("latin-1"),
         fields,
         body,
         plain=plain and not odd,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _START = re.compile(rb"HTTP/|[A-Z]{3,10} [!-~]+ HTTP/")
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9]")
+_INTERIM = re.compile(rb"HTTP/(?:1\.[01]|2) 1[0-9][0-9]")
 _LENGTH = re.compile(rb"(?im)^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?$")
 _CODING = re.compile(rb"(?im)^content-encoding[ \t]*:[ \t]*([^\r\n]*)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")

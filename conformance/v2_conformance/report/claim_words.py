@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from v2_conformance.suite.causes import Cause, RoleAbsent
+from v2_conformance.suite.causes import Cause, NotOverHttp2, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
 INCOMPLETE = "incomplete run"
@@ -20,12 +20,16 @@ _SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
 
 class _Case(Protocol):
     @property
+    def requirement(self) -> str: ...
+    @property
     def outcome(self) -> Outcome: ...
     @property
     def cause(self) -> Cause | None: ...
 
 
 class _Row(Protocol):
+    @property
+    def id(self) -> str: ...
     @property
     def cases(self) -> Mapping[Outcome, int]: ...
 
@@ -43,15 +47,18 @@ def claim_words(
     profiles: Iterable[str],
     unsupported: Iterable[str],
     cases: Iterable[_Case],
-    rows: Iterable[_Row],
+    rows: Sequence[_Row],
     binding: str | None = None,
+    *,
+    http2: bool = False,
 ) -> str:
     """What a verdict is about, such as "binary, raw; without BF16; 14 requirements untested".
 
     Without are the datatypes and codings that the server does not claim, and the optional models
-    that cases would have needed. A `binding` is named. A requirement is untested
-    if no case of it was sent.
+    that cases would have needed. A `binding` is named. A requirement is untested if no case of it
+    was sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it did not ask.
     """
+    cases = list(cases)
     claimed = list(profiles)
     without = list(unsupported)
     profile, datatype = _BFLOAT
@@ -67,7 +74,13 @@ def claim_words(
         parts.append(f"without {', '.join(without)}")
     if binding is not None:
         parts.append(f"binding {binding}")
-    untested = sum(_SENT_NOTHING.issuperset(row.cases) for row in rows)
+    untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
+    if http2:
+        asked = {case.requirement for case in cases if not isinstance(case.cause, NotOverHttp2)}
+        about_http1 = [row.id for row in rows if row.id in untested - asked and row.cases]
+        untested -= set(about_http1)
+        words = f", which does not ask {', '.join(about_http1)}" if about_http1 else ""
+        parts.append(f"over HTTP/2{words}")
     if untested:
-        parts.append(f"{untested} requirement{'s' if untested > 1 else ''} untested")
+        parts.append(f"{len(untested)} requirement{'s' if len(untested) > 1 else ''} untested")
     return "; ".join(parts)

@@ -22,7 +22,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.outcomes import Purpose as Purpose
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.suite.tasks import Said
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transcript import Ending, Http2Facts
 
 REPORT_FORMAT = 2
 """The version of the report's format, `suite.report`. It changes with every incompatible change."""
@@ -119,6 +119,7 @@ class TargetInfo(Part, frozen=True):
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None
+    http2: Annotated[bool, Meta(description="Whether all requests went over HTTP/2.")] = False
 
     @property
     def what(self) -> str:
@@ -253,6 +254,13 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
     answers: Annotated[
         int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
     ] = 1
+    http2: Annotated[
+        Http2Facts | None,
+        Meta(
+            description="What the frames say, if it was over HTTP/2: then the request and the "
+            "response are fields and bodies in the notation of HTTP/1.1, not frames."
+        ),
+    ] = None
 
     @property
     def request(self) -> bytes:

@@ -342,6 +342,7 @@ def _folded(
         unsupported=header.target.unsupported,
         shard=header.selection.shard,
         binding=header.target.binding,
+        http2=header.target.http2,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(

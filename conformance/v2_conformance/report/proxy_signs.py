@@ -24,7 +24,7 @@ _HEAD = 64 * 1024
 _LONGEST = 80
 _MOST = 5
 _FIELD = re.compile(rb"\r?\n(via|server)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-_STATUS = re.compile(rb"HTTP/1\.[01] (50[234])[ \r\n]")
+_STATUS = re.compile(rb"HTTP/(?:1\.[01]|2) (50[234])[ \r\n]")
 _GATEWAYS = re.compile(
     rb"nginx|openresty|caddy|envoy|traefik|haproxy|varnish|cloudflare|cloudfront|awselb|akamai"
     rb"|apisix|kong|squid|google frontend|gws|istio|apache|microsoft-azure-application-gateway"

@@ -67,7 +67,7 @@ from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.version import __version__
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.transcript import Http2Facts, Limits
 
 ROOM = 24 * 1024 * 1024
 """Bytes that all responses of a run may take in its report, before base64, besides what answers
@@ -165,7 +165,14 @@ def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         shortened_ms=None if short is None else round(short * 1000, 3),
         stray_before=transcript.stray_before,
         answers=transcript.answers,
+        http2=None if transcript.http2 is None else _facts(transcript.http2, mask),
     )
+
+
+def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
+    """What frames say, without the target's secrets."""
+    trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
+    return msgspec.structs.replace(facts, trailers=trailers)
 
 
 def _withheld(case: CaseResult, why: str) -> CaseResult:
@@ -338,6 +345,7 @@ def _header(
         masked=target.hidden_beside_fields,
         binding=None if target.endpoint is None else target.endpoint.name,
         client=client,
+        http2=target.http2,
     )
     return RecordHeader(
         suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),

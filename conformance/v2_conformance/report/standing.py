@@ -75,7 +75,12 @@ def claim(report: Report) -> str:
     """What the verdict is about, in words; see `claim_words`."""
     target = report.target
     return claim_words(
-        target.profiles, target.unsupported, report.cases, report.requirements, target.binding
+        target.profiles,
+        target.unsupported,
+        report.cases,
+        report.requirements,
+        target.binding,
+        http2=target.http2,
     )
 
 

@@ -80,6 +80,7 @@ def conclude(
     unsupported: Collection[str] = (),
     shard: Shard | None = None,
     binding: str | None = None,
+    http2: bool = False,
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -88,7 +89,8 @@ def conclude(
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
     a profile that is not claimed is left out, and so is one that others have replaced, or of which
     a whole run has no case. The datatypes in `unsupported` excuse only what is about them. The run
-    of a `shard` has no verdict of its own. `binding` is that of the endpoint.
+    of a `shard` has no verdict of its own. `binding` is that of the endpoint. With `http2` it was
+    over HTTP/2, and what it is about says which requirements it did not ask.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -123,7 +125,7 @@ def conclude(
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
         standing=verdict_words(conformant=holds, robust=is_robust, complete=whole),
-        claim=claim_words(profiles, unsupported, cases, rows, binding),
+        claim=claim_words(profiles, unsupported, cases, rows, binding, http2=http2),
     )
     return Conclusion(verdict, tuple(rows))
 
@@ -139,6 +141,7 @@ def concluded(report: Report) -> Report:
         unsupported=report.target.unsupported,
         shard=report.selection.shard,
         binding=report.target.binding,
+        http2=report.target.http2,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None

@@ -19,6 +19,7 @@ from v2_conformance.report.document import CaseResult, RecordedExchange
 from v2_conformance.report.kept_bytes import beginning, size_of
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.http1_response import read_again
+from v2_conformance.wire.http2_notation import as_http1
 from v2_conformance.wire.transcript import Ending, Response
 
 _BODY_REFUSED = frozenset({411, 413})
@@ -28,7 +29,7 @@ _HAS_HEADER_LENGTH = HEADER_LENGTH.lower()
 # is between them and the gateway.
 _BREAKING_OFF = "C8"
 _WORKS = (Outcome.PASS, Outcome.DISPUTED)
-_GOT_NONE = re.compile(rb"HTTP/1\.[01] 50[234][ \r\n]")
+_GOT_NONE = re.compile(rb"HTTP/(?:1\.[01]|2) 50[234][ \r\n]")
 
 
 class Property(str, Enum):
@@ -132,7 +133,7 @@ class Pair:
             return False
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
         try:
-            parser.receive_data(self.direct.request)
+            parser.receive_data(bytes(as_http1(self.direct.request)))
             while (event := parser.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
                 if isinstance(event, h11.EndOfMessage):
                     return True
@@ -324,4 +325,6 @@ def _unsent(exchange: RecordedExchange) -> bool:
 def _answer(exchange: RecordedExchange) -> Response | None:
     if exchange.ending is not Ending.COMPLETE or exchange.omitted:
         return None
-    return read_again(exchange.response, exchange.ending, exchange.answers)
+    return read_again(
+        exchange.response, exchange.ending, exchange.answers, http2=exchange.http2 is not None
+    )

@@ -53,6 +53,7 @@ from v2_conformance.suite.findings import (
     DataAndSize,
     ExtensionNotListed,
     FirstDifference,
+    GoneAway,
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
@@ -73,6 +74,7 @@ from v2_conformance.suite.findings import (
     RepeatedMember,
     ResponseTooLarge,
     SchemaViolation,
+    StreamReset,
     TimedOut,
     TooManyDimensions,
     UndeclaredCoding,
@@ -99,6 +101,7 @@ from v2_conformance.suite.observations import (
     StrayBytes,
     UnannouncedClose,
 )
+from v2_conformance.suite.over_http2 import Http1Feature
 
 
 class _AboutOthers(CauseBase, frozen=True):
@@ -280,6 +283,13 @@ class NotInBinding(CauseBase, frozen=True):
     lacks: BindingLacks
 
 
+class NotOverHttp2(CauseBase, frozen=True):
+    """Not applicable: the run is over HTTP/2, and the case is about something that only HTTP/1.1
+    has."""
+
+    feature: Http1Feature
+
+
 class ProfileNotClaimed(CauseBase, frozen=True):
     """The case belongs to a profile that the target does not claim."""
 
@@ -416,16 +426,16 @@ Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Pyth
     ClientTimedOut, CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong,
     DataAndSize, DatatypesUnsupported, DidNotSurvive, ErrorForAnswer, ErrorLacks,
     ExtensionNotListed, FailedAtFirst, FailedBesideOthers, Flooded, GeneratedFailure,
-    GeneratedRequests, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
+    GeneratedRequests, GoneAway, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
     HeaderLengthUnexpected, Hung, IncompleteRequest, InvalidCase, InvalidErrorBody,
     InvalidHeaderLength, InvalidHttp, InvalidRequestHttp, InvalidTensor, KilledBy, LeftoverBytes,
     LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
     NoContentLength, NoDataNoSize, NoErrorToJudge, NoHeaderLengthSent, NoKnownGoodAnswer, NoRequest,
     NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded, NotHttp, NotInBinding, NotKept,
-    NothingObserved, NumbersForError, OutOfTime, ProfileNotClaimed, Rejected, RepeatedHeaderLength,
-    RepeatedMember, ReportedError, RequestSent, ResponseTooLarge, RoleAbsent, SchemaViolation,
-    SecondAnswerWrong,
-    SeveralWrong, StaleField, StrayBytes, SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
+    NotOverHttp2, NothingObserved, NumbersForError, OutOfTime, ProfileNotClaimed, Rejected,
+    RepeatedHeaderLength, RepeatedMember, ReportedError, RequestSent, ResponseTooLarge, RoleAbsent,
+    SchemaViolation, SecondAnswerWrong, SeveralWrong, StaleField, StrayBytes, StreamReset,
+    SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
     TooManyRequests, UnannouncedClose, Unavailable, UndeclaredCoding, UnreadableRequest,
     UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown, WrongBytesElement,
     WrongContentType, WrongDatatype, WrongElementCount, WrongField, WrongForm, WrongHeaderLength,

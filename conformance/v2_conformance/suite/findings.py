@@ -148,6 +148,22 @@ class ConnectionClosed(CauseBase, frozen=True):
     detail: str
 
 
+class StreamReset(CauseBase, frozen=True):
+    """Over HTTP/2, the server reset the stream before a whole response, with this error code;
+    `received` bytes of heads and body had arrived."""
+
+    code: Count
+    received: Count
+
+
+class GoneAway(CauseBase, frozen=True):
+    """Over HTTP/2, the connection ended before a whole response, after GOAWAY with this error code;
+    `received` bytes of heads and body had arrived."""
+
+    code: Count
+    received: Count
+
+
 class NotHttp(CauseBase, frozen=True):
     """What arrived is not an HTTP response."""
 

@@ -10,6 +10,7 @@ from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_wording import CLIENT_WORDS
 from v2_conformance.suite.findings import FirstDifference
+from v2_conformance.suite.over_http2 import FEATURE_WORDS, error_name
 
 _LONGEST = 2000
 
@@ -200,6 +201,14 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"the connection ended without a complete response after "
         f"{_counted(c.received, 'byte')} ({c.detail})"
     ),
+    findings.StreamReset: lambda c: (
+        f"the server reset the stream with {error_name(c.code)}, without a complete response, "
+        f"after {_counted(c.received, 'byte')}"
+    ),
+    findings.GoneAway: lambda c: (
+        f"the server ended the connection with GOAWAY, {error_name(c.code)}, without a complete "
+        f"response, after {_counted(c.received, 'byte')}"
+    ),
     findings.NotHttp: lambda c: f"the response is not HTTP: {c.detail}",
     findings.ResponseTooLarge: lambda c: f"the response is too large: {c.detail}",
     findings.ContentLengthTooLong: lambda c: (
@@ -348,6 +357,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.NotInBinding: lambda c: (
         f"does not apply to the binding {c.binding}: {_BINDING_LACKS[c.lacks]}"
+    ),
+    causes.NotOverHttp2: lambda c: (
+        f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[c.feature]}, which only "
+        "HTTP/1.1 has"
     ),
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
     causes.DatatypesUnsupported: lambda c: (

@@ -26,6 +26,7 @@ class Belief(Enum):
     OTHERS = "the answers of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
     CLOSED = "that it was the server that closed kept connections, and when"
+    FRAMES = "what the server did wrong in frames of HTTP/2, which are not recorded"
     SAID = "that the client said what is recorded of it, and ended so"
     AS_AT_FIRST = "that the server answered known-good requests no better at first"
 

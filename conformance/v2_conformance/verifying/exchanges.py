@@ -30,6 +30,8 @@ _BELIEVED = {
     Ending.RESET: Belief.CUT_OFF,
 }
 
+_IN_FRAMES = (Ending.MALFORMED, Ending.TOO_LARGE)
+
 
 def requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
     """The requests that a case can send: one, or one for each connection that it uses at once."""
@@ -50,6 +52,8 @@ def matching(
 
     `what` is how the message calls it.
     """
+    if (exchange.transcript.http2 is not None) is not known.address.http2:
+        raise RecordedError(f"{what} is not recorded over the version of HTTP that the run had")
     sent = bytes(exchange.transcript.request)
     differences = []
     for prepared in candidates:
@@ -117,9 +121,10 @@ def problems_of_canaries(
 
 def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
     """Whether the connection of `own` may have been closed before the canary, as the record of the
-    `fresh` one says, or as nobody can see: after a request to close it, and under TLS."""
+    `fresh` one says, or as nobody can see: after a request to close it, under TLS, and over
+    HTTP/2."""
     request = own.transcript.request
-    if known.address.scheme == "https" or asks_to_close(request):
+    if known.address.http2 or known.address.scheme == "https" or asks_to_close(request):
         return True
     return fresh.recorded.closed_before_ms is not None
 
@@ -181,5 +186,8 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 
 
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
+    """What has to be believed of how an exchange ended."""
     ending = exchange.transcript.ending
+    if exchange.transcript.http2 is not None and ending in _IN_FRAMES:
+        return [Belief.FRAMES]
     return [_BELIEVED[ending]] if ending in _BELIEVED else []

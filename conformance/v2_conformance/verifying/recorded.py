@@ -9,7 +9,8 @@ from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.document import RecordedExchange
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1_response import ResponseReader, read_again
-from v2_conformance.wire.transcript import Ending, Limits, Transcript
+from v2_conformance.wire.http2_notation import is_readable
+from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript
 
 # The shortest secret that a mask hides wherever it stands is as long.
 _MASKED = re.compile(rb"\*{6,}")
@@ -54,7 +55,7 @@ def read_exchange(
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     short_ms = exchange.shortened_ms
-    partial = read_again(response, ending, exchange.answers)
+    partial = read_again(response, ending, exchange.answers, http2=exchange.http2 is not None)
     transcript = Transcript(
         request=request,
         sent=exchange.sent,
@@ -71,6 +72,7 @@ def read_exchange(
         answers=exchange.answers,
         partial=partial if binding is None else binding.as_v2(partial),
         shortened_s=None if short_ms is None else short_ms / 1000,
+        http2=exchange.http2,
     )
     problem = _contradiction(transcript, half_closed=half_closed)
     if problem is not None:
@@ -85,6 +87,8 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
+    if transcript.http2 is not None:
+        return _http2_contradiction(transcript, transcript.http2)
     reader = ResponseReader(Limits(), transcript.answers)
     if came:
         reader.feed(bytes(transcript.received))
@@ -98,6 +102,27 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
     if transcript.open != keep:
         said = "left open" if transcript.open else "closed"
         return f"the record says the connection was {said}, which its bytes rule out"
+    return None
+
+
+def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | None:
+    """The same for what came over HTTP/2, of which the record has no frames."""
+    ending, response = transcript.ending, transcript.partial
+    if not is_readable(transcript.received):
+        return "the recorded response is not what is left of one over HTTP/2"
+    length = None if response is None else response.value("content-length")
+    fits = {
+        Ending.COMPLETE: response is not None and length in (None, str(len(response.body))),
+        Ending.LEFT: not transcript.received,
+    }.get(ending, True)
+    if not fits or (facts.reset is not None) > (ending is Ending.RESET):
+        return (
+            f"the recorded response of {len(transcript.received)} bytes does not end as the record "
+            f"says: {ending}"
+        )
+    of_stream = ending is Ending.COMPLETE or facts.reset is not None
+    if transcript.open and (not of_stream or facts.goaway is not None):
+        return "the record says the connection was left open, which its ending rules out"
     return None
 
 

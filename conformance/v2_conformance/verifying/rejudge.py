@@ -192,7 +192,8 @@ def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Reju
             return _unjudged(recorded, f"it is about the exchanges of {other.id}, too")
         observations.add(other.seen)
     skip = skipped(case, known.claims)
-    believed = [Belief.CLOSED] if case.observed == "announced_closes" else []
+    closes = skip is None and case.observed == "announced_closes"
+    believed = [Belief.CLOSED] if closes else []
     verdict = skip or observations.verdict(case)
     hidden = any(other.hidden for other in others)
     return _compared(recorded, verdict, believed, known, hidden=hidden)

@@ -56,11 +56,25 @@ def setting(
     }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
     binding = None if target.binding is None else BINDINGS[target.binding]
-    address = Address(target.host, parts.path.rstrip("/"), target.headers, parts.scheme, binding)
+    address = Address(
+        target.host,
+        parts.path.rstrip("/"),
+        target.headers,
+        parts.scheme,
+        binding,
+        target.http2,
+    )
     mask, masks = Mask(fields=hidden), bool(hidden) or target.masked
     return Setting(
         address,
-        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent, binding),
+        Claims(
+            target.profiles,
+            frozenset(target.unsupported),
+            bindings,
+            target.absent,
+            binding,
+            target.http2,
+        ),
         mask,
         masks,
         same_suite,

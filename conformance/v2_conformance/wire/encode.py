@@ -31,6 +31,7 @@ from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
+from v2_conformance.wire.http2_notation import write_request_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
 from v2_conformance.wire.json_changes import change_json
 from v2_conformance.wire.json_spelling import write_spelled
@@ -72,7 +73,7 @@ class Address:
     """The parts of a request that belong to the target: Host, path prefix, extra header fields.
 
     `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
-    envelope.
+    envelope. With `http2` requests go over HTTP/2, and are written as `http2_notation` says.
     """
 
     host: str
@@ -80,6 +81,11 @@ class Address:
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
     binding: EndpointBinding | None = None
+    http2: bool = False
+
+    def write_head(self, head: Head) -> bytes:
+        """The bytes of a head, as they are recorded."""
+        return write_request_head(head) if self.http2 else write_head(head)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -183,7 +189,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     plain_head = Head("POST", address.prefix + path, (*address.fields, *fields))
     head = spelling.head(address.bound(plain_head))
-    written = spelling.write_head(head)
+    written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
         parts = (*parts[:-1], replace(parts[-1], kind="slack"))
@@ -201,6 +207,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         request=part(
             spelling.deliver(made, len(written), following.request if following else None),
             request.get("client"),
+            address.write_head,
         ),
         model=unquote(binding.model),
         parts=parts,
@@ -329,7 +336,7 @@ def _fields(
 def get_request(address: Address, path: str) -> Request:
     """A plain GET of a path below the target's prefix."""
     head = address.bound(Head("GET", address.prefix + path, address.fields))
-    return Request(head, (), (write_head(head),))
+    return Request(head, (), (address.write_head(head),))
 
 
 def _expected(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import select
 import socket
 import ssl
 import struct
@@ -23,6 +22,7 @@ from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
 from v2_conformance.wire.pace import Pace
+from v2_conformance.wire.sockets import Endpoint, connected, ready, reason_of
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
 from v2_conformance.wire.transport import Connection, Parting, Request
 
@@ -32,15 +32,6 @@ _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 # Sent unasked by servers that end an idle connection, as they may (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where to connect; `tls` is the context for https."""
-
-    host: str
-    port: int
-    tls: ssl.SSLContext | None = None
 
 
 @dataclass(frozen=True)
@@ -110,12 +101,12 @@ class Http1Connection:
         kept_at, self._kept_at = self._kept_at, None
         reused = self._socket is not None
         try:
-            sock = self._socket or self._connect()
+            sock = self._socket or connected(self._endpoint, self._limits.connect_s)
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             self._closed_before_s, self._stray = closed_before_s, stray
             found = obstacle_of(error)
-            return Transcript(data, 0, b"", ending, _reason(error), obstacle=found)
+            return Transcript(data, 0, b"", ending, reason_of(error), obstacle=found)
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
@@ -151,25 +142,12 @@ class Http1Connection:
             current.obstacle,
         )
 
-    def _connect(self) -> socket.socket:
-        endpoint = self._endpoint
-        raw = socket.create_connection((endpoint.host, endpoint.port), self._limits.connect_s)
-        try:
-            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if endpoint.tls is not None:
-                raw = endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host)
-            raw.setblocking(False)
-        except BaseException:
-            raw.close()
-            raise
-        return raw
-
     def _peek(self) -> int:
         """Bytes waiting: -1 none, 0 closed. TLS cannot peek: any record counts as closed."""
         if self._socket is None:
             return -1
         if isinstance(self._socket, ssl.SSLSocket):
-            return 0 if _ready(self._socket, write=False, timeout=0)[0] else -1
+            return 0 if ready(self._socket, write=False, timeout=0)[0] else -1
         try:
             return len(self._socket.recv(1, socket.MSG_PEEK))
         except BlockingIOError:
@@ -236,7 +214,7 @@ class _Exchange:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
             self._failed = error
-            detail = _reason(error)  # a server may answer, close, and leave the rest unread
+            detail = reason_of(error)  # a server may answer, close, and leave the rest unread
         if parting in _READS_NOTHING:
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
@@ -251,7 +229,7 @@ class _Exchange:
         except OSError as error:
             if not self.reader.answered_first:
                 self._failed = error
-                return Ending.RESET, _reason(error)
+                return Ending.RESET, reason_of(error)
             self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
         if self.reader.error:
             return self.reader.error_ending, self.reader.error
@@ -300,28 +278,4 @@ class _Exchange:
             left = min(left, at_most)
         if left <= 0:
             return False, False
-        return _ready(self._sock, write=write, timeout=left)
-
-
-def _ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:
-    """Whether `sock` can be read, and written, within `timeout` seconds."""
-    if isinstance(sock, ssl.SSLSocket) and sock.pending():
-        return True, False
-    poll = select.poll()
-    poll.register(sock, select.POLLIN | (select.POLLOUT if write else 0))
-    events = poll.poll(timeout * 1000)
-    if not events:
-        return False, False
-    mask = events[0][1]
-    broken = mask & (select.POLLHUP | select.POLLERR | select.POLLNVAL)
-    return bool(mask & select.POLLIN or broken), bool(mask & select.POLLOUT)
-
-
-def _reason(error: OSError | UnicodeError) -> str:
-    if isinstance(error, TimeoutError):
-        return "no connection in time"
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"TLS failed: certificate verify failed: {error.verify_message}"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
-    return (getattr(error, "strerror", None) or str(error)).lower()
+        return ready(self._sock, write=write, timeout=left)

@@ -8,6 +8,7 @@ import h11
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_tolerance import tolerated
+from v2_conformance.wire.http2_notation import read_response
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
@@ -192,13 +193,17 @@ def _kept_alive(head: h11.Response | None) -> bool:
     return b"content-length" in fields and b"keep-alive" in map(bytes.strip, options)
 
 
-def read_again(received: Buffer, ending: Ending, answers: int = 1) -> Response | None:
+def read_again(
+    received: Buffer, ending: Ending, answers: int = 1, *, http2: bool = False
+) -> Response | None:
     """The response in the recorded bytes of an exchange, just as the connection read it.
 
-    `answers` is how many requests the exchange had.
+    `answers` is how many requests the exchange had, `http2` whether it was over HTTP/2.
 
     None if its head is not whole, or if it is not whole itself although the exchange is COMPLETE.
     """
+    if http2:
+        return read_response(received, whole=ending is Ending.COMPLETE)
     reader = ResponseReader(Limits(), answers)
     reader.feed(bytes(received))
     if ending is Ending.COMPLETE:

@@ -1,4 +1,5 @@
-"""What keeps a client from an HTTP exchange with a server that is there, as far as TLS tells."""
+"""What keeps a client from an HTTP exchange with a server that is there, as TLS or its first bytes
+tell."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from enum import Enum
 
 _EXPIRED, _NOT_YET = 10, 9
 _WRONG_NAME = (62, 64)
+_NO_HTTP2 = ("NO_APPLICATION_PROTOCOL",)
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "PACKET_LENGTH_TOO_LONG")
 _CERTIFICATE_REQUIRED = ("CERTIFICATE_REQUIRED",)
 _CERTIFICATE_REFUSED = (
@@ -32,6 +34,7 @@ class Obstacle(Enum):
     ONLY_TLS = "only TLS"  # http to a port that speaks TLS
     CERTIFICATE_REQUIRED = "certificate required"  # the server wants one from the client
     CERTIFICATE_REFUSED = "certificate refused"  # and does not accept the one that it got
+    NO_HTTP2 = "no HTTP/2"  # HTTP/2 was asked for, and the port speaks another protocol
     NO_AGREEMENT = "no agreement"  # no common version, cipher or name, or a client certificate
 
 
@@ -51,11 +54,18 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
     reason = error.reason or ""
     if reason in _NO_TLS:
         return Obstacle.NO_TLS
+    if reason.endswith(_NO_HTTP2):
+        return Obstacle.NO_HTTP2
     if reason.endswith(_CERTIFICATE_REQUIRED):
         return Obstacle.CERTIFICATE_REQUIRED
     if reason.endswith(_CERTIFICATE_REFUSED):
         return Obstacle.CERTIFICATE_REFUSED
     return Obstacle.NO_AGREEMENT if "ALERT" in reason else None
+
+
+def speaks_http1(received: bytes) -> bool:
+    """Whether what came instead of HTTP/2 is an answer of HTTP/1."""
+    return received.startswith(b"HTTP/1")
 
 
 def speaks_tls(received: bytes) -> bool:

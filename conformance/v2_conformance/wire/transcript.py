@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.findings import Count
 from v2_conformance.wire.obstacle import Obstacle
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
@@ -67,7 +72,7 @@ class Response:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: Buffer
-    framing: str  # "content-length", "chunked" or "close"
+    framing: str  # "content-length", "chunked", "close" or, over HTTP/2, "frames"
     excess: int
     whole: bool = True
     following: Response | None = None
@@ -82,6 +87,23 @@ class Response:
         return next(iter(self.values(name)), None)
 
 
+class Http2Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the frames of an exchange over HTTP/2 say besides its fields and bodies."""
+
+    reset: Annotated[
+        Count | None, Meta(description="The error code of the server's RST_STREAM.")
+    ] = None
+    goaway: Annotated[Count | None, Meta(description="The error code of the server's GOAWAY.")] = (
+        None
+    )
+    unprocessed: Annotated[
+        bool, Meta(description="Whether these say that the server did nothing with the request.")
+    ] = False
+    trailers: Annotated[
+        tuple[tuple[str, str], ...], Meta(description="The fields behind the response's body.")
+    ] = ()
+
+
 @dataclass(frozen=True)
 class Transcript:
     """Every byte of one exchange. Times are in seconds.
@@ -94,7 +116,8 @@ class Transcript:
     kept open before this exchange: then it is how long it was idle at most. `stray_before` is how
     many bytes that no request asked for came on that connection. `partial` is the response as far
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
-    was shorter than usual. `obstacle` is what TLS says of a connection that failed.
+    was shorter than usual. `obstacle` is what TLS says of a connection that failed. With
+    `http2` the exchange was over HTTP/2: `request` and `received` are as `http2_notation` says.
     """
 
     request: Buffer
@@ -114,6 +137,7 @@ class Transcript:
     partial: Response | None = field(default=None, repr=False, compare=False)
     shortened_s: float | None = None
     obstacle: Obstacle | None = field(default=None, compare=False)
+    http2: Http2Facts | None = None
 
     @property
     def response(self) -> Response | None:

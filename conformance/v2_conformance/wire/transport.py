@@ -1,8 +1,9 @@
 """All that the engine knows of HTTP: a Connection takes a Request and gives back a Transcript.
 
-HTTP/1.1 (`http1`) is the first transport. Another one, such as HTTP/2, is a module beside it with a
+HTTP/1.1 (`http1`) and HTTP/2 (`http2`) are transports. Another one is a module beside them with a
 Transport and a Connection, and the engine does not change for it. What reads recorded bytes again
-(`verifying`, `redaction`, `report.annotate`, `formats.replay`) knows HTTP/1.1 and must learn it.
+(`verifying`, `redaction`, `report.annotate`, `formats.replay`) knows the notation of HTTP/1.1, in
+which `http2_notation` writes HTTP/2.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ class Request:
     DATA frame each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits
     `pause_s` seconds between pieces, or until the server says something. With a `parting` it does
     not wait for the whole answer.
+
+    Over HTTP/2 `http1` is the whole request as it is recorded (see `http2_notation`), with the
+    whole head in the first write.
 
     `answers` is how many requests `http1` has: with a second one behind the first, which is
     pipelined, `head` and `body` are those of the first.

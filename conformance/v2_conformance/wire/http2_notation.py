@@ -1,0 +1,112 @@
+"""How an exchange over HTTP/2 is recorded: its fields and bodies, in the notation of HTTP/1.1.
+
+A report has no frames of HTTP/2. Their fields are written as a head whose version is HTTP/2: the
+pseudo-header fields are its first line, `:authority` is its `host`. The octets of the body follow,
+without frames or padding. Interim responses are heads of their own, before that of the response.
+What frames say besides, such as the code of a reset, is in `transcript.Http2Facts`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.transport import Head
+
+Fields = tuple[tuple[bytes, bytes], ...]
+
+_END = b"\r\n\r\n"
+_STATUS_LINE = re.compile(rb"HTTP/2 ([1-5][0-9][0-9]) ")
+_REQUEST_LINE = re.compile(rb"[A-Z]+ [!-~]+ HTTP/2")
+# No field of HTTP/2 has one of them (RFC 9113, section 8.2.1).
+_FORBIDDEN = re.compile(rb"[\r\n\0]")
+_STATUS = re.compile(rb"[1-5][0-9][0-9]")
+_LONGEST_LINE = 16 * 1024
+FRAMES = "frames"
+"""`Response.framing` of a response without a Content-Length, which ends with its stream."""
+
+
+def write_request_head(head: Head) -> bytes:
+    """The head of a request over HTTP/2, with the names of its fields in lower case."""
+    lines = [f"{head.method} {head.target} HTTP/2"]
+    lines += [f"{name.lower()}: {value}" for name, value in head.fields]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def read_request_head(head: bytes, scheme: str) -> Fields:
+    """The fields to send for a head of `write_request_head`, pseudo-header fields first."""
+    line, *lines = head.removesuffix(_END).split(b"\r\n")
+    method, _, rest = line.partition(b" ")
+    path = rest.rpartition(b" ")[0]
+    pairs = [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
+    pseudo = [(b":method", method), (b":scheme", scheme.encode()), (b":path", path)]
+    pseudo += [(b":authority", value) for name, value in pairs if name == b"host"]
+    return (*pseudo, *((name, value) for name, value in pairs if name != b"host"))
+
+
+def write_response_head(fields: Iterable[tuple[bytes, bytes]]) -> bytes | None:
+    """The head of a response whose fields came over HTTP/2; None if no response can have them."""
+    status, lines = b"", []
+    for name, value in fields:
+        if _FORBIDDEN.search(name) or _FORBIDDEN.search(value):
+            return None
+        if name == b":status":
+            status = value
+        else:
+            lines.append(b"%b: %b" % (name, value))
+    if not _STATUS.fullmatch(status) or status == b"101":
+        return None
+    return b"\r\n".join([b"HTTP/2 %b " % status, *lines, b"", b""])
+
+
+def read_response(received: Buffer, *, whole: bool) -> Response | None:
+    """The response in recorded bytes, as far as it came; None if its head did not.
+
+    `whole` says whether its stream ended.
+    """
+    data = bytes(received)
+    at = 0
+    while found := _STATUS_LINE.match(data, at):
+        end = data.find(_END, at)
+        if end < 0:
+            return None
+        start, status = end + len(_END), int(found[1])
+        if status >= 200:
+            fields = _fields(data[at:end])
+            counted = any(name == "content-length" for name, _ in fields)
+            framing = "content-length" if counted else FRAMES
+            body = memoryview(received)[start:]
+            return Response(status, fields, body, framing, 0, whole)
+        at = start
+    return None
+
+
+def is_readable(received: Buffer) -> bool:
+    """Whether recorded bytes are what heads and a body of HTTP/2 leave: nothing, heads of interim
+    responses, or those and a response."""
+    data = bytes(received)
+    at = 0
+    while at < len(data):
+        found = _STATUS_LINE.match(data, at)
+        end = data.find(_END, at)
+        if found is None or end < 0:
+            return False
+        if int(found[1]) >= 200:
+            return True
+        at = end + len(_END)
+    return True
+
+
+def as_http1(request: Buffer) -> Buffer:
+    """A recorded request for a reader of HTTP/1.1: if it is one over HTTP/2, with that version."""
+    line = bytes(request[:_LONGEST_LINE]).partition(b"\r\n")[0]
+    if not _REQUEST_LINE.fullmatch(line):
+        return request
+    return line.removesuffix(b"2") + b"1.1" + bytes(request[len(line) :])
+
+
+def _fields(head: bytes) -> tuple[tuple[str, str], ...]:
+    pairs = (line.partition(b": ") for line in head.split(b"\r\n")[1:])
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, _, value in pairs)
