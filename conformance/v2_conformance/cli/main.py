@@ -31,6 +31,7 @@ from v2_conformance.cli.kit import kit
 from v2_conformance.cli.listing import listing
 from v2_conformance.cli.matrix import matrix
 from v2_conformance.cli.merge import merge
+from v2_conformance.cli.replay import replay
 from v2_conformance.cli.report import report
 from v2_conformance.cli.run import run
 from v2_conformance.cli.selftest import selftest
@@ -56,7 +57,7 @@ _STOPPED = UnreachableError.exit_code
     context_settings=HELP_SETTINGS,
     exit_codes=exit_codes.OF_A_RUN,
     sections=[
-        cloup.Section("Test a server", [run, target, kit]),
+        cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
         cloup.Section(
             "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.document import CaseResult, ClientInfo, RecordedExchange, Report
-from v2_conformance.report.kept_bytes import size_of
+from v2_conformance.report.kept_bytes import Deflated, size_of
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 
@@ -114,8 +114,9 @@ def show_command(path: str, case_id: str) -> str:
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    There is always a Python script, and a shell script if curl can send the request. Raises
-    UsageError if another file would be overwritten, ReportFileError if nothing was sent.
+    The shell script calls curl if that can send the request, else the Python script beside it.
+    Raises UsageError if another file would be overwritten, ReportFileError if nothing was sent, or
+    the report does not have all of it.
     """
     files = _files(report, case)
     try:
@@ -130,11 +131,8 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
             write_whole(directory / name, [content])
     except OSError as error:
         raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
-    program, script = "python3", PYTHON_SCRIPT
-    if SHELL_SCRIPT in files:
-        program, script = "sh", SHELL_SCRIPT
-    path = str(directory / script)
-    return shlex.join([program, f"./{path}" if path.startswith("-") else path])
+    path = str(directory / SHELL_SCRIPT)
+    return shlex.join(["sh", f"./{path}" if path.startswith("-") else path])
 
 
 def _may_be_written(path: Path, content: bytes) -> bool:
@@ -155,6 +153,12 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
         raise ReportFileError(f"nothing was sent for {plain(case.id)}")
     if not origin:
         raise ReportFileError("the report has no URL to send the request to")
+    for entry in _to_send(case):
+        if isinstance(entry.request_kept, Deflated) and entry.request_kept.omitted:
+            raise ReportFileError(
+                f"the report lacks {entry.request_kept.omitted} bytes of what was sent for "
+                f"{plain(case.id)}: `v2-conformance replay` makes and sends all of it"
+            )
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
     files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
     comments = [
@@ -167,17 +171,20 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
     url = '"${1:-' + origin + '}"'
     curl = _curl(steps, url, f"@{names[0]}")
-    if curl:
-        enter = 'cd -- "$(dirname -- "$0")" || exit\n'
-        files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}{curl} |\n{_SHOW_BYTES}\n".encode("ascii")
+    send = f"{curl} |\n{_SHOW_BYTES}" if curl else f'exec python3 {PYTHON_SCRIPT} "$@"'
+    enter = 'cd -- "$(dirname -- "$0")" || exit'
+    files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}\n{send}\n".encode("ascii")
     return files
 
 
+def _to_send(case: CaseResult) -> Sequence[RecordedExchange]:
+    return case.exchanges if case.died else case.exchanges[:1]
+
+
 def _steps(case: CaseResult) -> list[_Step]:
-    exchanges = case.exchanges if case.died else case.exchanges[:1]
     return [
         _step(entry, first=not n)
-        for n, entry in enumerate(exchanges)
+        for n, entry in enumerate(_to_send(case))
         if size_of(entry.request_kept)
     ]
 
