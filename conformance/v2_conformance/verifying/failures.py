@@ -35,7 +35,7 @@ class Failure:
 def failures(
     report: Report, cases: Sequence[Case], patterns: Sequence[str] = ()
 ) -> tuple[Failure, ...]:
-    """The cases of `report` that failed, but for MAY; with `patterns`, all failed ones they match.
+    """The cases of `report` that failed, of those that `patterns` match if there are any.
 
     `cases` are all of this installation. Raises UsageError for a report that says nothing about
     the suite's own cases of servers, and ReportFileError for one that cannot be read again.
@@ -60,8 +60,7 @@ def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
     return [
         case
         for case in report.of(Outcome.FAIL, Outcome.FLAKY)
-        if any(case.requirement == p or matches(case.id, p) for p in patterns)
-        or (not patterns and case.level != "MAY")
+        if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns)
     ]
 
 

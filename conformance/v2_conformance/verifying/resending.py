@@ -26,19 +26,23 @@ class Now(Enum):
     NEWLY_FAILING = "newly failing"
     UNKNOWN = "unknown"
 
-    @property
-    def fails(self) -> bool:
-        """Whether the server is wrong now."""
-        return self in (Now.STILL_FAILING, Now.NEWLY_FAILING)
-
 
 @dataclass(frozen=True)
 class Again:
-    """A case that was sent again, or could not be, and what there is to say of it in words."""
+    """A case that was sent again, or could not be, and what there is to say of it in words.
+
+    `optional` says that a server may do what fails it.
+    """
 
     case_id: str
     now: Now
     words: str = ""
+    optional: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is wrong: what is optional (MAY) never is."""
+        return self.now in (Now.STILL_FAILING, Now.NEWLY_FAILING) and not self.optional
 
 
 def resend(
@@ -84,7 +88,9 @@ def _again(result: Result, failure: Failure | None) -> Again | None:
     case_id = failure.recorded.id
     changed = "this version sends or expects something else" if failure.changed else ""
     if failing:
-        return Again(case_id, Now.STILL_FAILING, _and(result.message, changed))
+        optional = failure.recorded.level == "MAY"
+        note = "MAY, which never counts" if optional else ""
+        return Again(case_id, Now.STILL_FAILING, _and(result.message, note, changed), optional)
     if result.outcome in (Outcome.PASS, Outcome.DISPUTED):
         flaky = failure.recorded.outcome is Outcome.FLAKY
         note = "it was flaky, and passed this time" if flaky else ""
