@@ -41,6 +41,12 @@ class NothingRanError(ConformanceError):
     exit_code = 4
 
 
+class StoppedError(ConformanceError):
+    """Somebody stopped a run, which left a record."""
+
+    exit_code = 3
+
+
 class LeakError(ConformanceError):
     """A file would show a secret, and was not written."""
 

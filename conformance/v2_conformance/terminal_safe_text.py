@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import shutil
 import textwrap
 
 WIDTH = 80
+_NARROWEST = 40
 
 
 def plain(text: str) -> str:
@@ -32,10 +34,15 @@ def in_github_actions() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
+def columns() -> int:
+    """How wide lines may be: WIDTH, or less on a narrow terminal."""
+    return max(_NARROWEST, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
 def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> list[str]:
-    """`text` made plain, in at most `limit` lines of 80 columns, each indented: the first by
+    """`text` made plain, in at most `limit` lines of `columns`, each indented: the first by
     `first`, the others by `indent`."""
-    lines = textwrap.wrap(plain(text), WIDTH, initial_indent=first, subsequent_indent=indent)
+    lines = textwrap.wrap(plain(text), columns(), initial_indent=first, subsequent_indent=indent)
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]

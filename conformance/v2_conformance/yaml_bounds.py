@@ -20,8 +20,10 @@ _LONGEST_NUMBER = 4000
 _LONGEST_NUMBER_AS_KEY = 18
 _MOST_DIRECTIVES = 8
 _TAGS = frozenset({"!", *(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))})
+_WORDS = {"tag:yaml.org,2002:bool": "true or false", "tag:yaml.org,2002:null": "null"}
 _INTEGER, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 # YAML 1.1 reads these as numbers to the bases 60 and 8, YAML 1.2 and JSON do not.
+_NOT_DECIMAL = re.compile(r"[-+]?0[xob].*|.*_.*", re.IGNORECASE)
 _OF_OLD = re.compile(r"[-+]?(?:[0-9_]+(?::[0-9_.]+)+|0[0-9_]+)")
 
 
@@ -101,6 +103,11 @@ def _check_keys(node: yaml.MappingNode) -> None:
         if key.value in keys:
             raise YamlBoundsError(f"the key {key.value[:80]!r} is there twice", key.start_mark)
         keys.add(key.value)
+        if key.tag in _WORDS and key.value not in ("true", "false", "null"):
+            raise YamlBoundsError(
+                f"the key {key.value!r} is read as {_WORDS[key.tag]}; put it in quotes",
+                key.start_mark,
+            )
         if key.tag in (_INTEGER, _FLOAT):
             _check_number("", key)
             if len(key.value) > _LONGEST_NUMBER_AS_KEY:  # they can be made to have the same hash
@@ -115,6 +122,12 @@ def _check_number(name: str, node: yaml.ScalarNode) -> None:
         raise YamlBoundsError(
             f"{name}{written[:40]} means different numbers to different readers of YAML; put text "
             "in quotes, and write numbers in decimal without leading zeros",
+            node.start_mark,
+        )
+    if _NOT_DECIMAL.fullmatch(written):
+        raise YamlBoundsError(
+            f"{name}{written[:40]} is read as a number that is written otherwise; put text in "
+            "quotes, and write numbers in decimal",
             node.start_mark,
         )
     if node.tag == _FLOAT and not _is_finite(written):

@@ -13,6 +13,7 @@ import yaml
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
 from v2_conformance.resources import YAML_LOADER, fits, folder, schema
+from v2_conformance.suggestions import did_you_mean
 from v2_conformance.yaml_bounds import YamlBoundsError, check_events, check_nodes
 
 _LONGEST = 160
@@ -124,12 +125,20 @@ def check_yaml(
         return
     wrong = errors[0]
     while wrong.context:  # the branch that came furthest says what is really wrong
-        wrong = max(wrong.context, key=lambda e: len(e.absolute_path))
+        wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), e.validator != "type"))
     where = tuple(wrong.absolute_path)
     member = ".".join(str(step) for step in where[unnamed:]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
     if where and where[0] in private:
         words = f"does not fit the schema ({wrong.validator})"
+    elif wrong.validator == "additionalProperties":
+        known = wrong.schema.get("properties", {})
+        extra = next((name for name in wrong.instance if name not in known), None)
+        if known and extra is not None:
+            where = (*where, extra)
+            words = f"there is no member {extra[:_LONGEST]!r}: " + did_you_mean(
+                extra, known, f"there are {', '.join(known)}"
+            )
     raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
 
 

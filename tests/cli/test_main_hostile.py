@@ -129,7 +129,10 @@ class TestStopped:
             answer()
             _, errors = process.communicate(timeout=20)
         assert process.returncode == 3
-        assert errors.splitlines()[-1] == "v2-conformance: stopped"
+        assert errors.splitlines()[-1] == (
+            "v2-conformance: stopped; what was found so far: v2-conformance report "
+            f"{tmp_path / 'report.jsonl'}"
+        )
         assert "Traceback" not in errors
         report = load_report(tmp_path / "report.json")
         assert not report.complete

@@ -10,6 +10,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from v2_conformance.formats.replay import replay_command, write_replay
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.kept_bytes import Deflated
 from v2_conformance.report.recorder import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import DidNotSurvive
@@ -283,6 +285,26 @@ def test_the_reference_server_answers_a_replay_as_it_answered_the_case(
         recorded = sent.exchanges[0].response
         printed = paste(f"{write_replay(report('http://elsewhere'), sent, tmp_path)} {server.url}")
     assert answers(printed) == [recorded]
+
+
+def test_what_curl_cannot_send_has_a_shell_script_all_the_same(tmp_path: Path) -> None:
+    sent = record(HEAD + b"Content-Length: 1\r\n", b"\r\nx")  # in two writes
+    with serving(taking(len(request_of(sent)))) as server:
+        command = write_replay(report("http://elsewhere"), sent, tmp_path)
+        assert command == shlex.join(["sh", str(tmp_path / "replay.sh")])
+        printed = paste(f"{command} {server.url}")
+    assert answers(printed) == [http(b"fine")]
+    assert server.requests == [request_of(sent)]
+
+
+def test_a_request_that_the_report_has_only_the_start_of_is_not_sent(tmp_path: Path) -> None:
+    sent = record(posted(bytes(20_000)))
+    (first,) = sent.exchanges
+    start = Deflated(zlib.compress(first.request[:512]), len(first.request), 512, "0" * 64)
+    cut = msgspec.structs.replace(first, request_kept=start)
+    with pytest.raises(ReportFileError, match=r"lacks \d+ bytes of what was sent"):
+        write_replay(report("http://h"), msgspec.structs.replace(sent, exchanges=(cut,)), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they_were() -> None:

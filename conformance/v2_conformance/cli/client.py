@@ -14,6 +14,7 @@ from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
 from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.sign import signing_key
+from v2_conformance.cli.stopping import naming_the_record
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def client(
             report = _by_hand(started, port, timeout)
         else:
             shown = target.mask.text(" ".join(command))
+            stack.enter_context(naming_the_record(report_dir))
             with Reporter(len(plan.chosen), f"the client {shown!a:.100}") as reporter:
                 report = started.finish(tested, timeout_s=timeout, on_case=reporter.show)
         if key is not None:

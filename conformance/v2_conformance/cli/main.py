@@ -13,14 +13,16 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from types import FrameType
-from typing import TextIO
+from typing import TextIO, cast
 
 import click
 import cloup
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.badge import badge
+from v2_conformance.cli.broken_pipe import PatientOutput
 from v2_conformance.cli.client import client
 from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
 from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
@@ -31,6 +33,7 @@ from v2_conformance.cli.kit import kit
 from v2_conformance.cli.listing import listing
 from v2_conformance.cli.matrix import matrix
 from v2_conformance.cli.merge import merge
+from v2_conformance.cli.replay import replay
 from v2_conformance.cli.report import report
 from v2_conformance.cli.run import run
 from v2_conformance.cli.selftest import selftest
@@ -56,7 +59,7 @@ _STOPPED = UnreachableError.exit_code
     context_settings=HELP_SETTINGS,
     exit_codes=exit_codes.OF_A_RUN,
     sections=[
-        cloup.Section("Test a server", [run, target, kit]),
+        cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
         cloup.Section(
             "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
@@ -83,11 +86,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The terminal went away; a command under nohup is to outlive it.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _interrupt)
-    code = _code(list(arguments))
+    with _patient_output():
+        code = _code(list(arguments))
     # What is left for the interpreter's end and fails there would make the exit code 120.
     for stream in (sys.stdout, sys.stderr):
         _settle(stream)
     return code
+
+
+def _patient_output() -> AbstractContextManager[object]:
+    if sys.stdout is None:  # it was closed before this process began
+        return contextlib.nullcontext()
+    return contextlib.redirect_stdout(cast(TextIO, PatientOutput(sys.stdout)))
 
 
 def _code(arguments: list[str]) -> int:

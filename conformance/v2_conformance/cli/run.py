@@ -17,6 +17,7 @@ from v2_conformance.cli.command import FILE, Command, seconds, whole_number
 from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.shard import shard as shard_value
 from v2_conformance.cli.sign import signing_key
+from v2_conformance.cli.stopping import naming_the_record
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import BINDING_NAMES
 
@@ -46,7 +47,8 @@ _EXAMPLES = {
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
     0: "Conformant. With --expect: every result is as expected. With --fuzz: every answer is "
-    "right. With --shard: the whole shard ran; `merge` gives the verdict.",
+    "right. With --cases: no MUST case of the file fails. With --shard: the whole shard ran; "
+    "`merge` gives the verdict.",
     1: "Not conformant; with --strict, also if there are warnings, or the gateway (--through) is "
     "not transparent. With --expect: a result is not "
     "as expected. With --fuzz: an answer is wrong.",
@@ -388,6 +390,7 @@ def run(
         for role, why in started.engine.server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
+        stack.enter_context(naming_the_record(report_dir))
         with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:

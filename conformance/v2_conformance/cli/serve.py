@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import cloup
 
 from v2_conformance.cli import known_values
@@ -61,8 +63,11 @@ def serve(*, port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> i
     try:
         server.start()
     except OSError as error:
-        reason = (error.strerror or "").lower()
-        raise UnreachableError(f"cannot listen on port {port}: {reason}") from error
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise UnreachableError(
+            f"cannot listen on port {port}: {reason}; choose another with --port, or a free one "
+            "with --port 0"
+        ) from error
     try:
         print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
         server.wait()  # a fault may end it, too

@@ -30,7 +30,7 @@ from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.claimed import claims_problem, left_out_problem
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.requirements import check_profile
+from v2_conformance.suite.requirements import PROFILES, check_profile
 from v2_conformance.wire.encode import Address, Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding, binding_named
 from v2_conformance.wire.http1 import Http1Transport
@@ -327,8 +327,10 @@ def load_target(path: Path) -> Target:
     problem = left_out_problem(unsupported)
     if problem is not None:
         raise wrong(problem, "unsupported")
-    for name in sorted(unsupported - DATATYPES.keys() - set(CODINGS)):
-        check_profile(name)
+    known = (*DATATYPES, *CODINGS, *PROFILES)
+    for name in sorted(unsupported - set(known)):
+        hint = did_you_mean(name, known, f"datatypes and codings are {', '.join(known)}")
+        raise wrong(f"{name[:60]!r} is no datatype, coding or profile: {hint}", "unsupported")
     verify = document.get("verify", True)
     if "key" in document and "cert" not in document:
         raise wrong("it needs `cert`, the certificate that the key belongs to", "key")

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.document import CaseResult, ClientInfo, RecordedExchange, Report
-from v2_conformance.report.kept_bytes import size_of
+from v2_conformance.report.kept_bytes import Deflated, size_of
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 
@@ -119,9 +119,10 @@ def show_command(path: str, case_id: str) -> str:
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    There is a Python script, but not for HTTP/2, and a shell script if curl can send the request.
-    Raises UsageError if another file would be overwritten, ReportFileError if nothing was sent or
-    it cannot be sent again.
+    The shell script calls curl if that can send the request, else the Python script beside it. Over
+    HTTP/2 there is curl alone. Raises UsageError if another file would be overwritten,
+    ReportFileError if nothing was sent, it cannot be sent again, or the report does not have all of
+    it.
     """
     files = _files(report, case)
     try:
@@ -136,11 +137,8 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
             write_whole(directory / name, [content])
     except OSError as error:
         raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
-    program, script = "python3", PYTHON_SCRIPT
-    if SHELL_SCRIPT in files:
-        program, script = "sh", SHELL_SCRIPT
-    path = str(directory / script)
-    return shlex.join([program, f"./{path}" if path.startswith("-") else path])
+    path = str(directory / SHELL_SCRIPT)
+    return shlex.join(["sh", f"./{path}" if path.startswith("-") else path])
 
 
 def _may_be_written(path: Path, content: bytes) -> bool:
@@ -166,6 +164,12 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
         )
     if not origin:
         raise ReportFileError("the report has no URL to send the request to")
+    for entry in _to_send(report, case):
+        if isinstance(entry.request_kept, Deflated) and entry.request_kept.omitted:
+            raise ReportFileError(
+                f"the report lacks {entry.request_kept.omitted} bytes of what was sent for "
+                f"{plain(case.id)}: `v2-conformance replay` makes and sends all of it"
+            )
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
     files = {name: step.body for name, step in zip(names, steps, strict=True) if name}
     comments = [
@@ -181,17 +185,20 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
         )
     url = '"${1:-' + origin + '}"'
     curl = _curl(steps, url, f"@{names[0]}")
-    if curl:
-        enter = 'cd -- "$(dirname -- "$0")" || exit\n'
-        files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}{curl} |\n{_SHOW_BYTES}\n".encode("ascii")
+    send = f"{curl} |\n{_SHOW_BYTES}" if curl else f'exec python3 {PYTHON_SCRIPT} "$@"'
+    enter = 'cd -- "$(dirname -- "$0")" || exit'
+    files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}\n{send}\n".encode("ascii")
     return files
 
 
+def _to_send(report: Report, case: CaseResult) -> Sequence[RecordedExchange]:
+    return case.exchanges if case.died and not report.target.http2 else case.exchanges[:1]
+
+
 def _steps(report: Report, case: CaseResult) -> list[_Step]:
-    exchanges = case.exchanges if case.died and not report.target.http2 else case.exchanges[:1]
     return [
         _step(entry, first=not n)
-        for n, entry in enumerate(exchanges)
+        for n, entry in enumerate(_to_send(report, case))
         if size_of(entry.request_kept)
     ]
 

@@ -19,7 +19,7 @@ from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, families
-from v2_conformance.terminal_safe_text import WIDTH, plain, wrapped
+from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -57,10 +57,7 @@ class Reporter:
 
     def show(self, event: CaseFinished) -> None:
         """Count a result and show it."""
-        if (
-            event.result.outcome in (Outcome.FAIL, Outcome.FLAKY)
-            and event.result.case.level != "MAY"
-        ):
+        if event.result.outcome in (Outcome.FAIL, Outcome.FLAKY):
             self._failed += 1
         if self._bar is not None:
             text = f"testing, {self._failed} failed" if self._failed else "testing"
@@ -179,13 +176,17 @@ def _table(report: Report) -> list[str]:
     counts: dict[str, Counter[Outcome]] = {}
     for case in report.cases:
         counts.setdefault(case.requirement[0], Counter())[case.outcome] += 1
-    lines = [f"{'family':<30}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)]
+    # On a narrow terminal, titles give way to counts.
+    room = max(3, min(30, columns() - 8 * len(shown)))
+    lines = [
+        f"{'family'[: room - 1]:<{room}}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)
+    ]
     for family, title in families().items():
         if family in counts:
             row = " ".join(f"{counts[family][o] or '.':>7}" for o in shown)
-            lines.append(f"{f'{family}  {title}'[:29]:<30}{row}")
+            lines.append(f"{f'{family}  {title}'[: room - 1]:<{room}}{row}")
     total = Counter(case.outcome for case in report.cases)
-    lines.append(f"{'all':<30}" + " ".join(f"{total[o]:>7}" for o in shown))
+    lines.append(f"{'all'[: room - 1]:<{room}}" + " ".join(f"{total[o]:>7}" for o in shown))
     return lines
 
 
@@ -197,7 +198,7 @@ def _failures(report: Report) -> list[str]:
     lines: list[str] = []
     for case in shown:
         known = case.expected
-        lines.append(plain(f"{'expected ' if known else ''}{_title(case)}")[:WIDTH])
+        lines.append(plain(f"{'expected ' if known else ''}{_title(case)}")[: columns()])
         lines += wrapped("  " + (known.reason if known else case.message), "  ", limit=4)
     if len(bad) > len(shown):
         lines.append(f"… and {len(bad) - len(shown)} more, all in the report")

@@ -1,0 +1,40 @@
+"""Standard output whose reader may go away, as `head` does: a command still ends as it would."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TextIO
+
+
+class PatientOutput:
+    """A stream like `stream`, but once nobody reads it any more, what is written is dropped.
+
+    So `diff … | head` has the exit code of `diff`, and a run whose output is cut off still writes
+    its report.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """As that of a text stream."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._let_go()
+            return len(text)
+
+    def flush(self) -> None:
+        """As that of a text stream."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)

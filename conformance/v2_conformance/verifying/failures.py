@@ -1,0 +1,99 @@
+"""What failed in a report, and which cases have to be sent to see whether it still does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from v2_conformance.errors import UsageError
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes import NotKept
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.varied_cases import crossed_case
+from v2_conformance.terminal_safe_text import matches
+from v2_conformance.verifying.rejudge import rejudge
+from v2_conformance.verifying.setting import setting
+from v2_conformance.wire.stand_ins import stood_in
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that failed in a report.
+
+    `case` is what it is here, None if this installation has no such case. `changed` says whether
+    that sends or expects something else than the case in the report. `shown_by` are the cases whose
+    exchanges show it again, if it sends nothing itself.
+    """
+
+    recorded: CaseResult
+    case: Case | None
+    changed: bool = False
+    shown_by: tuple[Case, ...] = ()
+
+
+def failures(
+    report: Report, cases: Sequence[Case], patterns: Sequence[str] = ()
+) -> tuple[Failure, ...]:
+    """The cases of `report` that failed, of those that `patterns` match if there are any.
+
+    `cases` are all of this installation. Raises UsageError for a report that says nothing about
+    the suite's own cases of servers, and ReportFileError for one that cannot be read again.
+    """
+    if report.target.client is not None:
+        raise UsageError(
+            "the report is about a client: run its scenarios again with `v2-conformance client "
+            "--scenario ID -- COMMAND`"
+        )
+    if not report.own:
+        raise UsageError(
+            "the report is about cases of another file: send them again with `run --cases FILE`"
+        )
+    known = {case.id: case for case in cases if not case.of_clients}
+    found = [_failure(recorded, report, known) for recorded in _failed(report, patterns)]
+    if not any(isinstance(failure.case, ObservedCase) for failure in found):
+        return tuple(found)
+    return tuple(_with_evidence(found, report, known))
+
+
+def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
+    return [
+        case
+        for case in report.of(Outcome.FAIL, Outcome.FLAKY)
+        if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns)
+    ]
+
+
+def _find(case_id: str, known: Mapping[str, Case]) -> Case | None:
+    return known.get(case_id) or crossed_case(case_id, known)
+
+
+def _failure(recorded: CaseResult, report: Report, known: Mapping[str, Case]) -> Failure:
+    case = _find(recorded.id, known)
+    if case is None:
+        return Failure(recorded, None)
+    sent = stood_in(case, report.target.unsupported)
+    return Failure(recorded, case, sent.content != recorded.content)
+
+
+def _with_evidence(
+    found: Sequence[Failure], report: Report, known: Mapping[str, Case]
+) -> list[Failure]:
+    """The failures, those of observed cases with all cases that show them.
+
+    The cause names only the first few, so all recorded bytes are looked at again.
+    """
+    again = setting(report, list(known.values()), same_suite=False)
+    seen = [one for case in report.cases for one in rejudge(case, again).seen or () if one.wrong]
+    complete = []
+    for failure in found:
+        case, cause = failure.case, failure.recorded.cause
+        if not isinstance(case, ObservedCase):
+            complete.append(failure)
+            continue
+        named = cause.cases if isinstance(cause, NotKept) else ()
+        ids = dict.fromkeys((*named, *(one.case for one in seen if one.what == case.observed)))
+        shown = (_find(case_id, known) for case_id in ids)
+        shown_by = tuple(one for one in shown if one is not None)
+        complete.append(Failure(failure.recorded, case, failure.changed, shown_by))
+    return complete

@@ -1,0 +1,141 @@
+"""Small mistakes that everybody makes once: each is a line that says where and what was meant."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.reports import case, report_of, saved
+from v2_conformance.cli.main import main
+from v2_conformance.engine.target import load_target
+
+ROOT = Path(__file__).parents[2]
+URL = "url: http://127.0.0.1:9\n"
+CASES = """\
+family: H
+cases:
+  - id: H6/mine
+    why: A header length that is no number.
+    axes:
+      value: {LABELS}
+    model: identity/INT32
+    request:
+      header_length: {value: "${value}"}
+      inputs: [{shape: [1]}]
+    expect: {outcome: reject}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "unsupported: [BF15]\n",
+            "target.yaml:2: unsupported: 'BF15' is no datatype, coding or profile: did you mean "
+            "BF16",
+        ),
+        (
+            "modles: {mixed: a}\n",
+            "target.yaml:2: the file: there is no member 'modles': did you me",
+        ),
+        (
+            "models:\n  mixed: {modle: a}\n",
+            "target.yaml:3: models.mixed: there is no member 'modle': did",
+        ),
+        ("timeout: 3\ntimeout: 4\n", "target.yaml:3: the key 'timeout' is there twice"),
+        ("timeout: 0x3\n", "target.yaml:2: timeout: 0x3 is read as a number that is written other"),
+        ("yes: 3\n", "target.yaml:2: the key 'yes' is read as true or false; put it in quotes"),
+    ],
+)
+def test_a_slip_in_a_target_file_has_its_line(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "target.yaml"
+    path.write_text(URL + text)
+    assert main(["run", "--target", str(path), "--report-dir", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+@pytest.mark.parametrize("labels", ["[abc, 0x3]", "{abc: a, 0x3: b}"])
+def test_a_label_that_yaml_reads_as_a_number_has_to_be_in_quotes(
+    labels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(CASES.replace("{LABELS}", labels))
+    assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "mine.yaml:6: " in line
+    assert "0x3 is read as a number that is written otherwise; put text in quotes" in line
+
+
+def test_the_target_files_of_the_documents_are_target_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "a-token-of-mine")
+    monkeypatch.setenv("DB_PASSWORD", "a-password-of-mine")
+    (tmp_path / "key.txt").write_text("a-key-of-mine")
+    blocks = []
+    for name in ("README.md", "docs/targets.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        blocks += re.findall(r"```yaml\n(url: .*?)```", text, re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        path = tmp_path / "target.yaml"
+        path.write_text(block, encoding="utf-8")
+        assert load_target(path).url == yaml.safe_load(block)["url"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [((), 0), (("--fault", "non-numeric-header-length-guessed"), 1)]
+)
+def test_cases_of_a_file_that_pass_are_no_error(
+    fault: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(CASES.replace("{LABELS}", "[abc]"))
+    assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path), *fault]) == code
+    assert "NOT CONFORMANT" in capsys.readouterr().out
+
+
+def test_all_totals_of_a_run_are_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--case", "P*", "--fault", "response-header-length-short"]
+    assert main(["run", *options, "--report-dir", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    progress = re.findall(r"(\d+)/\1 cases, (\d+) failed", printed.err)
+    (row,) = re.findall(r"(?m)^all +\d+ +(\d+)", printed.out)
+    assert [failed for _, failed in progress] == [row]
+    assert main(["replay", str(tmp_path / "report.json"), "http://127.0.0.1:9"]) == 3
+    assert f"sending {row} of " in capsys.readouterr().err
+
+
+def test_a_summary_fits_a_narrow_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["run", "--case", "P*", "--report-dir", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 40 and not line.startswith("report: ")] == []
+    assert "all" in "".join(line[:3] for line in lines)
+
+
+@pytest.mark.parametrize(("new", "code"), [("pass", 0), ("fail", 1)])
+def test_a_reader_that_wants_only_the_first_line_does_not_change_the_exit_code(
+    new: str, code: int, tmp_path: Path
+) -> None:
+    old = saved(report_of([case("H6/a")]), tmp_path / "old.json")
+    path = saved(report_of([case("H6/a", new)], complete=True), tmp_path / "new.json")
+    words = [sys.executable, "-m", "v2_conformance", "diff", str(old), str(path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # as `head` does once it has enough
+        assert process.stderr.read() == b""
+    assert process.returncode == code
