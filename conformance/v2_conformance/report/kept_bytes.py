@@ -49,7 +49,8 @@ class Deflated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Place(NamedTuple):
-    """Where a message is in the blocks of a report.json: only there, and never once it is read."""
+    """Where a message is in a report.json: the block in `messages`, counted from 0, its first byte
+    in what is in that block, and its length. Once a report is read it has none."""
 
     block: Count
     start: Count
@@ -64,8 +65,18 @@ def keep(data: bytes) -> KeptBytes:
     """`data` as a report keeps it: deflated if it is long and that makes it shorter."""
     if len(data) <= PLAIN:
         return data
-    deflated = zlib.compress(data, _LEVEL)
-    return Deflated(deflated, len(data)) if len(deflated) < len(data) * 0.9 else data
+    made = deflated(data)
+    return made if is_shorter(made) else data
+
+
+def deflated(data: bytes) -> Deflated:
+    """`data` deflated, even if that makes it longer."""
+    return Deflated(zlib.compress(data, _LEVEL), len(data))
+
+
+def is_shorter(made: Deflated) -> bool:
+    """Whether a message is enough shorter deflated than it was."""
+    return len(made.deflated) < made.size * 0.9
 
 
 def start_of(kept: KeptBytes, length: int) -> KeptBytes:

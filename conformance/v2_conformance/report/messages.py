@@ -8,7 +8,6 @@ which is written line by line, has each message in its exchange.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -17,19 +16,21 @@ import msgspec
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.document import Calibration, CaseResult, RecordedExchange, Report
 from v2_conformance.report.kept_bytes import (
+    PLAIN,
     Deflated,
     KeptBytes,
     Place,
+    deflated,
+    is_shorter,
     unpacked,
 )
 
-_LEVEL = 6
 # A block is full from here on: long enough to find what repeats, short enough to unpack alone.
 _FULL = 64 << 10
 # A shorter message takes less room than its place in a block.
 _SHORTEST = 16
-# Longer blocks hold one message. Those of a report that this suite wrote are far below.
-_LONGEST_SHARED = 1 << 20
+# Longer blocks hold one message: those that are longer than PLAIN are alone.
+_LONGEST_SHARED = _FULL + PLAIN
 _CACHED = "_packed"
 _WithExchanges = TypeVar("_WithExchanges", CaseResult, Calibration)
 
@@ -83,9 +84,7 @@ class _Blocks:
             return kept
         known = self._places.get(kept)
         if known is None:
-            known = self._places[kept] = (
-                self._alone(kept) if isinstance(kept, Deflated) else self._beside_others(kept)
-            )
+            known = self._places[kept] = self._new(kept)
         return known
 
     def finish(self) -> tuple[Deflated, ...]:
@@ -93,7 +92,11 @@ class _Blocks:
         self._close()
         return tuple(block for block in self._made if block is not None)
 
-    def _alone(self, message: Deflated) -> Place:
+    def _new(self, message: Deflated | bytes) -> Place:
+        if isinstance(message, bytes):
+            if len(message) <= PLAIN:
+                return self._beside_others(message)
+            message = deflated(message)
         self._made.append(message)
         return Place(len(self._made) - 1, 0, message.size)
 
@@ -110,8 +113,7 @@ class _Blocks:
 
     def _close(self) -> None:
         if self._filling is not None:
-            data = b"".join(self._pieces)
-            self._made[self._filling] = Deflated(zlib.compress(data, _LEVEL), len(data))
+            self._made[self._filling] = deflated(b"".join(self._pieces))
         self._filling, self._pieces, self._size = None, [], 0
 
 
@@ -153,16 +155,19 @@ class _Messages:
         block = self._blocks[place.block]
         if block.kept is not None or place.start + place.length > block.size:
             raise _damaged(f"block {place.block} has no {place.length} bytes from {place.start} on")
-        if place.length == block.size > _FULL:
-            return block
+        if place.length == block.size > PLAIN:
+            return block if is_shorter(block) else self._whole(place.block)
         if block.size > _LONGEST_SHARED:
             raise _damaged(f"block {place.block} is too long for several messages")
-        if place.block not in self._unpacked:
-            self._take(block.size)
-            self._unpacked[place.block] = unpacked(block)
         # Places that overlap could make much of little.
         self._take(place.length)
-        return self._unpacked[place.block][place.start : place.start + place.length]
+        return self._whole(place.block)[place.start : place.start + place.length]
+
+    def _whole(self, number: int) -> bytes:
+        if number not in self._unpacked:
+            self._take(self._blocks[number].size)
+            self._unpacked[number] = unpacked(self._blocks[number])
+        return self._unpacked[number]
 
     def _take(self, size: int) -> None:
         self._left -= size
