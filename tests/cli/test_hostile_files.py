@@ -15,13 +15,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from support.reports import report_of, saved
+from support.reports import case, exchange, report_of, saved
 from v2_conformance import bounded_files
 from v2_conformance.cli.main import main
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.files import as_json
+from v2_conformance.report.kept_bytes import deflated
 
 _MOST_S = 15.0
 _MOST_KB = 400 << 10  # of memory, beyond what the process had
@@ -199,6 +201,15 @@ EXPECTATIONS: Mapping[str, Content] = {
 WHOLE = json.loads(as_json(report_of()))
 
 
+def in_blocks(count: int, size: int) -> bytes:
+    """A report with so many blocks of so many bytes each, and a message in every one."""
+    block = msgspec.to_builtins(deflated(bytes(size)))
+    one = msgspec.to_builtins(case("P2/x", "pass", None, *[exchange(b"")] * count))
+    for number, placed in enumerate(one["exchanges"]):
+        placed["request"] = [number, 0, 100]
+    return sealed(cases=[one], messages=[block] * count)
+
+
 def sealed(**members: object) -> bytes:
     """A report with other members, and a digest that fits."""
     document: dict[str, Any] = {**WHOLE, **members}
@@ -250,6 +261,8 @@ REPORTS: Mapping[str, Content] = {
     "outcome-unknown": with_case(outcome="perfect"),
     "cause-unknown": with_case(cause={"kind": "nope"}),
     "half-a-surrogate": b'{"suite":{"version":"\\ud800","report":2}}',
+    "blocks-that-are-bombs": in_blocks(400, 80 << 10),
+    "a-block-that-is-a-bomb": in_blocks(1, 300 << 20),
     "a-list": b"[]",
     "a-number": b"1",
     "nan": b"NaN",

@@ -70,6 +70,7 @@ class TestRun:
         assert report.verdict.conformant
         assert report.verdict.robust
         assert [case.id for case in report.cases] == [case.id for case in suite_cases()]
+        assert (tmp_path / "report.json").stat().st_size < 3_000_000
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
         assert "CONFORMANT, ROBUST" in capsys.readouterr().out
 

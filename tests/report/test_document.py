@@ -27,6 +27,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import start_of
+from v2_conformance.report.messages import packed
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
@@ -72,13 +73,14 @@ def whole() -> Report:
         http2=Http2Facts(reset=2, goaway=11, unprocessed=True, trailers=(("x-sum", "1"),)),
     )
     long = msgspec.structs.replace(own, response_kept=start_of(bytes(1000), 10))
+    placed = exchange(bytes(range(100)), bytes(100))
     known = ExpectedFailure("known", "https://h.example/1")
     report = report_of(
         [
             *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
             msgspec.structs.replace(case("K3/x"), said=SAID),
             case("P2/x", "fail", None, full, long, expected=known),
-            case("P3/x"),
+            case("P3/x", "pass", None, placed),
         ],
         models={"mixed": Model("mixed", ("a", "b"), ("c",), "1", True)},
         absent={"identity/BF16": "no model"},
@@ -99,7 +101,7 @@ def whole() -> Report:
     )
     verdict = msgspec.structs.replace(report.verdict, warnings=("SHOULD P4 failed",))
     rows = report.requirements[:5]
-    return sealed(msgspec.structs.replace(report, verdict=verdict, requirements=rows))
+    return packed(sealed(msgspec.structs.replace(report, verdict=verdict, requirements=rows)))
 
 
 WHOLE = document(whole())
@@ -111,13 +113,16 @@ def resolved(part: dict[str, Any]) -> dict[str, Any]:
     return resolved(definitions[reference]) if reference else part
 
 
+KINDS: dict[str, type] = {"string": str, "array": list, "object": dict}
+
+
 def chosen(part: dict[str, Any], value: Any) -> dict[str, Any]:
     """The branch of a part of the schema that describes `value`."""
     part = resolved(part)
     for branch in map(resolved, part.get("anyOf", ())):
         if (branch.get("type") == "null") is not (value is None):
             continue
-        if branch.get("type") == "string" and isinstance(value, dict):
+        if not issubclass(type(value), KINDS.get(branch.get("type", ""), object)):
             continue
         if "anyOf" in branch:
             return chosen(branch, value)
@@ -173,7 +178,8 @@ def is_report(report: object, path: Path) -> bool:
     except ReportFileError as error:
         problem = str(error)
     assert "\n" not in problem
-    assert fits("report", report) is (problem == ""), (problem, report)
+    damaged = "a message in the report is damaged" in problem  # of which the schema says nothing
+    assert fits("report", report) is (problem == "" or damaged), (problem, report)
     return problem == ""
 
 

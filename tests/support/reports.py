@@ -13,6 +13,7 @@ import msgspec
 
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.report.cause_patterns import read_pattern
+from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import (
     REPORT_FORMAT,
     CaseResult,
@@ -25,7 +26,7 @@ from v2_conformance.report.document import (
     TargetInfo,
 )
 from v2_conformance.report.expectations import Expectation
-from v2_conformance.report.files import as_json
+from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.summary import concluded
 from v2_conformance.suite.causes import (
     AnsweredInForm,
@@ -282,6 +283,14 @@ def saved(report: Report, path: Path) -> Path:
 def document(report: Report) -> Document:
     """What a JSON library reads from the file of `report`."""
     found: Document = json.loads(as_json(report))
+    return found
+
+
+def read_document(path: Path) -> Document:
+    """What a JSON library reads from a report.json, but with each message in its exchange, where
+    those who forge one find it, and with the digest of that."""
+    found = document(load_report(path))
+    found["integrity"]["digest"] = document_digest(found)
     return found
 
 

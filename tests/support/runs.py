@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from subprocess import PIPE, Popen
 
-from support.reports import Document
+from support.reports import Document, read_document
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
@@ -134,7 +134,7 @@ def changed(
     original: Path, folder: Path, change: Callable[[Document], object], *, seal: bool = True
 ) -> tuple[Verification, str]:
     """What verifying says of a report after a change, with its digest computed again or not."""
-    report = json.loads(original.read_text())
+    report = read_document(original)
     change(report)
     if seal:
         report["integrity"] = {"algorithm": "sha256", "digest": document_digest(report)}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.reports import Document, case_of
+from support.reports import Document, case_of, read_document
 from support.small_suite import BAD, GOOD, MORE, SMALL, small_run
 from v2_conformance.engine.target import make_target
 from v2_conformance.reference.server import ReferenceServer
@@ -51,7 +51,7 @@ def bomb(coding: str) -> str:
 def test_a_bomb_in_every_answer_takes_little_memory(
     coding: str, good: Path, tmp_path: Path
 ) -> None:
-    report = json.loads(good.read_text())
+    report = read_document(good)
     response = bomb(coding)
     exchanges = [e for case in report["cases"] for e in case["exchanges"]]
     exchanges += [e for one in report["calibration"] for e in one["exchanges"]]
@@ -68,7 +68,7 @@ def test_a_bomb_in_every_answer_takes_little_memory(
 
 
 def test_a_bomb_is_called_one(good: Path, tmp_path: Path) -> None:
-    report = json.loads(good.read_text())
+    report = read_document(good)
     case_of(report, GOOD)["exchanges"][0]["response"] = bomb("gzip")
     found = verified(report, tmp_path)
     problems = {case.id: case.problem for case in found.cases if case.problem}
@@ -91,7 +91,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_cases_that_are_in_no_plan_are_not_made_again(
     good: Path, tmp_path: Path, made: list[str]
 ) -> None:
-    report = json.loads(good.read_text())
+    report = read_document(good)
     for number, case in enumerate(report["cases"]):
         case["id"] = f"L1/sixty-four-mebibytes[{number}]"
     assert verified(report, tmp_path).exit_code == 1
@@ -101,7 +101,7 @@ def test_cases_that_are_in_no_plan_are_not_made_again(
 def test_a_case_that_is_there_again_is_not_judged_again(
     good: Path, tmp_path: Path, made: list[str]
 ) -> None:
-    report = json.loads(good.read_text())
+    report = read_document(good)
     report["cases"] = [case_of(report, BAD), *[case_of(report, MORE)] * 2000]
     assert verified(report, tmp_path).exit_code == 1
     assert made == [BAD, MORE]

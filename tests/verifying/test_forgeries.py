@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.reports import Document, case_of, reconcluded
+from support.reports import Document, case_of, read_document, reconcluded
 from support.small_suite import BAD, CUBE, FLOAT, GOOD, MIXED, MORE, RAW, SMALL, small_run
 from v2_conformance.engine.target import make_target
 from v2_conformance.errors import ReportFileError
@@ -50,8 +50,7 @@ class Reports:
         return self[name]
 
     def __getitem__(self, name: str) -> Document:
-        found: Document = json.loads(self._paths[name].read_text())
-        return found
+        return read_document(self._paths[name])
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from support.reports import Document, case_of, reconcluded
+from support.reports import Document, case_of, read_document, reconcluded
 from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty, said
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.document import Report
@@ -141,7 +141,7 @@ def test_how_many_of_several_answers_were_wrong_cannot_be_shown_but_the_rest_is(
 def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(
     deadly: Path, clean: Path, tmp_path: Path
 ) -> None:
-    report = json.loads(deadly.read_text())
+    report = read_document(deadly)
     victim = next(case for case in report["cases"] if case["outcome"] == "not_run")
     killer, role = victim["cause"]["case"], victim["cause"]["role"]
 
@@ -163,7 +163,7 @@ def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(
     assert f"for another cause: {victim['id']}: needs what {killer} killed ({role})" in text
 
     def survived(report: Document) -> None:
-        alive = case_of(json.loads(clean.read_text()), killer)["exchanges"][-1]
+        alive = case_of(read_document(clean), killer)["exchanges"][-1]
         case_of(report, killer)["exchanges"][-1].update(response=alive["response"])
 
     found, text = changed(deadly, tmp_path, survived)

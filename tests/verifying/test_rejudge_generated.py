@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from support.reports import Document, case_of
+from support.reports import Document, case_of, read_document
 from support.runs import (
     cases_that_differ,
     changed,
@@ -153,6 +152,6 @@ def test_generated_requests_that_were_not_sent_are_believed_and_leave_no_counter
     found, text = said(tmp_path / "report.json")
     assert found.exit_code == 0, text
     assert believed in text
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = read_document(tmp_path / "report.json")
     assert case_of(report, "M7/generated")["outcome"] == outcome
     assert not (tmp_path / "counterexample.yaml").exists()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.reports import LENGTH, Document, case_of, flipped, reconcluded
+from support.reports import LENGTH, Document, case_of, flipped, read_document, reconcluded
 from support.runs import (
     BAD,
     GOOD,
@@ -139,7 +138,7 @@ def test_half_of_a_surrogate_pair_makes_it_no_report(clean: Path, tmp_path: Path
 
 
 def test_masked_spans_are_all_of_a_request_that_may_differ(clean: Path, tmp_path: Path) -> None:
-    report = json.loads(clean.read_text())
+    report = read_document(clean)
     request = base64.b64decode(case_of(report, GOOD)["exchanges"][0]["request"])
     stars = b"*" * (len("Bearer ") + len(SECRET))
     assert b"Authorization: " + stars + b"\r\n" in request

@@ -79,8 +79,8 @@ class CaseItem(pytest.Item):
         raise CaseFailed(outcome, self.case, message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
-        """The case's message and why, without a traceback."""
-        if isinstance(excinfo.value, CaseFailed):
+        """The case's message and why, without a traceback, which takes long to render."""
+        if isinstance(excinfo.value, CaseFailed | pytest.xfail.Exception):
             return str(excinfo.value)
         return str(super().repr_failure(excinfo, style))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Generator
@@ -107,7 +108,7 @@ class Session:
             self._engine = Engine(
                 target,
                 server,
-                deaths=SharedDeaths(self._shared),
+                deaths=SharedDeaths(self._shared) if self._has_company() else None,
                 budget=self._budget,
                 directory=Path(folder) if folder else None,
             )
@@ -152,7 +153,9 @@ class Session:
         def room(alone: bool) -> AbstractContextManager[None]:
             return locked(self._shared, exclusive=alone)
 
-        if case.alone or not self._has_company():
+        if not self._has_company():
+            return self.engine().run(case)
+        if case.alone:
             with room(True):
                 return self.engine().run(case)
         return run_beside(self.engine(), case, room)
@@ -229,6 +232,9 @@ class Session:
             output[OBSERVED] = [item.name for item in chosen]
             chosen = []
         session.items[:] = [*others, *chosen]
+        # Items and cases stay to the end: later searches for garbage need not go through them.
+        gc.collect()
+        gc.freeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -239,7 +245,7 @@ class Session:
 
     def _judge_observed(self, session: pytest.Session) -> None:
         """Run the cases that workers have left, as items of this process."""
-        if session.shouldstop or session.shouldfail:
+        if not self._left or session.shouldstop or session.shouldfail:
             return
         collector = Cases.from_parent(session, name=NODE, nodeid=NODE, suite=self)
         items = [item for item in self.items(collector) if item.name in self._left]
@@ -307,6 +313,7 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, before pytest's own reports ask for the verdict."""
+        gc.unfreeze()
         if self._engine is not None:
             self._engine.close()
         judged = self._judgement()

@@ -208,10 +208,14 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
     purpose: Purpose
     note: str
     request_kept: Annotated[
-        KeptBytes, Meta(description="The request as it went over the wire; a long one deflated.")
+        KeptBytes,
+        Meta(
+            description="The request as it went over the wire: its place in `messages` (block, "
+            "first byte, number of bytes), or the bytes; a long one deflated."
+        ),
     ] = msgspec.field(name="request")
     response_kept: Annotated[
-        KeptBytes, Meta(description="All bytes that came; many of them deflated.")
+        KeptBytes, Meta(description="All bytes that came, in the same way.")
     ] = msgspec.field(name="response")
     ending: Ending
     detail: str
@@ -377,6 +381,10 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
     shards: Annotated[
         tuple[MergedShard, ...],
         Meta(description="The runs that were merged into this report; empty for a single run."),
+    ] = ()
+    messages: Annotated[
+        tuple[Deflated, ...],
+        Meta(description="The blocks in which the messages of exchanges have their places."),
     ] = ()
     integrity: Integrity | None = None
 

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +16,7 @@ import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.report.digest import document_digest, sealed, with_cases
+from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
     REPORT_FORMAT,
     Calibration,
@@ -28,6 +29,7 @@ from v2_conformance.report.document import (
     TargetInfo,
 )
 from v2_conformance.report.kept_bytes import size_of
+from v2_conformance.report.messages import packed, with_messages
 from v2_conformance.report.summary import conclude
 from v2_conformance.suite.findings import printable
 
@@ -109,7 +111,7 @@ def fold_record(path: Path) -> Report:
 
 def _unpacked(path: Path, data: bytes) -> bytes:
     """What a report.json.gz has in it, of bounded size."""
-    most = max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_AS_LONG * len(data)))
+    most = _most_in(data)
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = unpacker.decompress(data, most)
@@ -122,11 +124,15 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     return unpacked
 
 
+def _most_in(data: bytes) -> int:
+    """How many bytes `data`, which may be a bomb, may unpack to."""
+    return max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_AS_LONG * len(data)))
+
+
 def write_report(directory: Path, report: Report) -> Path:
     """Write report.json into `directory` and return its path. Raises UsageError."""
     path = directory / REPORT
-    around = as_json(msgspec.structs.replace(report, cases=())) + "\n"
-    write_atomically(path, with_cases(around, map(as_json, report.cases)))
+    write_atomically(path, chain(pieces(packed(report), as_json), "\n"))
     return path
 
 
@@ -140,7 +146,7 @@ def remove_outdated(directory: Path, names: Iterable[str]) -> None:
             raise UsageError(f"cannot remove {directory / name}: {error.strerror}") from error
 
 
-def as_json(value: msgspec.Struct | tuple[msgspec.Struct, ...]) -> str:
+def as_json(value: Any) -> str:
     """A part of a report, or several, as JSON in ASCII that can always be read back.
 
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
@@ -210,6 +216,10 @@ def _whole(path: Path, data: bytes) -> Report:
         raise ReportFileError(
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error
+    try:
+        report = with_messages(report, _most_in(data))
+    except ReportFileError as error:
+        raise ReportFileError(f"{path} is not a report: {error}") from error
     _check_bounds(path, report.cases)
     return report
 

@@ -1,15 +1,16 @@
 """How a report keeps the bytes of a message: as they are, or deflated, or only their start.
 
-Most messages are short and stand in a report as they went over the wire. Long ones are mostly
-tensors whose values repeat: deflated, they take a fraction. What a server sends beyond the room
-that a report has is left out, and said to be.
+Most messages are short and stand in the record of a run as they went over the wire. Long ones are
+mostly tensors whose values repeat: deflated, they take a fraction. What a server sends beyond the
+room that a report has is left out, and said to be. A report.json has the messages of all exchanges
+in common blocks, see `report.messages`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -47,7 +48,16 @@ class Deflated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return 0 if self.kept is None else max(0, self.size - self.kept)
 
 
-KeptBytes = Base64 | Deflated
+class Place(NamedTuple):
+    """Where a message is in a report.json: the block in `messages`, counted from 0, its first byte
+    in what is in that block, and its length. Once a report is read it has none."""
+
+    block: Count
+    start: Count
+    length: Count
+
+
+KeptBytes = Base64 | Deflated | Place
 """The bytes of a message as a report has them."""
 
 
@@ -55,8 +65,18 @@ def keep(data: bytes) -> KeptBytes:
     """`data` as a report keeps it: deflated if it is long and that makes it shorter."""
     if len(data) <= PLAIN:
         return data
-    deflated = zlib.compress(data, _LEVEL)
-    return Deflated(deflated, len(data)) if len(deflated) < len(data) * 0.9 else data
+    made = deflated(data)
+    return made if is_shorter(made) else data
+
+
+def deflated(data: bytes) -> Deflated:
+    """`data` deflated, even if that makes it longer."""
+    return Deflated(zlib.compress(data, _LEVEL), len(data))
+
+
+def is_shorter(made: Deflated) -> bool:
+    """Whether a message is enough shorter deflated than it was."""
+    return len(made.deflated) < made.size * 0.9
 
 
 def start_of(kept: KeptBytes, length: int) -> KeptBytes:
@@ -74,7 +94,7 @@ def beginning(kept: KeptBytes, length: int) -> bytes:
     Raises ReportFileError for a stream that is damaged.
     """
     if not isinstance(kept, Deflated):
-        return kept[:length]
+        return _here(kept)[:length]
     try:
         return zlib.decompressobj().decompress(kept.deflated, length)
     except zlib.error as error:
@@ -83,12 +103,12 @@ def beginning(kept: KeptBytes, length: int) -> bytes:
 
 def stored_size(kept: KeptBytes) -> int:
     """How many bytes a message takes in a report, before base64."""
-    return len(kept.deflated) if isinstance(kept, Deflated) else len(kept)
+    return len(kept.deflated) if isinstance(kept, Deflated) else len(_here(kept))
 
 
 def size_of(kept: KeptBytes) -> int:
     """How many bytes went over the wire."""
-    return kept.size if isinstance(kept, Deflated) else len(kept)
+    return kept.size if isinstance(kept, Deflated) else len(_here(kept))
 
 
 def unpacked(kept: KeptBytes) -> bytes:
@@ -97,7 +117,7 @@ def unpacked(kept: KeptBytes) -> bytes:
     Raises ReportFileError for a stream that is damaged or holds another number of bytes.
     """
     if not isinstance(kept, Deflated):
-        return kept
+        return _here(kept)
     size = kept.size if kept.kept is None else kept.kept
     stream = zlib.decompressobj()
     pieces: list[bytes] = []
@@ -116,3 +136,11 @@ def unpacked(kept: KeptBytes) -> bytes:
     if made != size or not stream.eof or stream.unused_data or size > kept.size:
         raise ReportFileError(f"a message in the report is damaged: it has not {size} bytes in it")
     return b"".join(pieces)
+
+
+def _here(kept: bytes | Place) -> bytes:
+    if isinstance(kept, Place):  # in a record, or in a report without blocks
+        raise ReportFileError(
+            "a message in the report is damaged: it is in a block, but none is there"
+        )
+    return kept
