@@ -66,6 +66,9 @@ def run(command, environment):
     try:
         code = process.wait()
     except KeyboardInterrupt:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # Told once is enough, and what was copied has yet to be removed.
+            signal.signal(number, signal.SIG_IGN)
         process.terminate()
         try:
             code = process.wait(STOP_WITHIN_S)
