@@ -92,7 +92,11 @@ def whole() -> Report:
     report = msgspec.structs.replace(
         report,
         target=msgspec.structs.replace(
-            report.target, host_given=True, http2=True, client=ClientInfo(("client", "{url}"), 10.0)
+            report.target,
+            host_given=True,
+            binding="vertex",
+            http2=True,
+            client=ClientInfo(("client", "{url}"), 10.0),
         ),
         selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2)),
         discovery=(asked,),
@@ -229,6 +233,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "The report of one run.shards",
         "Selection.shard",
         "TargetInfo.host_given",
+        "TargetInfo.binding",
         "The report of one run.selection",
         "The report of one run.discovery",
         "The report of one run.calibration",

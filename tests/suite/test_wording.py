@@ -320,6 +320,10 @@ SENTENCES: list[tuple[Cause, str]] = [
         causes.FailedAtFirst(LOST, None),
         f"passed when it was run again, but failed at first: the response has no {LENGTH} header",
     ),
+    (
+        causes.NotInBinding("sagemaker", "repeated_length"),
+        "does not apply to the binding sagemaker: a media type has a parameter only once",
+    ),
     (causes.ProfileNotClaimed("raw"), "the profile raw is not claimed"),
     (
         causes.DatatypesUnsupported(("BOOL", "FP16")),

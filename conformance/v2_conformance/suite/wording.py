@@ -146,7 +146,7 @@ _BINDING_LACKS = {
     "content_type": "there, the Content-Type of a request carries the header length",
     "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
     "metadata": "its endpoint does not answer for the server's metadata",
-    "model_path": "its URL does not name the model, or names no version of it",
+    "model_path": "its URL does not name the model in this way",
     "repeated_length": "a media type has a parameter only once",
 }
 _BROKEN_RULES = {
