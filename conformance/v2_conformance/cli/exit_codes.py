@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from v2_conformance.report.document import Report
 
 OF_A_RUN = {
-    0: "Conformant.",
-    1: "Not conformant; with --strict, also if there are warnings.",
+    0: "Conformant; with --model, consistent.",
+    1: "Not conformant, or not consistent; with --strict, also if there are warnings.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
     4: "No case ran.",
@@ -27,6 +27,8 @@ def of_report(report: Report, *, strict: bool) -> int:
     if not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
         return NothingRanError.exit_code
     verdict = report.verdict
+    if verdict.consistent is not None:
+        return 1 if not verdict.consistent or (strict and verdict.warnings) else 0
     if not verdict.conformant:
         return 1
     return 1 if strict and (verdict.warnings or not verdict.robust) else 0

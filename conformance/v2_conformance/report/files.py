@@ -341,6 +341,7 @@ def _folded(
         own=header.own,
         unsupported=header.target.unsupported,
         shard=header.selection.shard,
+        relations=header.relations,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
@@ -358,5 +359,6 @@ def _folded(
             selection=header.selection,
             discovery=header.discovery,
             calibration=tuple(calibration),
+            relations=header.relations,
         )
     )

@@ -13,6 +13,7 @@ from v2_conformance.report.claim_words import claim_words, verdict_words
 from v2_conformance.report.document import (
     CitedDocument,
     OverallVerdict,
+    Relations,
     Report,
     RequirementResult,
     Shard,
@@ -79,6 +80,7 @@ def conclude(
     own: bool = True,
     unsupported: Collection[str] = (),
     shard: Shard | None = None,
+    relations: Relations | None = None,
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -87,7 +89,8 @@ def conclude(
     depends on them, whatever the reason: a MUST that did not run is never a pass. A requirement of
     a profile that is not claimed is left out, and so is one that others have replaced, or of which
     a whole run has no case. The datatypes in `unsupported` excuse only what is about them. The run
-    of a `shard` has no verdict of its own.
+    of a `shard` has no verdict of its own. A run about `relations` between the answers of models is
+    consistent, never conformant.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -116,15 +119,40 @@ def conclude(
     conformant = [*of_the_run, *conformant]
     holds, is_robust = not conformant, not conformant and not robust
     whole = complete and len({case.id for case in cases}) >= sum(planned.values()) and not shard
+    consistent = None if relations is None else is_robust
+    if relations is not None:
+        holds = is_robust = False
+    needs = _need_identity(rows, profiles) if relations is not None else ()
+    about = () if relations is None else relations.words(needs)
     verdict = OverallVerdict(
         conformant=holds,
         robust=is_robust,
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
-        standing=verdict_words(conformant=holds, robust=is_robust, complete=whole),
-        claim=claim_words(profiles, unsupported, cases, rows),
+        standing=verdict_words(
+            conformant=holds, robust=is_robust, complete=whole, consistent=consistent
+        ),
+        claim=claim_words(profiles, unsupported, cases, rows, about),
+        consistent=consistent,
+        shown=() if relations is None else _shown(rows),
+        needs_identity=needs,
     )
     return Conclusion(verdict, tuple(rows))
+
+
+def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
+    return tuple(row.id for row in rows if row.outcome is Outcome.PASS)
+
+
+def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str]) -> tuple[str, ...]:
+    """The requirements of the claimed profiles of which a run about relations has no case."""
+    there = {row.id for row in rows if row.cases}
+    return tuple(
+        requirement.id
+        for requirement in catalogue().values()
+        if requirement.profile in profiles
+        and not (requirement.superseded_by or requirement.untested or requirement.id in there)
+    )
 
 
 def concluded(report: Report) -> Report:
@@ -137,6 +165,7 @@ def concluded(report: Report) -> Report:
         own=report.own,
         unsupported=report.target.unsupported,
         shard=report.selection.shard,
+        relations=report.relations,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None

@@ -336,6 +336,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    causes.AnswersDiffer: lambda c: (
+        f"{c.role} does not repeat its answers: the same request was answered in more than one way "
+        f"({c.output}); --rtol and --atol allow floats to differ"
+    ),
     causes.ModelVersionUnknown: lambda c: (
         f"the server lists no single version of the model for {c.role}"
     ),
