@@ -86,7 +86,7 @@ def test_without_a_known_model_it_says_what_it_found_and_how_to_go_on(
     start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start(WithoutTheContract)
-    assert call(server.url, directory=tmp_path) == 1
+    assert call(server.url, directory=tmp_path) == 4
     shown = " ".join(capsys.readouterr().out.split())
     assert "Its repository index has: matrix_product, reverser, widener." in shown
     assert f"v2-conformance run {server.url} --model matrix_product" in shown

@@ -166,7 +166,7 @@ class TestProblems:
             def find_model(self, name: str, version: str | None) -> None:  # type: ignore[override]
                 super().find_model("nothing", version)
 
-        assert main(["run", start(Empty).url, "--report-dir", str(tmp_path)]) == 1
+        assert main(["run", start(Empty).url, "--report-dir", str(tmp_path)]) == 4
         assert "none of the contract's models" in capsys.readouterr().out
         assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 

@@ -81,6 +81,15 @@ def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> 
     assert within.learned.differing is None
 
 
+def test_answers_that_a_report_has_no_room_for_are_refused() -> None:
+    wide = Choice(shapes={"INPUT0": (500_000,)})
+    with (
+        ReferenceServer() as server,
+        pytest.raises(NothingRanError, match=r"more than the 16 MiB that a report.*--shape"),
+    ):
+        learn_models(target(server), ["widener"], wide, None)
+
+
 def test_all_stands_for_the_repository_index(start: Start) -> None:
     with ReferenceServer() as server:
         assert {"matrix_product", "reverser", "widener"} <= set(

@@ -10,9 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from v2_conformance.cli import exit_codes
 from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.certifying_relations import Asked, start_relations
 from v2_conformance.report.digest import sealed
@@ -21,7 +23,7 @@ from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.suite.causes import AnswersDiffer
 from v2_conformance.suite.library import every_case
-from v2_conformance.suite.models import TensorSpec
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode import Tolerance
@@ -103,6 +105,46 @@ def test_a_model_that_does_not_repeat_its_answers_has_no_value_relations(
     within = run(server, tmp_path / "within", "matrix_product", tolerance=near)
     assert {case.outcome for case in within.cases} == {Outcome.PASS}
     assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+def test_a_model_that_does_not_repeat_its_answers_blocks_the_verdict_in_one_line(
+    start: Start, tmp_path: Path
+) -> None:
+    report = run(start(Noisy), tmp_path, "matrix_product", patterns=[])
+    assert report.verdict.consistent is False
+    lines = [reason for reason in report.verdict.reasons if "repeat its answers" in reason]
+    assert lines == [
+        "the model matrix_product does not repeat its answers: the same request was answered in "
+        "more than one way (OUTPUT0); --rtol and --atol allow floats to differ"
+    ]
+    assert not any("did not run" in reason for reason in report.verdict.reasons)
+
+
+class WithOneThatIsNotReady(Behaviour):
+    """A server whose reverser has metadata, and no answer to any request."""
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        if model.model == "reverser":
+            raise Rejected("the model is not ready", 400)
+        return super().run_model(model, inputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nothing", "answered with status 404"), ("reverser", "it does not answer a plain request")],
+)
+def test_a_named_model_that_cannot_be_learned_blocks_the_verdict(
+    start: Start, tmp_path: Path, name: str, why: str
+) -> None:
+    server = start(WithOneThatIsNotReady)
+    report = run(server, tmp_path, "matrix_product", name, patterns=[])
+    assert report.verdict.consistent is False
+    (reason,) = report.verdict.reasons
+    assert reason.startswith(f"the model {name} was not tested: ")
+    assert why in reason
+    assert exit_codes.of_report(report, strict=False) == 1
+    found = verify(tmp_path / REPORT, every_case())
+    assert (found.exit_code, found.now) == (0, "not consistent")
 
 
 def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:

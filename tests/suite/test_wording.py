@@ -273,7 +273,7 @@ SENTENCES: list[tuple[Cause, str]] = [
     ),
     (
         causes.AnswersDiffer("model/m", "OUTPUT0"),
-        "model/m does not repeat its answers: the same request was answered in more than one way "
+        "the model m does not repeat its answers: the same request was answered in more than one way "
         "(OUTPUT0); --rtol and --atol allow floats to differ",
     ),
     (

@@ -15,7 +15,7 @@ OF_A_RUN = {
     1: "Not conformant, or not consistent; with --strict, also if there are warnings.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "No case ran.",
+    4: "No case ran, or only those about discovery: the server has none of the contract's models.",
 }
 
 
@@ -24,7 +24,8 @@ def of_report(report: Report, *, strict: bool) -> int:
     outcomes = {case.outcome for case in report.cases}
     if Outcome.ERROR in outcomes or not report.complete:
         return UnreachableError.exit_code
-    if not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
+    without_models = report.own and not report.target.models and report.target.client is None
+    if without_models or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
         return NothingRanError.exit_code
     verdict = report.verdict
     if verdict.consistent is not None:

@@ -40,6 +40,11 @@ ALL = "all"
 
 INDEX = "/v2/repository/index"
 _MOST_MODELS = 200
+_ROOM = 16 << 20  # bytes of answers in a run; its report keeps all of them
+
+
+class _NoRoomError(Exception):
+    """The answers of the models to plain requests are more than a report keeps."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,14 @@ def learn_models(
         found = _names(session, names)
         made: list[LearnedModel] = []
         failed: dict[str, str] = {}
+        room = _ROOM
         for name in found:
-            one = _learned(target, session, name, choice, tolerance)
+            one = _learned(target, session, name, choice, tolerance, room)
             if isinstance(one, str):
                 failed[name] = one
             else:
                 made.append(one)
+                room -= sum(len(exchange.transcript.received) for exchange in one.exchanges)
         asked = session.asked[:1]
     if not made:
         raise NothingRanError(
@@ -146,9 +153,14 @@ def _index(session: Session) -> list[str] | None:
 
 
 def _learned(
-    target: Target, session: Session, name: str, choice: Choice, tolerance: Tolerance | None
+    target: Target,
+    session: Session,
+    name: str,
+    choice: Choice,
+    tolerance: Tolerance | None,
+    room: int,
 ) -> LearnedModel | str:
-    """The model called `name`, or why it cannot be tested."""
+    """The model called `name`, or why it cannot be tested. Its answers must fit into `room`."""
     before = len(session.asked)
     said = described(session.get(f"/v2/models/{quote(name, safe='')}"), name)
     metadata = session.asked[before]
@@ -164,7 +176,7 @@ def _learned(
     problem = ""
     try:
         for size in SIZES:
-            outcome = _tried(target, connection, name, said, inputs, choice, size, tolerance)
+            outcome = _tried(target, connection, name, said, inputs, choice, size, tolerance, room)
             if not isinstance(outcome, str):
                 return replace(outcome, exchanges=(metadata, *outcome.exchanges))
             problem = problem or outcome
@@ -187,6 +199,7 @@ def _tried(
     choice: Choice,
     size: int,
     tolerance: Tolerance | None,
+    room: int,
 ) -> LearnedModel | str:
     try:
         samples = make_samples(inputs, choice, size)
@@ -197,12 +210,17 @@ def _tried(
     sent: list[Exchange] = []
 
     def ask(prepared: Prepared) -> Transcript:
+        if sum(len(exchange.transcript.received) for exchange in sent) > room:
+            raise _NoRoomError
         transcript, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
         purpose = Purpose.CALIBRATION
         sent.append(Exchange(transcript, purpose, purpose.note))
         return transcript
 
-    learned = learn(asked, said.version, target.address, ask, tolerance)
+    try:
+        learned = learn(asked, said.version, target.address, ask, tolerance)
+    except _NoRoomError:
+        return f"its answers take more than the {_ROOM >> 20} MiB that a report has for them"
     if learned.problem is not None:
         return printable(learned.problem, 300)
     return LearnedModel(learned, asked, tuple(sent))

@@ -236,8 +236,6 @@ def _relations(report: Report) -> list[str]:
         if not role.startswith(ROLE):
             words = f"the model {model.model} gives back what it gets: it plays the role {role}"
             lines += wrapped(words, "  ")
-    for role, reason in report.target.absent.items():
-        lines += wrapped(f"not tested: {role.removeprefix(ROLE)}: {reason}", "  ", limit=4)
     return lines
 
 
