@@ -100,7 +100,9 @@ def whole() -> Report:
         shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
     )
     samples = ((SampleValue((1,), b"\1"), SampleValue((10,), start_of(bytes(1000), 10))),)
-    model = AskedModel("model/m", (AskedInput("a", "INT8", (-1,)),), samples, (asked,))
+    model = AskedModel(
+        "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,)
+    )
     report = msgspec.structs.replace(report, relations=Relations((model,), 0.5, 0.25))
     verdict = msgspec.structs.replace(
         report.verdict,

@@ -273,8 +273,8 @@ SENTENCES: list[tuple[Cause, str]] = [
     ),
     (
         causes.AnswersDiffer("model/m", "OUTPUT0"),
-        "the model m does not repeat its answers: the same request was answered in more than one way "
-        "(OUTPUT0); --rtol and --atol allow floats to differ",
+        "the model m does not repeat its answers: the same request was answered in more than one "
+        "way (OUTPUT0); --rtol and --atol allow floats to differ",
     ),
     (
         causes.ModelVersionUnknown("mixed"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -27,7 +27,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.findings import printable
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.samples import SIZES, Choice, make_samples
@@ -43,6 +43,14 @@ _MOST_MODELS = 200
 _ROOM = 16 << 20  # bytes of answers in a run; its report keeps all of them
 
 
+SpecialSets = Callable[[ModelContract, frozenset[str]], tuple[tuple[Sample, ...], ...]]
+"""More sets of values for a model, of whose inputs only those with these names take others."""
+
+
+def _none(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
+    return ()
+
+
 class _NoRoomError(Exception):
     """The answers of the models to plain requests are more than a report keeps."""
 
@@ -51,11 +59,13 @@ class _NoRoomError(Exception):
 class LearnedModel:
     """A model as it was learned, and the exchanges by which: its metadata, then plain requests.
 
-    `samples` were sent in those, whether all of them were answered or not.
+    The samples of `asked` were sent in those, whether all of them were answered or not. `free` are
+    the inputs of which the user did not say what they take.
     """
 
     learned: Learned
     asked: ModelContract
+    free: frozenset[str]
     exchanges: tuple[Exchange, ...]
 
 
@@ -68,9 +78,14 @@ class LearnedServer:
 
 
 def learn_models(
-    target: Target, names: Sequence[str], choice: Choice, tolerance: Tolerance | None
+    target: Target,
+    names: Sequence[str],
+    choice: Choice,
+    tolerance: Tolerance | None,
+    special: SpecialSets = _none,
 ) -> LearnedServer:
-    """Learn the models called `names` (see ALL).
+    """Learn the models called `names` (see ALL), also with the sets of values that `special` has
+    for each of them.
 
     Raises UsageError for a name that the server does not have and for a choice that fits none,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
@@ -82,7 +97,7 @@ def learn_models(
         failed: dict[str, str] = {}
         room = _ROOM
         for name in found:
-            one = _learned(target, session, name, choice, tolerance, room)
+            one = _learned(target, session, name, choice, tolerance, special, room)
             if isinstance(one, str):
                 failed[name] = one
             else:
@@ -158,6 +173,7 @@ def _learned(
     name: str,
     choice: Choice,
     tolerance: Tolerance | None,
+    special: SpecialSets,
     room: int,
 ) -> LearnedModel | str:
     """The model called `name`, or why it cannot be tested. Its answers must fit into `room`."""
@@ -176,7 +192,9 @@ def _learned(
     problem = ""
     try:
         for size in SIZES:
-            outcome = _tried(target, connection, name, said, inputs, choice, size, tolerance, room)
+            outcome = _tried(
+                target, connection, name, said, inputs, choice, size, tolerance, special, room
+            )
             if not isinstance(outcome, str):
                 return replace(outcome, exchanges=(metadata, *outcome.exchanges))
             problem = problem or outcome
@@ -199,6 +217,7 @@ def _tried(
     choice: Choice,
     size: int,
     tolerance: Tolerance | None,
+    special: SpecialSets,
     room: int,
 ) -> LearnedModel | str:
     try:
@@ -206,6 +225,8 @@ def _tried(
     except ElementError as error:
         raise UsageError(str(error)) from error
     asked = unknown_model(name, inputs, said.outputs, samples)
+    free = frozenset(spec.name for spec in inputs) - choice.names
+    asked = replace(asked, special=special(asked, free))
     patience = Patience(target.limits.exchange_s)
     sent: list[Exchange] = []
 
@@ -223,7 +244,7 @@ def _tried(
         return f"its answers take more than the {_ROOM >> 20} MiB that a report has for them"
     if learned.problem is not None:
         return printable(learned.problem, 300)
-    return LearnedModel(learned, asked, tuple(sent))
+    return LearnedModel(learned, asked, free, tuple(sent))
 
 
 def _given_inputs(choice: Choice) -> tuple[TensorSpec, ...]:

@@ -74,18 +74,21 @@ def plain_case(
     listed: bool,
     options: Mapping[str, Any],
     samples: int = 0,
+    special: bool = False,
 ) -> RequestCase:
-    """The plainest request to a model, `form` for all inputs: its samples of this number, or, if it
-    has none, three elements for each free dimension; with `listed`, all outputs by name, as binary.
-    `options` are more of the request."""
+    """The plainest request to a model, `form` for all inputs: its samples of this number, `special`
+    ones or ordinary ones, or, if it has none, three elements for each free dimension; with
+    `listed`, all outputs by name, as binary. `options` are more of the request."""
     inputs: list[dict[str, Any]] = [
         {"shape": [3 if n == -1 else n for n in spec.dims], "values": values, "form": form}
         for spec in model.inputs
     ]
     if model.samples:
+        sets = model.special if special else model.samples
+        which = {"special": samples} if special else {}
         inputs = [
-            {"shape": list(sample.shape), "values": SAMPLE, "form": form}
-            for sample in model.samples[samples]
+            {"shape": list(sample.shape), "values": SAMPLE, "form": form, **which}
+            for sample in sets[samples]
         ]
     outputs = range(len(model.outputs))
     request: dict[str, Any] = {"inputs": inputs, **options}

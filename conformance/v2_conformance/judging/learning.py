@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.judge import judge_success
 from v2_conformance.judging.known_good import plain_case
@@ -128,6 +129,7 @@ def unknown_model(
     inputs: Sequence[TensorSpec],
     outputs: Sequence[TensorSpec],
     samples: tuple[tuple[Sample, ...], ...],
+    special: tuple[tuple[Sample, ...], ...] = (),
 ) -> ModelContract:
     """The contract of a model called `name` of which nothing else is known."""
     return ModelContract(
@@ -140,6 +142,7 @@ def unknown_model(
         batching=False,
         optional=False,
         samples=samples,
+        special=special,
     )
 
 
@@ -225,9 +228,32 @@ def _learned(
                 return _unrepeatable(binding, differing)
         answers.append(other)
         kept = (*kept, model.samples[number])
-    model = replace(model, samples=kept)
-    known = Known(model, tuple(answers), tolerance)
+    special = _special_answers(binding, way, address, ask)
+    model = replace(model, samples=kept, special=tuple(special))
+    known = Known(model, tuple(answers), tolerance, special=tuple(special.values()))
     return Learned(replace(binding, known=known), identity=_identity(model, answers))
+
+
+def _special_answers(
+    binding: Binding, way: tuple[str, bool], address: Address, ask: Ask
+) -> dict[tuple[Sample, ...], tuple[Tensor, ...]]:
+    """The answers to the special sets that the model takes, each asked for once, in binary form if
+    JSON cannot say what is in it."""
+    found = {}
+    for number, values in enumerate(binding.contract.special):
+        for one in dict.fromkeys((way, ("binary", True))):
+            try:
+                prepared = _plain(binding, address, one, number, special=True)
+            except CaseFileError:  # no JSON has these values
+                continue
+            answered = _answer(prepared, ask)
+            if isinstance(answered, str):
+                continue
+            named = {output.tensor.name: output.tensor for output in answered}
+            if all(name in named for name in binding.outputs):
+                found[values] = tuple(_kept(named[name]) for name in binding.outputs)
+                break
+    return found
 
 
 def _unrepeatable(binding: Binding, differing: str) -> Learned:
@@ -271,8 +297,15 @@ def _identity(model: ModelContract, answers: Sequence[Sequence[Tensor]]) -> str 
     return None
 
 
-def _plain(binding: Binding, address: Address, way: tuple[str, bool], number: int) -> Prepared:
-    """The plain request to a model with the set of samples `number`."""
+def _plain(
+    binding: Binding,
+    address: Address,
+    way: tuple[str, bool],
+    number: int,
+    *,
+    special: bool = False,
+) -> Prepared:
+    """The plain request to a model with the set of samples `number`, or the special one."""
     form, binary = way
     model = binding.contract
     unlisted = binary and not model.outputs
@@ -284,8 +317,9 @@ def _plain(binding: Binding, address: Address, way: tuple[str, bool], number: in
         listed=binary and not unlisted,
         options={"parameters": {"binary_data_output": True}} if unlisted else {},
         samples=number,
+        special=special,
     )
-    return prepare(case, address, binding, variant=number)
+    return prepare(case, address, binding, variant=0 if special else number)
 
 
 def _answer(prepared: Prepared, ask: Ask) -> Sequence[ReadOutput] | str:

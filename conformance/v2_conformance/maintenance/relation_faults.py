@@ -25,10 +25,10 @@ from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, Sample
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.samples import Choice
-from v2_conformance.wire.relation_cases import AT, relation_cases
+from v2_conformance.wire.relation_cases import AT, relation_cases, special_sets
 
 PROMISED = 0.65
 """The least part of all faults that such a run has to notice."""
@@ -78,7 +78,7 @@ def try_relation_fault(name: str) -> RelationTrial:
         timeout = SLOW_TIMEOUT_S if slow else TIMEOUT_S
         target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)
         try:
-            learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None)
+            learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None, _special)
         except ConformanceError as error:
             return RelationTrial(name, requirement, str(error))
         different = [one.learned for one in learned.models if one.learned.differing is not None]
@@ -91,6 +91,11 @@ def try_relation_fault(name: str) -> RelationTrial:
             if event.result.outcome is Outcome.FAIL:
                 return RelationTrial(name, requirement, event.result.case.id)
     return RelationTrial(name, requirement, None)
+
+
+@cache
+def _special(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
+    return special_sets(suite_cases(thorough=True), model, free)
 
 
 @cache

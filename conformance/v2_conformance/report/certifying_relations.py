@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from v2_conformance.engine.deaths import Recovery
@@ -29,9 +30,11 @@ from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import Sample
 from v2_conformance.suite.samples import Choice
 from v2_conformance.suite.varied_cases import planned_and_chosen
 from v2_conformance.wire.encode import Tolerance
+from v2_conformance.wire.relation_cases import special_sets
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,8 @@ def start_relations(
     cases = suite_cases(thorough=thorough)
     check_claims(target, cases)
     wait_until_ready(target, ready_within_s)
-    found = learn_models(target, asked.names, asked.choice, asked.tolerance)
+    special = partial(special_sets, cases)
+    found = learn_models(target, asked.names, asked.choice, asked.tolerance, special)
     planned = relation_plan([one.learned for one in found.models], cases)
     _, chosen = planned_and_chosen(planned, patterns, ())
     tolerance = asked.tolerance or Tolerance()
@@ -89,10 +93,17 @@ def start_relations(
 def _asked_model(found: LearnedModel, mask: Mask) -> AskedModel:
     return AskedModel(
         role=found.asked.role,
-        inputs=tuple(AskedInput(s.name, s.datatype, s.dims) for s in found.asked.inputs),
-        samples=tuple(
-            tuple(SampleValue(value.shape, keep(value.blob)) for value in sample)
-            for sample in found.asked.samples
+        inputs=tuple(
+            AskedInput(s.name, s.datatype, s.dims, s.name not in found.free)
+            for s in found.asked.inputs
         ),
+        samples=_kept(found.asked.samples),
+        special=_kept(found.asked.special),
         learned=tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges),
+    )
+
+
+def _kept(sets: tuple[tuple[Sample, ...], ...]) -> tuple[tuple[SampleValue, ...], ...]:
+    return tuple(
+        tuple(SampleValue(value.shape, keep(value.blob)) for value in values) for values in sets
     )

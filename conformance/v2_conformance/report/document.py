@@ -294,6 +294,9 @@ class AskedInput(Part, frozen=True):
     name: str
     datatype: str
     dims: tuple[int, ...]
+    chosen: Annotated[
+        bool, Meta(description="Whether the user said which shape or which values it takes.")
+    ] = False
 
 
 class SampleValue(Part, frozen=True):
@@ -311,6 +314,10 @@ class AskedModel(Part, frozen=True):
     samples: Annotated[
         tuple[tuple[SampleValue, ...], ...],
         Meta(description="Sets of values for the inputs, which were sent in turn."),
+    ]
+    special: Annotated[
+        tuple[tuple[SampleValue, ...], ...],
+        Meta(description="Sets of values that are those of cases, each of which was sent once."),
     ]
     learned: Annotated[
         tuple[RecordedExchange, ...],

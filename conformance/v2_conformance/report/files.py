@@ -242,7 +242,8 @@ def _check_bounds(path: Path, cases: Iterable[CaseResult], relations: Relations 
     """
     left = _LONGEST_MESSAGES
     for model in () if relations is None else relations.models:
-        left -= sum(size_of(value.data) for sample in model.samples for value in sample)
+        sets = (*model.samples, *model.special)
+        left -= sum(size_of(value.data) for values in sets for value in values)
         left -= _size_of(model.learned)
         _check_left(path, left)
     for case in cases:

@@ -40,7 +40,8 @@ class ModelContract:
 
     `does` is "identity" (OUTPUTi = INPUTi), "first_three" (the first three elements of INPUT0 as
     [3, 1], and their negation), or "unknown" for a model that is in no role of the contract: then
-    `samples` has a value of each input, or several such sets (see `wire.relation_cases`). `profile`
+    `samples` has a value of each input, or several such sets (see `wire.relation_cases`), and
+    `special` has the sets of cases about special values (see `wire.own_tensors`). `profile`
     names the opt-in profile that alone needs the model. Without an `optional` model, a server can
     still be certified. A model that `stands_in_for` the one in another role takes its place for a
     server without one of its datatypes, and no other server needs it.
@@ -56,6 +57,7 @@ class ModelContract:
     optional: bool
     stands_in_for: str | None = None
     samples: tuple[tuple[Sample, ...], ...] = ()
+    special: tuple[tuple[Sample, ...], ...] = ()
 
     @property
     def datatypes(self) -> frozenset[str]:

@@ -28,7 +28,8 @@ class Relation:
 
     Cases of `requirements` show it, but for the entries in `without`, which are about what only a
     known model can show. If it is `about_outputs`, it does not matter how many inputs the model
-    has.
+    has. If it is about `own_tensors`, cases go with these if the model takes them, rather than with
+    its sample.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Relation:
     requirements: tuple[str, ...]
     without: tuple[str, ...] = ()
     about_outputs: bool = False
+    own_tensors: bool = False
 
 
 @cache
@@ -65,6 +67,7 @@ def relations() -> dict[str, Relation]:
             requirements=tuple(entry["requirements"]),
             without=tuple(entry.get("without", ())),
             about_outputs=entry.get("about_outputs", False),
+            own_tensors=entry.get("own_tensors", False),
         )
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -10,8 +10,9 @@ from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.learning import Learned, described, learn, unknown_model
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import AskedModel, Relations, Report
+from v2_conformance.report.document import AskedModel, Relations, Report, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
@@ -22,6 +23,7 @@ from v2_conformance.verifying.recorded import (
     read_exchange,
 )
 from v2_conformance.wire.encode import Address, Prepared, Tolerance, get_request
+from v2_conformance.wire.relation_cases import special_sets
 from v2_conformance.wire.transcript import Transcript
 
 
@@ -33,32 +35,45 @@ class LearnedAgain:
     edits: tuple[str, ...] = ()
 
 
-def learned_again(report: Report, address: Address, mask: Mask, *, masks: bool) -> LearnedAgain:
-    """Never raises for what a report says."""
+def learned_again(
+    report: Report,
+    address: Address,
+    mask: Mask,
+    *,
+    masks: bool,
+    cases: Sequence[Case] | None = None,
+) -> LearnedAgain:
+    """Never raises for what a report says. `cases` are those that the run began with, None if
+    another suite made it."""
     if report.relations is None:
         return LearnedAgain()
     found: list[Learned] = []
     edits: list[str] = []
     for asked in report.relations.models:
         try:
-            found.append(_learned(asked, report.relations, address, mask, masks=masks))
+            found.append(_learned(asked, report.relations, address, mask, cases, masks=masks))
         except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
             edits.append(f"the record of how {printable(asked.role, 80)} was learned: {error}")
     return LearnedAgain(tuple(found), tuple(edits))
 
 
 def _learned(
-    asked: AskedModel, relations: Relations, address: Address, mask: Mask, *, masks: bool
+    asked: AskedModel,
+    relations: Relations,
+    address: Address,
+    mask: Mask,
+    cases: Sequence[Case] | None,
+    *,
+    masks: bool,
 ) -> Learned:
     name = asked.role.removeprefix(ROLE)
     if ROLE + name != asked.role or not asked.learned:
         raise RecordedError("its role or its exchanges are those of no model")
     inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
-    samples = tuple(
-        tuple(Sample(value.shape, unpacked(value.data)) for value in values)
-        for values in asked.samples
-    )
-    _check_samples(inputs, samples)
+    samples, special = _unpacked(asked.samples), _unpacked(asked.special)
+    if not samples or not inputs:
+        raise RecordedError("it has no inputs or no samples")
+    _check_samples(inputs, (*samples, *special))
     answers = iter(asked.learned)
 
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
@@ -77,7 +92,10 @@ def _learned(
         raise RecordedError(said)
     if said.inputs and said.inputs != inputs:
         raise RecordedError("its inputs are not those of its recorded metadata")
-    model = unknown_model(name, inputs, said.outputs, samples)
+    model = unknown_model(name, inputs, said.outputs, samples, special)
+    free = {one.name for one in asked.inputs if not one.chosen}
+    if cases is not None and special != special_sets(cases, model, free):
+        raise RecordedError("its special values are not those of the suite's cases")
     tolerance = None
     if relations.rtol or relations.atol:
         tolerance = Tolerance(relations.rtol, relations.atol)
@@ -89,10 +107,14 @@ def _learned(
     return learned
 
 
+def _unpacked(sets: tuple[tuple[SampleValue, ...], ...]) -> tuple[tuple[Sample, ...], ...]:
+    return tuple(
+        tuple(Sample(value.shape, unpacked(value.data)) for value in values) for values in sets
+    )
+
+
 def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, ...], ...]) -> None:
     """Raise RecordedError or ElementError unless each set has a right value of each input."""
-    if not samples or not inputs:
-        raise RecordedError("it has no inputs or no samples")
     for values in samples:
         if len(values) != len(inputs):
             raise RecordedError("it has another number of samples than of inputs")

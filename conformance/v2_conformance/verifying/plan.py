@@ -28,6 +28,16 @@ class Plan:
     chosen: Mapping[str, Case]
 
 
+def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
+    """Those of all `cases` that the run which made `report` could choose from."""
+    asked = report.selection
+    return [
+        case
+        for case in cases
+        if (asked.large or not case.large) and (asked.thorough or not case.thorough)
+    ]
+
+
 def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()) -> Plan:
     """The plan of the run that made `report`; `cases` are all of this installation, `models` those
     that it learned.
@@ -35,11 +45,7 @@ def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] 
     Raises CaseFileError, NothingRanError and UsageError for a selection that no run can have had.
     """
     asked = report.selection
-    wanted = [
-        case
-        for case in cases
-        if (asked.large or not case.large) and (asked.thorough or not case.thorough)
-    ]
+    wanted = cases_of(report, cases)
     if report.relations is not None:
         wanted = relation_plan(models, wanted)
     planned, chosen = planned_and_chosen(wanted, asked.patterns, asked.variations)

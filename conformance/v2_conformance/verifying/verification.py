@@ -19,7 +19,7 @@ from v2_conformance.verifying.client_target import client_claim_edits, client_di
 from v2_conformance.verifying.consistency import date_edits
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.learned import learned_again, relation_edits
-from v2_conformance.verifying.plan import claim_edits, named, plan_edits
+from v2_conformance.verifying.plan import cases_of, claim_edits, named, plan_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.version import __version__
@@ -93,7 +93,8 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     cases = [case for case in cases if case.of_clients is of_client]
     foreign = (suite.version, suite.catalogue) != (__version__, digest())
     where = whereabouts(report)
-    again = learned_again(report, where.address, where.mask, masks=where.masks)
+    begun = None if foreign else cases_of(report, cases)
+    again = learned_again(report, where.address, where.mask, masks=where.masks, cases=begun)
     plan, edits = (None, []) if foreign else plan_edits(report, cases, again.models)
     if report.relations is not None:
         cases = relation_plan(again.models, cases)

@@ -58,13 +58,15 @@ class Known:
     """What is known of a model that has no role in the contract: how it looks and answers.
 
     `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
-    answer the same request in the same way twice, and `differing` says in which output.
+    answer the same request in the same way twice, and `differing` says in which output. `special`
+    are those to `model.special`.
     """
 
     model: ModelContract
     answers: tuple[tuple[Tensor, ...], ...] | None = None
     tolerance: Tolerance | None = None
     differing: str | None = None
+    special: tuple[tuple[Tensor, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -410,7 +412,10 @@ def _known_answers(
     """The outputs that the case asks for, as the model answered them to its plain request."""
     if known.answers is None:
         return ()
+    special = next((e["special"] for e in case.request["inputs"] if "special" in e), None)
     answers = known.answers[variant % len(known.answers)]
+    if special is not None:
+        answers = known.special[special]
     indexes = [str(index) for index in range(len(binding.outputs))]
     given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", indexes)
     return tuple(Expected(answers[int(key)], form, known.tolerance) for key, form in given.items())

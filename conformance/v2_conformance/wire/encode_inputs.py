@@ -19,7 +19,7 @@ from v2_conformance.protocol.datatypes import (
     to_json,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, Sample
 from v2_conformance.suite.value_patterns import value_pattern
 from v2_conformance.wire.case_data import (
     array,
@@ -44,6 +44,7 @@ _MEMBERS = (
     "blob",
     "parameters",
     "elements",
+    "special",
 )
 _APART = 7
 SAMPLE = "sample"
@@ -157,7 +158,11 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
 
 
 def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: int) -> bytes:
-    """The model's sample of an input; of its elements as many as asked for, again and again."""
+    """The model's sample of an input, of a special set or else of an ordinary one; of its elements
+    as many as asked for, again and again."""
+    if "special" in given:
+        chosen: Sample = model.special[given["special"]][index]
+        return chosen.blob
     blob = model.samples[skip % len(model.samples)][index].blob
     if "elements" not in given:
         return blob
