@@ -42,6 +42,12 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--cert": "",
         "--key": "",
         "--rate": "",
+        "--model": "",
+        "--shape": "3 for each variable dimension",
+        "--range": "floats from 0 to 1, integers from 0 to 9",
+        "--input": "",
+        "--rtol": "0",
+        "--atol": "0",
         "--case": "",
         "--large": "",
         "--thorough": "",
@@ -122,7 +128,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "badge": {},
     "verify": {"--allowed-signers": ""},
     "sign": {},
-    "selftest": {"-n, --workers": "one for each core", "--full": ""},
+    "selftest": {"-n, --workers": "one for each core", "--full": "", "--any-model": ""},
     "completion": {},
 }
 EXIT_CODES = {

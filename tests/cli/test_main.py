@@ -168,7 +168,8 @@ class TestProblems:
                 super().find_model("nothing", version)
 
         assert main(["run", start(Empty).url, "--report-dir", str(tmp_path)]) == 4
-        assert "none of the contract's models" in problem(capsys)
+        assert "none of the contract's models" in capsys.readouterr().out
+        assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 
     @pytest.mark.parametrize(
         ("arguments", "code"),

@@ -15,6 +15,7 @@ from support.responses import INT32, binary_int32, out, post, tensor
 from support.servers import call, read_answer, split
 from v2_conformance import __version__
 from v2_conformance.protocol.message import dump_json
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.models import contract
 
@@ -68,7 +69,8 @@ def test_health(server: ReferenceServer, path: str) -> None:
 
 def test_repository_index(server: ReferenceServer) -> None:
     entries = json.loads(call(server.url, "POST", "/v2/repository/index")[2])
-    assert [entry["name"] for entry in entries] == [m.model for m in contract().values()]
+    names = [model.model for model in contract().values()]
+    assert [entry["name"] for entry in entries] == [*names, *ORDINARY_MODELS]
     assert entries[0] | {"name": ""} == {
         "name": "", "version": "1", "state": "READY", "reason": "",
     }  # fmt: skip

@@ -15,13 +15,17 @@ from support.reports import case, causes_of_all_kinds, document, exchange, repor
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import (
+    AskedInput,
+    AskedModel,
     Calibration,
     ClientInfo,
     ExpectedFailure,
     MergedShard,
     Model,
     Purpose,
+    Relations,
     Report,
+    SampleValue,
     Selection,
     Shard,
 )
@@ -103,7 +107,18 @@ def whole() -> Report:
         calibration=(Calibration("mixed", "binary", (asked,)),),
         shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
     )
-    verdict = msgspec.structs.replace(report.verdict, warnings=("SHOULD P4 failed",))
+    samples = ((SampleValue((1,), b"\1"), SampleValue((10,), start_of(bytes(1000), 10))),)
+    model = AskedModel(
+        "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,)
+    )
+    report = msgspec.structs.replace(report, relations=Relations((model,), 0.5, 0.25))
+    verdict = msgspec.structs.replace(
+        report.verdict,
+        warnings=("SHOULD P4 failed",),
+        consistent=False,
+        shown=("P3",),
+        needs_identity=("E1",),
+    )
     rows = report.requirements[:5]
     return packed(sealed(msgspec.structs.replace(report, verdict=verdict, requirements=rows)))
 
@@ -223,6 +238,12 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RecordedExchange.pieces",
         "RecordedExchange.pause_ms",
         "RecordedExchange.answers",
+        "OverallVerdict.consistent",
+        "OverallVerdict.shown",
+        "OverallVerdict.needs_identity",
+        "The report of one run.relations",
+        "Relations.rtol",
+        "Relations.atol",
         "OverallVerdict.standing",
         "OverallVerdict.claim",
         "RecordedExchange.closed_before_ms",

@@ -272,6 +272,11 @@ SENTENCES: list[tuple[Cause, str]] = [
         f"has no {LENGTH} header",
     ),
     (
+        causes.AnswersDiffer("model/m", "OUTPUT0"),
+        "the model m does not repeat its answers: the same request was answered in more than one "
+        "way (OUTPUT0); --rtol and --atol allow floats to differ",
+    ),
+    (
         causes.ModelVersionUnknown("mixed"),
         "the server lists no single version of the model for mixed",
     ),

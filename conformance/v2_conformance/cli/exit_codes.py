@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from v2_conformance.report.document import Report
 
 OF_A_RUN = {
-    0: "Conformant.",
-    1: "Not conformant; with --strict, also if there are warnings.",
+    0: "Conformant; with --model, consistent.",
+    1: "Not conformant, or not consistent; with --strict, also if there are warnings.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "No case ran.",
+    4: "No case ran, or only those about discovery: the server has none of the contract's models.",
 }
 
 
@@ -27,13 +27,16 @@ def of_report(report: Report, *, strict: bool) -> int:
     outcomes = {case.outcome for case in report.cases}
     if Outcome.ERROR in outcomes or not report.complete:
         return UnreachableError.exit_code
-    if not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
+    without_models = report.own and not report.target.models and report.target.client is None
+    if without_models or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
         return NothingRanError.exit_code
     if not report.own:  # there is no verdict: what matters is whether these cases pass
         counted = ("MUST", "SHOULD") if strict else ("MUST",)
         bad = (case for case in report.cases if case.outcome in _FAILED)
         return int(any(case.level in counted for case in bad))
     verdict = report.verdict
+    if verdict.consistent is not None:
+        return 1 if not verdict.consistent or (strict and verdict.warnings) else 0
     if not verdict.conformant:
         return 1
     return 1 if strict and (verdict.warnings or not verdict.robust) else 0

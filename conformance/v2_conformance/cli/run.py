@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from v2_conformance.cli import exit_codes, known_values
+from v2_conformance.cli import any_model, exit_codes, known_values
 from v2_conformance.cli.access import ACCESS
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
 from v2_conformance.cli.report_options import report_options
@@ -30,6 +30,9 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --profile raw": (
         "Test a server that claims the profile raw."
     ),
+    "v2-conformance run http://localhost:8000 --model my-model": (
+        "Test a server with any model, whatever it computes."
+    ),
     "v2-conformance run --target server.yaml -n 4 --report-dir out": (
         "Test the server in a target file."
     ),
@@ -46,12 +49,12 @@ _EXAMPLES = {
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    0: "Conformant. With --expect: every result is as expected. With --fuzz: every answer is "
-    "right. With --cases: no MUST case of the file fails. With --shard: the whole shard ran; "
-    "`merge` gives the verdict.",
-    1: "Not conformant; with --strict, also if there are warnings, or the gateway (--through) is "
-    "not transparent. With --expect: a result is not "
-    "as expected. With --fuzz: an answer is wrong.",
+    0: "Conformant; with --model, consistent. With --expect: every result is as expected. With "
+    "--fuzz: every answer is right. With --cases: no MUST case of the file fails. With --shard: "
+    "the whole shard ran; `merge` gives the verdict.",
+    1: "Not conformant, or not consistent; with --strict, also if there are warnings, or the "
+    "gateway (--through) is not transparent. With --expect: a result is not as expected. With "
+    "--fuzz: an answer is wrong.",
 }
 
 _TARGET = cloup.option_group(
@@ -248,6 +251,7 @@ _EMBEDDED_SERVER = cloup.option_group(
 )
 @_TARGET
 @ACCESS
+@any_model.OPTIONS
 @_SELECTION
 @_EXECUTION
 @report_options()
@@ -267,6 +271,12 @@ def run(
     wait_ready: float | None,
     insecure: bool,
     binding: str | None,
+    models: tuple[str, ...],
+    shapes: tuple[str, ...],
+    ranges: tuple[str, ...],
+    inputs: tuple[str, ...],
+    rtol: float,
+    atol: float,
     through: str | None,
     patterns: tuple[str, ...],
     large: bool,
@@ -301,6 +311,7 @@ def run(
     from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
+    from v2_conformance.report.certifying_relations import start_relations
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
@@ -325,6 +336,13 @@ def run(
         raise UsageError("--through needs the URL of the server that is behind the gateway, too")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
+    asked = any_model.read_asked(models, shapes, ranges, inputs, rtol, atol)
+    if asked and (shard is not None or through is not None):
+        raise UsageError("--model tests one server in one run: remove --shard and --through")
+    if asked and (case_files or variations or large or fuzz is not None):
+        raise UsageError(
+            "--model has cases of its own: remove --cases, --variation, --large and --fuzz"
+        )
     recovery = Recovery(restart_command, wait)
     key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
@@ -348,6 +366,8 @@ def run(
         )
         if through is not None and target.endpoint is not None:
             raise UsageError("--through compares V2 endpoints: remove the binding")
+        if asked and target.endpoint is not None:
+            raise UsageError("--model tests a V2 endpoint: remove the binding")
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)
@@ -361,32 +381,48 @@ def run(
                 recovery=recovery,
                 ready_within_s=wait_ready,
             )
-        plan = make_plan(
-            patterns=patterns,
-            files=case_files,
-            large=large,
-            thorough=thorough,
-            variations=variations,
-            shard=shard,
-        )
-        behind = None
-        if through is not None:
-            from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
-
-            reached = gateway_target(target, through, wait_ready)
-            behind = GatewayRun(reached, plan, report_dir, recovery, wait_ready, workers, key)
         gc.freeze()  # modules, cases and catalogue stay to the end: nothing to look for in them
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
-        stack.enter_context(sole_run(report_dir))
-        started = start(
-            target,
-            plan,
-            report_dir,
-            recovery=recovery,
-            expectations=known,
-            outdated=(*file_names(), *OF_GATEWAYS),
-            ready_within_s=wait_ready,
-        )
+        behind = None
+        outdated = (*file_names(), *OF_GATEWAYS)
+        if asked is None:
+            plan = make_plan(
+                patterns=patterns,
+                files=case_files,
+                large=large,
+                thorough=thorough,
+                variations=variations,
+                shard=shard,
+            )
+            if through is not None:
+                from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
+
+                reached = gateway_target(target, through, wait_ready)
+                behind = GatewayRun(reached, plan, report_dir, recovery, wait_ready, workers, key)
+            stack.enter_context(sole_run(report_dir))
+            started = start(
+                target,
+                plan,
+                report_dir,
+                recovery=recovery,
+                expectations=known,
+                outdated=outdated,
+                ready_within_s=wait_ready,
+            )
+        else:
+            stack.enter_context(sole_run(report_dir))
+            started = start_relations(
+                target,
+                asked,
+                report_dir,
+                patterns=patterns,
+                thorough=thorough,
+                recovery=recovery,
+                expectations=known,
+                outdated=outdated,
+                ready_within_s=wait_ready,
+            )
+        plan = started.plan
         for role, why in started.engine.server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
@@ -396,6 +432,9 @@ def run(
         if key is not None:
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)
+        if asked is None and case_files is None and not report.target.models:
+            for line in any_model.what_next(report, target):
+                print(target.mask.text(line))
         code = 0
         if behind is not None:
             code = behind.exit_code(report, started.record.mask.check, strict=strict)

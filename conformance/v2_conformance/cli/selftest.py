@@ -11,8 +11,10 @@ from v2_conformance.cli.command import Command, whole_number
     "selftest",
     cls=Command,
     exit_codes={
-        0: "Every fault fails a case of its own requirement, and every MUST case can fail.",
-        1: "A fault goes unnoticed, a MUST case never fails, or the server without faults fails.",
+        0: "Every fault fails a case of its own requirement, and every MUST case can fail. With "
+        "--any-model: enough faults are noticed.",
+        1: "A fault goes unnoticed, a MUST case never fails, or the server without faults fails. "
+        "With --any-model: too many faults go unnoticed.",
         2: "Wrong usage.",
         3: "The suite itself failed.",
     },
@@ -25,11 +27,27 @@ from v2_conformance.cli.command import Command, whole_number
     help="Number of processes.  [default: one for each core]",
 )
 @cloup.option("--full", is_flag=True, help="Run every case against every fault.")
-def selftest(*, workers: int | None, full: bool) -> int:
+@cloup.option(
+    "--any-model",
+    is_flag=True,
+    help="Tell instead which faults `run --model` notices, on models that are no identities.",
+)
+def selftest(*, workers: int | None, full: bool, any_model: bool) -> int:
     """Check that the suite notices every fault of the reference server and of the plain client.
 
     Takes two or three minutes, and far longer with --full.
     """
+    if any_model:
+        from v2_conformance.maintenance.relation_faults import (
+            enough_noticed,
+            relation_lines,
+            try_relations,
+        )
+
+        trials = try_relations(workers)
+        for line in relation_lines(trials):
+            print(line)
+        return 0 if enough_noticed(trials) else 1
     from v2_conformance.maintenance.selftest import run_selftest
     from v2_conformance.maintenance.selftest_text import selftest_lines
 

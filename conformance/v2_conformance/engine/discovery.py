@@ -25,8 +25,9 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode import Binding, get_request
+from v2_conformance.wire.encode import Address, Binding, get_request
 from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.transport import Request
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,17 @@ class Server:
     asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
-def discover(target: Target) -> Server:
+def discover(target: Target, *, without_models: bool = False) -> Server:
     """Ask the server for its metadata and for that of every model of the claimed profiles.
 
     Raises UnreachableError where nothing answers or what answers is not a V2 server, and
-    NothingRanError where it has none of the models.
+    NothingRanError where it has none of the models, unless it may be `without_models`.
     """
     try:
-        return _discover(target)
+        server = _discover(target)
+        if not server.present and not without_models:
+            raise NothingRanError(no_models(target, server))
+        return server
     except ConformanceError as error:
         # A server may send back what it was sent, and an error message quote it.
         raise type(error)(target.mask.text(str(error))) from None
@@ -61,20 +65,20 @@ def discover_server(target: Target) -> str:
     """The name and the version that the server gives itself. Raises UnreachableError as `discover`
     does."""
     try:
-        with closing(_Session(target)) as session:
-            metadata = _server_metadata(target, session.get("/v2"))
+        with closing(Session(target)) as session:
+            metadata = server_metadata_of(target, session.get("/v2"))
     except ConformanceError as error:
         raise type(error)(target.mask.text(str(error))) from None
     return f"{metadata['name']} {metadata['version']}"
 
 
 def _discover(target: Target) -> Server:
-    with closing(_Session(target)) as session:
+    with closing(Session(target)) as session:
         return _found(target, session)
 
 
-def _found(target: Target, session: _Session) -> Server:
-    metadata = _server_metadata(target, session.get("/v2"))
+def _found(target: Target, session: Session) -> Server:
+    metadata = server_metadata_of(target, session.get("/v2"))
     present: dict[str, Binding] = {}
     absent: dict[str, str] = {}
     for role, model in models_of_use(target.profiles, target.unsupported).items():
@@ -85,11 +89,6 @@ def _found(target: Target, session: _Session) -> Server:
             absent[role] = found
         else:
             present[role] = found
-    if not present:
-        raise NothingRanError(
-            f"{target.public_url} has none of the contract's models "
-            f"({_telling(absent, target)}); see `v2-conformance list models` and `--target`"
-        )
     return Server(
         metadata["name"],
         metadata["version"],
@@ -100,10 +99,16 @@ def _found(target: Target, session: _Session) -> Server:
     )
 
 
-def _telling(absent: Mapping[str, str], target: Target) -> str:
-    """Why a role has no model: one of those that the target maps, if it maps any."""
-    return next(
+def no_models(target: Target, server: Server) -> str:
+    """That the server has none of the contract's models, and why for one of them: one that the
+    target maps, if it maps any."""
+    absent = server.absent
+    why = next(
         (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
+    )
+    return (
+        f"{target.public_url} has none of the contract's models ({why}); see `v2-conformance list "
+        "models`, `--target` and `--model`"
     )
 
 
@@ -129,7 +134,8 @@ def server_from(document: Mapping[str, Any]) -> Server:
     return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
-def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
+def server_metadata_of(target: Target, response: Response) -> Mapping[str, Any]:
+    """The server metadata in the answer to GET /v2. Raises UnreachableError if it has none."""
     where = f"GET {target.public_url}/v2"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
@@ -149,7 +155,7 @@ def _server_metadata(target: Target, response: Response) -> Mapping[str, Any]:
     return document
 
 
-class _Session:
+class Session:
     """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
 
     Redirections are not followed: a run sends its requests to the target's URL and nowhere else.
@@ -168,17 +174,26 @@ class _Session:
         A server may close a kept connection at any time, or say that it cannot serve just now; then
         the request goes out again.
         """
-        request = get_request(self._target.address, path)
+        return self.exchange(get_request(self._target.address, path))
+
+    def exchange(self, request: Request) -> Response:
+        """See `get`, for any request."""
         transcript = self._connection.exchange(request)
         if stale(transcript) or unavailable(transcript):
             transcript, _ = self._patience.exchange(
                 self._connection, request, fresh=True, unasked=True
             )
         if transcript.response is None:
+            path = request.head.target.removeprefix(self.address.prefix)
             url = self._target.public_url.rstrip("/") + path
             raise UnreachableError(no_answer(url, transcript, self._target))
         self.asked.append(Exchange(transcript, Purpose.DISCOVERY, Purpose.DISCOVERY.note))
         return transcript.response
+
+    @property
+    def address(self) -> Address:
+        """Where its requests go."""
+        return self._target.address
 
     def close(self) -> None:
         """Close the connection, so that a server which serves one at a time serves the next."""

@@ -218,7 +218,9 @@ def _echoes(role: str, binding: Binding, connection: Connection, address: Addres
     """Whether the model answers as the role's must, in binary form or, if not, in JSON."""
     for form, values in (("binary", "counting"), ("json", "counting_in_json")):
         listed = form == "binary"
-        case = plain_case(f"echo {role}", role, values=values, form=form, listed=listed, options={})
+        case = plain_case(
+            f"echo {role}", binding.contract, values=values, form=form, listed=listed, options={}
+        )
         prepared = prepare(case, address, binding)
         transcript = connection.exchange(prepared.request, fresh=True)
         if canary_problem(prepared.expected, transcript) is None:

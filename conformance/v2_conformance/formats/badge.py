@@ -65,7 +65,8 @@ def svg(report: Report) -> str:
 
 def _message(report: Report, found: Standing) -> str:
     """The verdict and, if it certifies something, what that is."""
-    if not report.verdict.conformant or found.words == INCOMPLETE:
+    verdict = report.verdict
+    if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
         return found.words
     return f"{found.words}: {short(visible(claim(report)), _LONGEST)}"
 

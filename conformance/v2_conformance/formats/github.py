@@ -196,7 +196,7 @@ def _in_short(report: Report, troubles: Sequence[Trouble]) -> str:
 
 
 def _severity(found: Standing) -> str:
-    if found.words == "conformant, robust":
+    if found.words in ("conformant, robust", "consistent"):
         return "notice"
     return "warning" if found.words == "conformant, not robust" else "error"
 

@@ -18,6 +18,7 @@ from v2_conformance.report.extension import extension
 from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claimed, standing
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
@@ -120,6 +121,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
     if unsupported:
         lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
+    lines += _relations(report)
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
     lines += wrapped(signs_line(proxy_signs(report)), "  ")
@@ -221,6 +223,21 @@ def _uncovered(report: Report) -> list[str]:
     if not missing or not report.cases:
         return []
     return wrapped("no case tests these requirements: " + " ".join(missing), "  ")
+
+
+def _relations(report: Report) -> list[str]:
+    """What a run about relations has shown, and what it could not."""
+    if report.relations is None:
+        return []
+    verdict = report.verdict
+    lines = wrapped("shown by relations: " + (" ".join(verdict.shown) or "nothing"), "  ")
+    if verdict.needs_identity:
+        lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")
+    for role, model in report.target.models.items():
+        if not role.startswith(ROLE):
+            words = f"the model {model.model} gives back what it gets: it plays the role {role}"
+            lines += wrapped(words, "  ")
+    return lines
 
 
 def _more(count: int, what: str) -> list[str]:

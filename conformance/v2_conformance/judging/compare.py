@@ -25,15 +25,25 @@ from v2_conformance.suite.findings import (
     WrongValue,
     printable,
 )
+from v2_conformance.wire.encode import Tolerance
 
+FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
+"""The datatypes to which a tolerance applies."""
 _BLOCK = 1 << 20
 _SHOWN = 16
 
 
-def compare_tensors(expected: Tensor, got: ReadOutput, *, truth: bool = False) -> None:
+def compare_tensors(
+    expected: Tensor,
+    got: ReadOutput,
+    *,
+    truth: bool = False,
+    tolerance: Tolerance | None = None,
+) -> None:
     """Raise Finding unless `got` is `expected`, bit for bit.
 
-    With `truth`, BOOL elements count as zero or not zero (D7).
+    With `truth`, BOOL elements count as zero or not zero (D7). With a `tolerance`, floats may
+    differ by it, and only elements that differ by more are compared bit for bit.
     """
     label = printable(expected.name)
     tensor = got.tensor
@@ -47,6 +57,8 @@ def compare_tensors(expected: Tensor, got: ReadOutput, *, truth: bool = False) -
     left, right = expected.blob, tensor.blob
     if truth:
         left, right = _truth(left), _truth(right)
+    if tolerance is not None and expected.datatype in FLOATS:
+        right = _tolerated(expected.datatype, left, right, tolerance)
     at = first_differing_byte(left, right)
     if at is not None:
         differing = _count(left, right, DATATYPES[expected.datatype].size or 1)
@@ -64,6 +76,15 @@ def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
         if differs.any():
             return start + int(differs.argmax())
     return None if len(left) == len(right) else shorter
+
+
+def _tolerated(datatype: str, left: Buffer, right: Buffer, tolerance: Tolerance) -> bytes:
+    """`right` with the elements of `left` in place of those that are close enough to them."""
+    a, b = (np.array(to_values(datatype, blob), np.float64) for blob in (left, right))
+    close = np.isclose(b, a, rtol=tolerance.rtol, atol=tolerance.atol, equal_nan=True)
+    size = DATATYPES[datatype].size or 1
+    one, other = (np.frombuffer(blob, f"V{size}") for blob in (left, right))
+    return np.where(close, one, other).tobytes()
 
 
 def _truth(blob: Buffer) -> bytes:

@@ -218,7 +218,7 @@ def _judge_output(item: Expected, message: ReadMessage, *, truth: bool) -> None:
     for output in found:
         if item.form not in ("any", output.form):
             raise Finding(WrongForm(label, item.form, output.form))
-        compare_tensors(item.tensor, output, truth=truth)
+        compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)
 
 
 def _without_response(

@@ -11,9 +11,9 @@ from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes import Cause, ChangedAnswer
-from v2_conformance.suite.models import contract
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.wire.encode_inputs import SAMPLE, input_entries
 from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
@@ -60,26 +60,36 @@ def _known_good(
         options["parameters"] = {"binary_data_output": True}
     listed = binary and whole != "binary_data_output"
     name = f"canary {role}"
-    case = plain_case(name, role, values="ones", form=form, listed=listed, options=options)
+    model = binding.contract
+    case = plain_case(name, model, values="ones", form=form, listed=listed, options=options)
     return prepare(case, address, binding)
 
 
 def plain_case(
     name: str,
-    role: str,
+    model: ModelContract,
     *,
     values: str,
     form: str,
     listed: bool,
     options: Mapping[str, Any],
+    samples: int = 0,
+    special: bool = False,
 ) -> RequestCase:
-    """The plainest request to a role's model: three elements for each free dimension, `form` for
-    all inputs; with `listed`, all outputs by name, as binary. `options` are more of the request."""
-    model = contract()[role]
-    inputs = [
+    """The plainest request to a model, `form` for all inputs: its samples of this number, `special`
+    ones or ordinary ones, or, if it has none, three elements for each free dimension; with
+    `listed`, all outputs by name, as binary. `options` are more of the request."""
+    inputs: list[dict[str, Any]] = [
         {"shape": [3 if n == -1 else n for n in spec.dims], "values": values, "form": form}
         for spec in model.inputs
     ]
+    if model.samples:
+        sets = model.special if special else model.samples
+        which = {"special": samples} if special else {}
+        inputs = [
+            {"shape": list(sample.shape), "values": SAMPLE, "form": form, **which}
+            for sample in sets[samples]
+        ]
     outputs = range(len(model.outputs))
     request: dict[str, Any] = {"inputs": inputs, **options}
     if listed:
@@ -91,7 +101,7 @@ def plain_case(
         level="MUST",
         profile="binary",
         expect={"outcome": "success", "outputs": {str(i): "any" for i in outputs}},
-        model=role,
+        model=model.role,
         request=request,
     )
 

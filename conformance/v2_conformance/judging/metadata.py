@@ -54,7 +54,7 @@ def playing(
     if endpoint is not None and not endpoint.metadata:
         return binding
     try:
-        document = parse_json(plain_body(response))
+        document = model_metadata(response)
     except MessageError as error:
         return f"the metadata of {name} is not JSON: {error}"
     except Finding as error:
@@ -80,10 +80,15 @@ def playing(
             )
     if binding.pinned:
         return binding
-    return replace(binding, version=_single_version(document.get("versions")))
+    return replace(binding, version=single_version(document.get("versions")))
 
 
-def _single_version(listed: object) -> str | None:
+def model_metadata(response: Response) -> Mapping[str, Any]:
+    """The JSON of a model's metadata. Raises MessageError and Finding."""
+    return parse_json(plain_body(response))
+
+
+def single_version(listed: object) -> str | None:
     """The version in a model's metadata, None if there is not exactly one that a URL can have."""
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
         return None

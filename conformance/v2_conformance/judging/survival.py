@@ -13,8 +13,9 @@ import msgspec
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes import (
+    AnswersDiffer,
     Cause,
     CodingsUnsupported,
     DatatypesUnsupported,
@@ -97,8 +98,14 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     if role is not None:
         reason = claims.absent.get(role, "no such model")
         # A contract that grows must not take the certificate from a server that has the older one.
-        outcome = Outcome.UNSUPPORTED if contract()[role].optional else Outcome.NOT_RUN
+        model = contract().get(role)
+        optional = model is not None and model.optional
+        outcome = Outcome.UNSUPPORTED if optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
+    if isinstance(case, RelationCase) and case.expects == "success":
+        known = claims.present[case.model].known
+        if known is not None and known.differing is not None:
+            return Verdict(Outcome.NOT_RUN, AnswersDiffer(case.model, known.differing))
     unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
     if unknown is not None:
         return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(unknown))

@@ -38,7 +38,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 
 # Everything is on this machine; only a fault that makes a response incomplete uses up this time.
-_TIMEOUT_S = 0.5
+TIMEOUT_S = 0.5
 # If the machine stalls, pieces that were sent separately arrive together and hide a fault that only
 # shows between them. So a fault that was not caught is tried again, alone and with more time.
 _MAX_TRIES = 3
@@ -116,7 +116,7 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
         for case in suite_cases()
         if case.requirement != requirement or isinstance(case, ObservedCase)
     ]
-    timeout = _TIMEOUT_S if number == 1 else _RETRY_TIMEOUT_S
+    timeout = TIMEOUT_S if number == 1 else _RETRY_TIMEOUT_S
     try:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
         slow = requirement in SLOW_REQUIREMENTS

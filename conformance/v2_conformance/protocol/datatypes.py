@@ -61,6 +61,15 @@ DATATYPES: dict[str, Datatype] = {
 }
 
 
+def datatype_of(dtype: np.dtype[Any]) -> str | None:
+    """The datatype whose elements a numpy array of this type has, None if there is none."""
+    if dtype.kind == "b":
+        return "BOOL"
+    native = dtype.newbyteorder("<")
+    fits = (d.name for d in DATATYPES.values() if d.kind in ("int", "float") and d.name != "BF16")
+    return next((name for name in fits if np.dtype(DATATYPES[name].numpy) == native), None)
+
+
 def element_count(shape: Iterable[int]) -> int:
     """The number of elements of `shape`; 1 for the scalar shape []. Never overflows."""
     count = 1

@@ -14,6 +14,7 @@ from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.reference.content_coding import ContentCoding
 from v2_conformance.reference.hosted_endpoints import HostedEndpoints
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
 from v2_conformance.reference.response_writer import ResponseWriter
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
@@ -36,7 +37,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         self.profiles = frozenset(profiles) | {"binary"}
         self.models = {
             model.model: model for model in contract().values() if model.profile in self.profiles
-        }
+        } | ORDINARY_MODELS
 
     # --- requests ----------------------------------------------------------------------------
 
@@ -163,6 +164,11 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         """All outputs of the model by name."""
         if model.does == "first_three":
             return self.first_three(model, inputs)
+        if model.model in ORDINARY_MODELS:
+            computed = compute(model, inputs)
+            return {
+                spec.name: self.output_tensor(spec, computed[spec.name]) for spec in model.outputs
+            }
         return {
             output.name: self.output_tensor(output, inputs[spec.name])
             for spec, output in zip(model.inputs, model.outputs, strict=True)

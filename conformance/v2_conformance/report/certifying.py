@@ -15,13 +15,13 @@ from pathlib import Path
 
 from v2_conformance.engine.budget import Budget, default_limit_s
 from v2_conformance.engine.deaths import Recovery
-from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target, check_claims
-from v2_conformance.report.document import EVERYTHING, Report, Selection, Shard
+from v2_conformance.report.document import EVERYTHING, Relations, Report, Selection, Shard
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.case_files import load_cases
@@ -129,10 +129,33 @@ def start(
     if plan.own:
         check_claims(target, plan.planned)
     wait_until_ready(target, ready_within_s)
+    server = discover(target, without_models=plan.own)
+    return begin(
+        target,
+        plan,
+        server,
+        directory,
+        recovery=recovery,
+        expectations=expectations,
+        outdated=outdated,
+    )
+
+
+def begin(
+    target: Target,
+    plan: Plan,
+    server: Server,
+    directory: Path,
+    *,
+    relations: Relations | None = None,
+    recovery: Recovery | None = None,
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+) -> StartedRun:
+    """Begin the record of a run on a `server` that was found. See `start`."""
     usual_s = default_limit_s(len(plan.chosen), target.limits.exchange_s, target.rate)
     limit_s = target.max_time_s or usual_s
     budget = Budget(limit_s)
-    server = discover(target)
     engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
     noted = partial(expectations.noted, today=today())
     record = Record(
@@ -142,6 +165,7 @@ def start(
         plan.planned,
         own=plan.own,
         selection=plan.selection,
+        relations=relations,
         outdated=outdated,
         noted=noted,
     )

@@ -9,6 +9,7 @@ from v2_conformance.suite.causes import Cause, NotOverHttp2, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
 INCOMPLETE = "incomplete run"
+CONSISTENT, NOT_CONSISTENT = "consistent", "not consistent"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "conformant, robust",
     "conformant, not robust",
@@ -34,10 +35,17 @@ class _Row(Protocol):
     def cases(self) -> Mapping[Outcome, int]: ...
 
 
-def verdict_words(*, conformant: bool, robust: bool, complete: bool) -> str:
-    """A verdict as people say it; a run without all of its cases is only `INCOMPLETE`."""
+def verdict_words(
+    *, conformant: bool, robust: bool, complete: bool, consistent: bool | None = None
+) -> str:
+    """A verdict as people say it; a run without all of its cases is only `INCOMPLETE`.
+
+    `consistent` is None for a run with the models of the contract.
+    """
     if not complete:
         return INCOMPLETE
+    if consistent is not None:
+        return CONSISTENT if consistent else NOT_CONSISTENT
     if not conformant:
         return NOT_CONFORMANT
     return CONFORMANT if robust else NOT_ROBUST
@@ -51,12 +59,14 @@ def claim_words(
     binding: str | None = None,
     *,
     http2: bool = False,
+    about: Iterable[str] = (),
 ) -> str:
     """What a verdict is about, such as "binary, raw; without BF16; 14 requirements untested".
 
     Without are the datatypes and codings that the server does not claim, and the optional models
     that cases would have needed. A `binding` is named. A requirement is untested if no case of it
     was sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it did not ask.
+    `about` are clauses that come first.
     """
     cases = list(cases)
     claimed = list(profiles)
@@ -69,7 +79,7 @@ def claim_words(
         for case in cases
         if case.outcome is Outcome.UNSUPPORTED and isinstance(case.cause, RoleAbsent)
     )
-    parts = [", ".join(claimed) or "none"]
+    parts = [", ".join(claimed) or "none", *about]
     if without:
         parts.append(f"without {', '.join(without)}")
     if binding is not None:

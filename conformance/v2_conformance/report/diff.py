@@ -190,6 +190,8 @@ def _server(report: Report) -> str:
 
 
 def _rank(report: Report) -> int:
+    if report.verdict.consistent is not None:
+        return int(report.verdict.consistent)
     return (1 + report.verdict.robust) if report.verdict.conformant else 0
 
 

@@ -6,7 +6,7 @@ keeps the two equal. Members that are not here are errors, and so are members th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ from v2_conformance.suite.causes import Cause, died, difference_in
 from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.outcomes import Purpose as Purpose
+from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.transcript import Ending, Http2Facts
@@ -165,11 +166,30 @@ class OverallVerdict(Part, frozen=True):
     claim: Annotated[
         str, Meta(description="What it is about, such as `binary, raw; without BF16`.")
     ] = ""
+    consistent: Annotated[
+        bool | None,
+        Meta(
+            description="Whether all tested relations between the answers of models hold; null "
+            "for a run with the models of the contract."
+        ),
+    ] = None
+    shown: Annotated[
+        tuple[str, ...], Meta(description="Requirements that relations have shown to hold.")
+    ] = ()
+    needs_identity: Annotated[
+        tuple[str, ...],
+        Meta(description="Requirements of the claimed profiles that only identity models show."),
+    ] = ()
 
     @property
     def words(self) -> str:
         """The verdict as people say it if the run is whole; see `standing` for any run."""
-        return verdict_words(conformant=self.conformant, robust=self.robust, complete=True)
+        return verdict_words(
+            conformant=self.conformant,
+            robust=self.robust,
+            complete=True,
+            consistent=self.consistent,
+        )
 
 
 class CitedDocument(Part, frozen=True):
@@ -285,6 +305,62 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
         )
 
 
+class AskedInput(Part, frozen=True):
+    """An input of a model; a dimension of -1 is variable."""
+
+    name: str
+    datatype: str
+    dims: tuple[int, ...]
+    chosen: Annotated[
+        bool, Meta(description="Whether the user said which shape or which values it takes.")
+    ] = False
+
+
+class SampleValue(Part, frozen=True):
+    """The value of an input in the requests of a run: its shape and its binary form."""
+
+    shape: tuple[Count, ...]
+    data: KeptBytes
+
+
+class AskedModel(Part, frozen=True):
+    """A model that is in no role of the contract, and by which exchanges it was learned."""
+
+    role: str
+    inputs: tuple[AskedInput, ...]
+    samples: Annotated[
+        tuple[tuple[SampleValue, ...], ...],
+        Meta(description="Sets of values for the inputs, which were sent in turn."),
+    ]
+    special: Annotated[
+        tuple[tuple[SampleValue, ...], ...],
+        Meta(description="Sets of values that are those of cases, each of which was sent once."),
+    ]
+    learned: Annotated[
+        tuple[RecordedExchange, ...],
+        Meta(description="The request for its metadata, then its plain requests."),
+    ]
+
+
+class Relations(Part, frozen=True):
+    """What a run was about that compared the answers of models with each other."""
+
+    models: tuple[AskedModel, ...]
+    rtol: Annotated[float, Meta(description="How far two floats may differ, relatively.")] = 0.0
+    atol: Annotated[float, Meta(description="How far two floats may differ, absolutely.")] = 0.0
+
+    def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
+        """What a verdict on it is about, as clauses of its claim."""
+        names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
+        said = [f"relations between the answers of {names}"]
+        if self.rtol or self.atol:
+            said.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
+        count = len(needs_identity)
+        if count:
+            said.append(f"{count} requirement{'s need' if count > 1 else ' needs'} identity models")
+        return tuple(said)
+
+
 class Calibration(Part, frozen=True):
     """The known-good requests to a model before any case of it, up to the first exact answer."""
 
@@ -386,6 +462,10 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         tuple[Deflated, ...],
         Meta(description="The blocks in which the messages of exchanges have their places."),
     ] = ()
+    relations: Annotated[
+        Relations | None,
+        Meta(description="Null for a run with the models of the contract."),
+    ] = None
     integrity: Integrity | None = None
 
     @cached_property
@@ -412,6 +492,7 @@ class RecordHeader(Part, frozen=True, kw_only=True):
     order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
     selection: Selection = EVERYTHING
     discovery: tuple[RecordedExchange, ...] = ()
+    relations: Relations | None = None
 
 
 class RecordFooter(Part, frozen=True):

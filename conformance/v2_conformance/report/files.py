@@ -21,9 +21,11 @@ from v2_conformance.report.document import (
     REPORT_FORMAT,
     Calibration,
     CaseResult,
+    RecordedExchange,
     RecordFooter,
     RecordHeader,
     RecordLine,
+    Relations,
     Report,
     ServerInfo,
     TargetInfo,
@@ -220,7 +222,7 @@ def _whole(path: Path, data: bytes) -> Report:
         report = with_messages(report, _most_in(data))
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
-    _check_bounds(path, report.cases)
+    _check_bounds(path, report.cases, report.relations)
     return report
 
 
@@ -244,21 +246,33 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_bounds(path: Path, cases: Iterable[CaseResult]) -> None:
+def _check_bounds(path: Path, cases: Iterable[CaseResult], relations: Relations | None) -> None:
     """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
     is the only part of a report that can be, or for messages that unpack to more than a run has.
     """
-    unpacked = 0
+    left = _LONGEST_MESSAGES
+    for model in () if relations is None else relations.models:
+        sets = (*model.samples, *model.special)
+        left -= sum(size_of(value.data) for values in sets for value in values)
+        left -= _size_of(model.learned)
+        _check_left(path, left)
     for case in cases:
-        for exchange in case.exchanges:
-            unpacked += size_of(exchange.request_kept) + size_of(exchange.response_kept)
-        if unpacked > _LONGEST_MESSAGES:
-            most = _LONGEST_MESSAGES >> 20
-            raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
+        left -= _size_of(case.exchanges)
+        _check_left(path, left)
         if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
             raise ReportFileError(
                 f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
             )
+
+
+def _size_of(exchanges: Iterable[RecordedExchange]) -> int:
+    return sum(size_of(one.request_kept) + size_of(one.response_kept) for one in exchanges)
+
+
+def _check_left(path: Path, left: int) -> None:
+    if left < 0:
+        most = _LONGEST_MESSAGES >> 20
+        raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
 
 
 def _is_shallow(value: object, levels: int) -> bool:
@@ -318,7 +332,7 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    _check_bounds(path, cases.values())
+    _check_bounds(path, cases.values(), header.relations)
     return _folded(header, list(cases.values()), calibration, footer)
 
 
@@ -353,6 +367,8 @@ def _folded(
         shard=header.selection.shard,
         binding=header.target.binding,
         http2=header.target.http2,
+        relations=header.relations,
+        absent=header.target.absent,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
@@ -370,5 +386,6 @@ def _folded(
             selection=header.selection,
             discovery=header.discovery,
             calibration=tuple(calibration),
+            relations=header.relations,
         )
     )

@@ -39,6 +39,7 @@ from v2_conformance.report.document import (
     RecordFooter,
     RecordHeader,
     RecordLine,
+    Relations,
     Report,
     Selection,
     ServerInfo,
@@ -94,14 +95,14 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         cause=cause,
         message=mask.text(replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
-        exchanges=tuple(_exchange(exchange, mask) for exchange in result.exchanges),
+        exchanges=tuple(recorded_exchange(exchange, mask) for exchange in result.exchanges),
         said=None if result.said is None else _masked(result.said, mask),
     )
 
 
 def calibration(found: Calibrated, mask: Mask) -> Calibration:
     """A calibration as report.json has it."""
-    exchanges = tuple(_exchange(exchange, mask) for exchange in found.exchanges)
+    exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
     return Calibration(found.role, found.form, exchanges)
 
 
@@ -138,7 +139,8 @@ def _masked_hex(text: str, mask: Mask) -> str:
     return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
 
 
-def _exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
+def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
+    """An exchange as report.json has it."""
     transcript = exchange.transcript
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
@@ -206,6 +208,7 @@ class Record:
         *,
         own: bool = True,
         selection: Selection = EVERYTHING,
+        relations: Relations | None = None,
         outdated: Collection[str] = (),
         noted: Note = _as_it_is,
         client: ClientInfo | None = None,
@@ -218,7 +221,9 @@ class Record:
         self._file = _create(directory, outdated)
         self._room = ROOM
         self._problem: str | None = None
-        header = _header(target, server, cases, self._started, selection, client, own=own)
+        header = _header(
+            target, server, cases, self._started, selection, relations, client, own=own
+        )
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
@@ -321,6 +326,7 @@ def _header(
     cases: Sequence[Case],
     started: datetime,
     selection: Selection,
+    relations: Relations | None,
     client: ClientInfo | None,
     *,
     own: bool,
@@ -355,5 +361,6 @@ def _header(
         planned=dict(Counter(case.requirement for case in cases)),
         order=tuple(case.id for case in cases),
         selection=selection,
-        discovery=tuple(_exchange(exchange, target.mask) for exchange in server.asked),
+        discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
+        relations=relations,
     )

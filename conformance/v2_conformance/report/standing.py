@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from v2_conformance.report.claim_words import (
     CONFORMANT,
+    CONSISTENT,
     INCOMPLETE,
     NOT_CONFORMANT,
+    NOT_CONSISTENT,
     NOT_ROBUST,
     claim_words,
     verdict_words,
@@ -21,6 +23,8 @@ TONES = {
     CONFORMANT: (Outcome.PASS, "✓"),
     NOT_ROBUST: (Outcome.INCONCLUSIVE, "◐"),
     NOT_CONFORMANT: (Outcome.FAIL, "✗"),
+    CONSISTENT: (Outcome.PASS, "≈"),
+    NOT_CONSISTENT: (Outcome.FAIL, "✗"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
 }
 _NAME = 80
@@ -47,6 +51,7 @@ def standing(report: Report) -> Standing:
         conformant=verdict.conformant,
         robust=verdict.robust,
         complete=report.complete and not left_out,
+        consistent=verdict.consistent,
     )
     return Standing(words, *TONES[words], left_out)
 
@@ -74,6 +79,8 @@ def server_name(report: Report) -> str:
 def claim(report: Report) -> str:
     """What the verdict is about, in words; see `claim_words`."""
     target = report.target
+    relations = report.relations
+    about = () if relations is None else relations.words(report.verdict.needs_identity)
     return claim_words(
         target.profiles,
         target.unsupported,
@@ -81,6 +88,7 @@ def claim(report: Report) -> str:
         report.requirements,
         target.binding,
         http2=target.http2,
+        about=about,
     )
 
 

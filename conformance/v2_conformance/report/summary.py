@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
@@ -13,11 +14,13 @@ from v2_conformance.report.claim_words import claim_words, verdict_words
 from v2_conformance.report.document import (
     CitedDocument,
     OverallVerdict,
+    Relations,
     Report,
     RequirementResult,
     Shard,
 )
 from v2_conformance.suite.causes import (
+    AnswersDiffer,
     Cause,
     CodingsUnsupported,
     DatatypesUnsupported,
@@ -25,7 +28,9 @@ from v2_conformance.suite.causes import (
 )
 from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Level, Requirement, catalogue, documents
+from v2_conformance.suite.wording import describe
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
@@ -81,6 +86,8 @@ def conclude(
     shard: Shard | None = None,
     binding: str | None = None,
     http2: bool = False,
+    relations: Relations | None = None,
+    absent: Mapping[str, str] = MappingProxyType({}),
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -90,7 +97,10 @@ def conclude(
     a profile that is not claimed is left out, and so is one that others have replaced, or of which
     a whole run has no case. The datatypes in `unsupported` excuse only what is about them. The run
     of a `shard` has no verdict of its own. `binding` is that of the endpoint. With `http2` it was
-    over HTTP/2, and what it is about says which requirements it did not ask.
+    over HTTP/2, and what it is about says which requirements it did not ask. A run about
+    `relations` between the answers of models is consistent, never conformant; each of its models
+    that is `absent`, by role with the reason, and each that does not repeat its answers, blocks
+    that.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -107,7 +117,8 @@ def conclude(
             continue
         level = requirement.level_for(profiles)
         rows.append(_row(requirement, level, of_this))
-        for reason, case_level in _reasons(requirement.id, of_this):
+        counted = [case for case in of_this if not isinstance(case.cause, AnswersDiffer)]
+        for reason, case_level in _reasons(requirement.id, counted):
             if case_level != "MUST":
                 warnings.append(reason)
             else:
@@ -116,18 +127,44 @@ def conclude(
         if lost:
             (robust if requirement.basis == "derived" else conformant).append(lost)
     of_the_run = _of_the_run(cases, planned, complete=complete, own=own, shard=shard)
-    conformant = [*of_the_run, *conformant]
+    of_models = () if relations is None else _of_the_models(cases, absent)
+    conformant = [*of_the_run, *of_models, *conformant]
     holds, is_robust = not conformant, not conformant and not robust
     whole = complete and len({case.id for case in cases}) >= sum(planned.values()) and not shard
+    consistent = None if relations is None else is_robust
+    if relations is not None:
+        holds = is_robust = False
+    needs = _need_identity(rows, profiles) if relations is not None else ()
+    about = () if relations is None else relations.words(needs)
     verdict = OverallVerdict(
         conformant=holds,
         robust=is_robust,
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
-        standing=verdict_words(conformant=holds, robust=is_robust, complete=whole),
-        claim=claim_words(profiles, unsupported, cases, rows, binding, http2=http2),
+        standing=verdict_words(
+            conformant=holds, robust=is_robust, complete=whole, consistent=consistent
+        ),
+        claim=claim_words(profiles, unsupported, cases, rows, binding, http2=http2, about=about),
+        consistent=consistent,
+        shown=() if relations is None else _shown(rows),
+        needs_identity=needs,
     )
     return Conclusion(verdict, tuple(rows))
+
+
+def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
+    return tuple(row.id for row in rows if row.outcome is Outcome.PASS)
+
+
+def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str]) -> tuple[str, ...]:
+    """The requirements of the claimed profiles of which a run about relations has no case."""
+    there = {row.id for row in rows if row.cases}
+    return tuple(
+        requirement.id
+        for requirement in catalogue().values()
+        if requirement.profile in profiles
+        and not (requirement.superseded_by or requirement.untested or requirement.id in there)
+    )
 
 
 def concluded(report: Report) -> Report:
@@ -142,6 +179,8 @@ def concluded(report: Report) -> Report:
         shard=report.selection.shard,
         binding=report.target.binding,
         http2=report.target.http2,
+        relations=report.relations,
+        absent=report.target.absent,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None
@@ -180,6 +219,15 @@ def _of_the_run(
         yield "no MUST case passed" if passed else "no case passed"
     if left_out > 0:
         yield f"{left_out} of {total} cases were left out"
+
+
+def _of_the_models(cases: Iterable[JudgedCase], absent: Mapping[str, str]) -> Iterable[str]:
+    """Which models of a run about relations could not be tested as they had to be, and why."""
+    for role, why in absent.items():
+        yield f"the model {role.removeprefix(ROLE)} was not tested: {why}"
+    differing = {c.cause.role: c.cause for c in cases if isinstance(c.cause, AnswersDiffer)}
+    for cause in differing.values():
+        yield describe(cause)
 
 
 def _reasons(requirement: str, cases: Iterable[JudgedCase]) -> list[tuple[str, Level]]:

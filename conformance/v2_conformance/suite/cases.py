@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from v2_conformance.protocol.content_codings import known
-from v2_conformance.suite.models import contract
+from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
 from v2_conformance.suite.requirements import Basis, Level, catalogue
 from v2_conformance.suite.variations import variation
@@ -227,6 +227,23 @@ class RequestCase(_Common):
         """See _Common."""
         names = [str(one.request.get("encoding", "")) for one in (self, *self.others)]
         return frozenset(coding for name in names if (coding := known(name)) is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationCase(RequestCase):
+    """A case of the suite for a model whose answers nobody knows (`wire.relation_cases`).
+
+    What must come back is what the model `of` answered to its plain request. `relation` is a name
+    of cases/relations.yaml: what has to hold between the two answers.
+    """
+
+    of: ModelContract
+    relation: str
+
+    @property
+    def datatypes(self) -> frozenset[str]:
+        """See _Common. Empty: a model that was named has to be there."""
+        return frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

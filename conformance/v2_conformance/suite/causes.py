@@ -266,6 +266,14 @@ class RoleAbsent(CauseBase, frozen=True):
     reason: str
 
 
+class AnswersDiffer(CauseBase, frozen=True):
+    """Not sent: the model answers the same request in more than one way, so that what it should
+    answer to another one is not known. `output` is where, or what came instead of an answer."""
+
+    role: str
+    output: str
+
+
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 
@@ -420,7 +428,8 @@ class SuiteError(CauseBase, frozen=True):
 
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
-    Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, BlobPastBody,
+    Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, AnswersDiffer,
+    BlobPastBody,
     BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChangedHeaders,
     ChunksToOldClient, ClientDied, ClientFlooded, ClientGarbage, ClientLacks, ClientSaidLess,
     ClientTimedOut, CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong,

@@ -27,14 +27,24 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A known value of an input: its shape and its binary form."""
+
+    shape: Shape
+    blob: bytes
+
+
+@dataclass(frozen=True)
 class ModelContract:
     """What the model in one role has to look like and do.
 
-    `does` is "identity" (OUTPUTi = INPUTi) or "first_three" (the first three elements of INPUT0 as
-    [3, 1], and their negation). `profile` names the opt-in profile that alone needs the model.
-    Without an `optional` model, a server can still be certified. A model that `stands_in_for` the
-    one in another role takes its place for a server without one of its datatypes, and no other
-    server needs it.
+    `does` is "identity" (OUTPUTi = INPUTi), "first_three" (the first three elements of INPUT0 as
+    [3, 1], and their negation), or "unknown" for a model that is in no role of the contract: then
+    `samples` has a value of each input, or several such sets (see `wire.relation_cases`), and
+    `special` has the sets of cases about special values (see `wire.own_tensors`). `profile`
+    names the opt-in profile that alone needs the model. Without an `optional` model, a server can
+    still be certified. A model that `stands_in_for` the one in another role takes its place for a
+    server without one of its datatypes, and no other server needs it.
     """
 
     role: str
@@ -46,6 +56,8 @@ class ModelContract:
     batching: bool
     optional: bool
     stands_in_for: str | None = None
+    samples: tuple[tuple[Sample, ...], ...] = ()
+    special: tuple[tuple[Sample, ...], ...] = ()
 
     @property
     def datatypes(self) -> frozenset[str]:

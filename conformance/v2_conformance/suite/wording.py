@@ -11,6 +11,7 @@ from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_wording import CLIENT_WORDS
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.over_http2 import FEATURE_WORDS, error_name
+from v2_conformance.suite.relations import ROLE
 
 _LONGEST = 2000
 
@@ -352,6 +353,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
     causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    causes.AnswersDiffer: lambda c: (
+        f"the model {c.role.removeprefix(ROLE)} does not repeat its answers: the same request was "
+        f"answered in more than one way ({c.output}); --rtol and --atol allow floats to differ"
+    ),
     causes.ModelVersionUnknown: lambda c: (
         f"the server lists no single version of the model for {c.role}"
     ),

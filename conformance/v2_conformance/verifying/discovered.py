@@ -70,14 +70,22 @@ def discovered(known: Setting) -> Discovered:
         edits.append(f"the record of discovery: {error}")
     unclear += _other_answers(known)
     believed: tuple[str, ...] = ()
+    if known.report.relations is not None and known.claims.absent:
+        names = ", ".join(printable(role, _SHOWN) for role in known.claims.absent)
+        believed = (f"that these models could not be tested: {names}",)
     if known.report.target.host_given:
         url = printable(known.report.target.url, _SHOWN)
         host = printable(known.report.target.host, _SHOWN)
-        believed = (f"that {url} is where requests with the Host {host} went",)
+        believed = (
+            *believed,
+            f"that {url} is where requests with the Host {host} went",
+        )
     return Discovered(tuple(edits), tuple(unclear), believed)
 
 
 def _roles(known: Setting) -> Iterator[ModelContract]:
+    if known.report.relations is not None:
+        return iter(())  # its models were learned in another way
     return iter(models_of_use(known.claims.profiles, known.claims.unsupported).values())
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
+from v2_conformance.judging.learning import Learned
+from v2_conformance.judging.relation_plan import relation_plan
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.claimed import claims_problem
@@ -26,17 +28,26 @@ class Plan:
     chosen: Mapping[str, Case]
 
 
-def plan_again(report: Report, cases: Sequence[Case]) -> Plan:
-    """The plan of the run that made `report`; `cases` are all of this installation.
-
-    Raises CaseFileError, NothingRanError and UsageError for a selection that no run can have had.
-    """
+def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
+    """Those of all `cases` that the run which made `report` could choose from."""
     asked = report.selection
-    wanted = [
+    return [
         case
         for case in cases
         if (asked.large or not case.large) and (asked.thorough or not case.thorough)
     ]
+
+
+def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()) -> Plan:
+    """The plan of the run that made `report`; `cases` are all of this installation, `models` those
+    that it learned.
+
+    Raises CaseFileError, NothingRanError and UsageError for a selection that no run can have had.
+    """
+    asked = report.selection
+    wanted = cases_of(report, cases)
+    if report.relations is not None:
+        wanted = relation_plan(models, wanted)
     planned, chosen = planned_and_chosen(wanted, asked.patterns, asked.variations)
     shard = asked.shard
     if shard is not None:
@@ -57,7 +68,9 @@ def claim_edits(report: Report) -> Iterator[str]:
             yield f"`{name}` of the target names something twice"
 
 
-def plan_edits(report: Report, cases: Sequence[Case]) -> tuple[Plan | None, list[str]]:
+def plan_edits(
+    report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
+) -> tuple[Plan | None, list[str]]:
     """The plan of the run that made `report`, None if there is none, and how the report's differs.
 
     A run of other cases than the suite's has a plan that nobody can make again.
@@ -65,7 +78,7 @@ def plan_edits(report: Report, cases: Sequence[Case]) -> tuple[Plan | None, list
     if not report.own:
         return None, []
     try:
-        plan = plan_again(report, cases)
+        plan = plan_again(report, cases, models)
     except (CaseFileError, NothingRanError, UsageError) as error:
         return None, [f"no run has this selection: {printable(str(error), _SHOWN)}"]
     return plan, list(_differences(report, plan))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from v2_conformance.errors import ReportFileError
+from v2_conformance.judging.learning import Learned
+from v2_conformance.judging.relation_plan import bindings_of
 from v2_conformance.judging.survival import Claims
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Model, Report
@@ -38,10 +40,17 @@ class Setting:
     first: FirstAnswers
 
 
-def setting(
-    report: Report, cases: Sequence[Case], *, same_suite: bool, plan: Plan | None = None
-) -> Setting:
-    """The setting of a whole report. Raises ReportFileError if it lacks what judging needs."""
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where the requests of a report went, and what it masks in them."""
+
+    address: Address
+    mask: Mask
+    masks: bool
+
+
+def whereabouts(report: Report) -> Whereabouts:
+    """Raises ReportFileError if the target has no URL."""
     target = report.target
     try:
         parts = urlsplit(target.url)
@@ -49,22 +58,38 @@ def setting(
         raise ReportFileError(
             f"the report cannot be judged again: its target has no URL ({error})"
         ) from error
-    bindings = {
-        role: Binding(role, model.model, model.inputs, model.outputs, model.version, model.pinned)
-        for role, model in target.models.items()
-        if _plays(role, model)
-    }
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
-    binding = None if target.binding is None else BINDINGS[target.binding]
     address = Address(
         target.host,
         parts.path.rstrip("/"),
         target.headers,
         parts.scheme,
-        binding,
+        None if target.binding is None else BINDINGS[target.binding],
         target.http2,
     )
-    mask, masks = Mask(fields=hidden), bool(hidden) or target.masked
+    return Whereabouts(address, Mask(fields=hidden), bool(hidden) or target.masked)
+
+
+def setting(
+    report: Report,
+    cases: Sequence[Case],
+    *,
+    same_suite: bool,
+    plan: Plan | None = None,
+    models: Sequence[Learned] = (),
+) -> Setting:
+    """The setting of a whole report, of which `models` were learned.
+
+    Raises ReportFileError if it lacks what judging needs.
+    """
+    target = report.target
+    where = whereabouts(report)
+    address, mask, masks = where.address, where.mask, where.masks
+    bindings = {
+        role: Binding(role, model.model, model.inputs, model.outputs, model.version, model.pinned)
+        for role, model in target.models.items()
+        if _plays(role, model)
+    } | bindings_of(models)
     return Setting(
         address,
         Claims(
@@ -72,8 +97,8 @@ def setting(
             frozenset(target.unsupported),
             bindings,
             target.absent,
-            binding,
-            target.http2,
+            address.binding,
+            address.http2,
         ),
         mask,
         masks,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from v2_conformance.judging.relation_plan import bindings_of, relation_plan
 from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.report.files import read_report
 from v2_conformance.report.standing import standing
@@ -17,9 +18,10 @@ from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
 from v2_conformance.verifying.consistency import date_edits
 from v2_conformance.verifying.discovered import Discovered, discovered
-from v2_conformance.verifying.plan import claim_edits, named, plan_edits
+from v2_conformance.verifying.learned import learned_again, relation_edits
+from v2_conformance.verifying.plan import cases_of, claim_edits, named, plan_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
-from v2_conformance.verifying.setting import Setting, setting
+from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.version import __version__
 
 
@@ -90,8 +92,13 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     of_client = report.target.client is not None
     cases = [case for case in cases if case.of_clients is of_client]
     foreign = (suite.version, suite.catalogue) != (__version__, digest())
-    plan, edits = (None, []) if foreign else plan_edits(report, cases)
-    known = setting(report, cases, same_suite=not foreign, plan=plan)
+    where = whereabouts(report)
+    begun = None if foreign else cases_of(report, cases)
+    again = learned_again(report, where.address, where.mask, masks=where.masks, cases=begun)
+    plan, edits = (None, []) if foreign else plan_edits(report, cases, again.models)
+    if report.relations is not None:
+        cases = relation_plan(again.models, cases)
+    known = setting(report, cases, same_suite=not foreign, plan=plan, models=again.models)
     if not file.is_intact:
         edits.insert(0, "the report was edited: its digest is not that of its content")
     found = Discovered(())
@@ -99,22 +106,25 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         claimed = client_claim_edits if of_client else claim_edits
         edits += [*claimed(report), *date_edits(report), *known.first.edits]
         found = client_discovered(report) if of_client else discovered(known)
+        if report.relations is not None:
+            bound = {role: one.model for role, one in bindings_of(again.models).items()}
+            edits += relation_edits(report, again, bound)
     judged = _rejudged(report, known)
     outcomes = tuple(
         msgspec.structs.replace(recorded, outcome=case.outcome)
         for recorded, case in zip(report.cases, judged, strict=True)
     )
     planned = report.planned if plan is None else dict(plan.counts)
-    again = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
+    now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
-        edits += [*found.edits, *_edits(report, again)]
+        edits += [*found.edits, *_edits(report, now)]
     return Verification(
         path,
         report,
         judged,
         tuple(edits),
         found.unclear,
-        again.verdict,
+        now.verdict,
         foreign,
         file.is_record,
         (*found.believed, *_of_shards(report)),

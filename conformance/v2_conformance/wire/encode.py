@@ -47,11 +47,37 @@ _OUTPUT_FORMS = ("binary", "json", "any")
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """By how much two floats of a model's answers may differ: absolutely, and relative to the first
+    answer."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a model that has no role in the contract: how it looks and answers.
+
+    `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
+    answer the same request in the same way twice, and `differing` says in which output. `special`
+    are those to `model.special`.
+    """
+
+    model: ModelContract
+    answers: tuple[tuple[Tensor, ...], ...] | None = None
+    tolerance: Tolerance | None = None
+    differing: str | None = None
+    special: tuple[tuple[Tensor, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Binding:
     """What the target calls the model in a role, and its tensors, in the contract's order.
 
     `version` is the only version of the model that the server lists, None if it lists none or more;
-    or, if `pinned`, the one that the target names, which every URL has.
+    or, if `pinned`, the one that the target names, which every URL has. `known` is there for a
+    model that is in no role of the contract.
     """
 
     role: str
@@ -60,12 +86,18 @@ class Binding:
     outputs: tuple[str, ...]
     version: str | None = None
     pinned: bool = False
+    known: Known | None = None
 
     @property
     def path(self) -> str:
         """The path of the model below the target's prefix: that of its metadata."""
         version = f"/versions/{self.version}" if self.pinned else ""
         return f"/v2/models/{self.model}{version}"
+
+    @property
+    def contract(self) -> ModelContract:
+        """What the model looks like: its role's contract, or what is `known` of it."""
+        return contract()[self.role] if self.known is None else self.known.model
 
 
 @dataclass(frozen=True)
@@ -99,10 +131,14 @@ class Address:
 
 @dataclass(frozen=True)
 class Expected:
-    """An output that must come back: its exact tensor, in `form` binary, json or any."""
+    """An output that must come back: its exact tensor, in `form` binary, json or any.
+
+    Floats may differ by the `tolerance`, if there is one.
+    """
 
     tensor: Tensor
     form: str
+    tolerance: Tolerance | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +197,7 @@ def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: i
 
 
 def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
-    request, model = mapping(case.request, "`request`"), contract()[case.model]
+    request, model = mapping(case.request, "`request`"), binding.contract
     inputs = encode_inputs(request, model, binding.inputs, skip=variant)
     document = b"" if request.get("raw") else _document(case, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
@@ -211,7 +247,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         ),
         model=unquote(binding.model),
         parts=parts,
-        expected=_expected(case, model, binding, inputs, parts, body),
+        expected=_expected(case, model, binding, inputs, parts, body, variant),
         request_id=request.get("id"),
         codings=_codings(request),
         following=following,
@@ -339,6 +375,13 @@ def get_request(address: Address, path: str) -> Request:
     return Request(head, (), (address.write_head(head),))
 
 
+def post_request(address: Address, path: str, body: bytes) -> Request:
+    """A POST of a JSON body to a path below the target's prefix."""
+    fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
+    head = Head("POST", address.prefix + path, (*address.fields, *fields))
+    return Request(head, (body,), (write_head(head) + body,))
+
+
 def _expected(
     case: RequestCase,
     model: ModelContract,
@@ -346,9 +389,12 @@ def _expected(
     inputs: Sequence[EncodedInput],
     parts: Sequence[Part],
     body: memoryview,
+    variant: int,
 ) -> tuple[Expected, ...]:
     """The outputs that must come back; what went out in binary shares the request's memory."""
     sent = {item.index: item for item in inputs}
+    if binding.known is not None:
+        return _known_answers(case, binding, binding.known, variant)
     given = case.expect.get("outputs", {})
     if isinstance(given, str):
         given = dict.fromkeys(map(str, sorted(sent)), given)
@@ -373,6 +419,21 @@ def _expected(
             raise CaseFileError(f"`expect.outputs.{key}`: {error}") from error
         expected.append(Expected(tensor, form))
     return tuple(expected)
+
+
+def _known_answers(
+    case: RequestCase, binding: Binding, known: Known, variant: int
+) -> tuple[Expected, ...]:
+    """The outputs that the case asks for, as the model answered them to its plain request."""
+    if known.answers is None:
+        return ()
+    special = next((e["special"] for e in case.request["inputs"] if "special" in e), None)
+    answers = known.answers[variant % len(known.answers)]
+    if special is not None:
+        answers = known.special[special]
+    indexes = [str(index) for index in range(len(binding.outputs))]
+    given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", indexes)
+    return tuple(Expected(answers[int(key)], form, known.tolerance) for key, form in given.items())
 
 
 def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:

@@ -19,7 +19,7 @@ from v2_conformance.protocol.datatypes import (
     to_json,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, Sample
 from v2_conformance.suite.value_patterns import value_pattern
 from v2_conformance.wire.case_data import (
     array,
@@ -44,8 +44,11 @@ _MEMBERS = (
     "blob",
     "parameters",
     "elements",
+    "special",
 )
 _APART = 7
+SAMPLE = "sample"
+"""In place of a value pattern: what the model's samples have for the input."""
 # More than any case needs. Beyond it a typing error in a shape would only exhaust the memory.
 _MOST_ELEMENTS = 1 << 28
 
@@ -113,7 +116,11 @@ def _encode(
         datatype,
         tuple(shape),
         # Tensors of one datatype must differ, or nobody sees that they were mixed up.
-        _blob(given, true_datatype, shape, skip + (_APART * index if model.stands_in_for else 0)),
+        _sampled(given, model, index, skip)
+        if given.get("values") == SAMPLE
+        else _blob(
+            given, true_datatype, shape, skip + (_APART * index if model.stands_in_for else 0)
+        ),
     )
     form = one_of(given.get("form", "binary"), "`form`", _FORMS)
     document: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}
@@ -148,6 +155,23 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
     if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
         raise unexpected("`shape`", "a shape that can be filled, or else `elements`", shape)
     return value_pattern(name, datatype, count, skip=skip)
+
+
+def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: int) -> bytes:
+    """The model's sample of an input, of a special set or else of an ordinary one; of its elements
+    as many as asked for, again and again."""
+    if "special" in given:
+        chosen: Sample = model.special[given["special"]][index]
+        return chosen.blob
+    blob = model.samples[skip % len(model.samples)][index].blob
+    if "elements" not in given:
+        return blob
+    count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
+    size = DATATYPES[model.inputs[index].datatype].size
+    if size is None:
+        elements = decode_bytes(blob)
+        return encode_bytes([elements[i % len(elements)] for i in range(count)])
+    return (blob * (count * size // len(blob) + 1))[: count * size]
 
 
 def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:

@@ -25,8 +25,10 @@ from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.claim_words import (
     CONFORMANT,
+    CONSISTENT,
     INCOMPLETE,
     NOT_CONFORMANT,
+    NOT_CONSISTENT,
     NOT_ROBUST,
 )
 from v2_conformance.report.claims import claims
@@ -58,6 +60,11 @@ _EXPLAINED = {
     "derived ones, which keep a server from computing on undeclared bytes or from crashing, do "
     "not hold or were not shown to hold.",
     NOT_CONFORMANT: "At least one mandatory requirement does not hold or was not shown to hold.",
+    CONSISTENT: "Every relation that was tested between the answers of these models holds, and "
+    "every malformed request was rejected. What the models compute is not known, so this does not "
+    "show that the answers are right.",
+    NOT_CONSISTENT: "At least one mandatory relation between the answers of these models does not "
+    "hold or was not shown to hold.",
     INCOMPLETE: "Some of the planned cases did not run, so there is no verdict on the server.",
 }
 _EXPLAINED_OF_A_CLIENT = {

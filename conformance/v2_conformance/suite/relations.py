@@ -1,0 +1,84 @@
+"""Relations between a model's own answers, read from cases/relations.yaml.
+
+A model need not be known to be tested: whatever it computes, two requests that say the same must
+get the same answer, and a malformed one an error. A relation says what must hold so, and which
+requirements' cases show it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.resources import folder
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.yaml_files import check_yaml, read_yaml
+
+ROLE = "model/"
+"""What the role of a model begins with that has none in the contract; its name follows."""
+
+RELATIONS_FILE = "relations.yaml"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What must hold between a model's answers, if it `holds`, and `why` it may not.
+
+    Cases of `requirements` show it, but for the entries in `without`, which are about what only a
+    known model can show. If it is `about_outputs`, it does not matter how many inputs the model
+    has. If it is about `own_tensors`, cases go with these if the model takes them, rather than with
+    its sample.
+    """
+
+    name: str
+    holds: str
+    why: str
+    requirements: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    about_outputs: bool = False
+    own_tensors: bool = False
+
+
+@cache
+def relations() -> dict[str, Relation]:
+    """Every relation by name, in the order of the file. Raises CaseFileError for a wrong file."""
+    file = read_yaml(folder("cases") / RELATIONS_FILE, CaseFileError, f"cases/{RELATIONS_FILE}")
+    check_yaml(file, "relations", CaseFileError, unnamed=2)
+    found: dict[str, Relation] = {}
+    taken: dict[str, str] = {}
+    for index, entry in enumerate(file.document["relations"]):
+        line = file.line(("relations", index))
+        name = entry["name"]
+        for requirement in entry["requirements"]:
+            if requirement not in catalogue():
+                raise CaseFileError(f"{file.name}:{line}: there is no requirement {requirement}")
+            if requirement in taken:
+                other = taken[requirement]
+                raise CaseFileError(f"{file.name}:{line}: {requirement} already shows {other}")
+            taken[requirement] = name
+        if name in found:
+            raise CaseFileError(f"{file.name}:{line}: {name} is there twice")
+        found[name] = Relation(
+            name=name,
+            holds=" ".join(entry["holds"].split()),
+            why=" ".join(entry["why"].split()),
+            requirements=tuple(entry["requirements"]),
+            without=tuple(entry.get("without", ())),
+            about_outputs=entry.get("about_outputs", False),
+            own_tensors=entry.get("own_tensors", False),
+        )
+    return found
+
+
+def relation_of(case: RequestCase) -> Relation | None:
+    """The relation that a case shows if it is sent to a model that nobody knows, None for none."""
+    return next(
+        (
+            relation
+            for relation in relations().values()
+            if case.requirement in relation.requirements and case.template not in relation.without
+        ),
+        None,
+    )

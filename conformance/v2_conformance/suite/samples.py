@@ -1,0 +1,101 @@
+"""Samples: known values for the inputs of a model of which only the metadata is known.
+
+They are small and harmless: what a model does with them does not matter, only that it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from v2_conformance.protocol.datatypes import ElementError, Shape, from_values
+from v2_conformance.suite.models import Sample, TensorSpec
+
+SIZES = (3, 1, 2)
+"""What a variable dimension becomes: the first of these that the model takes. Three is the same
+for every dimension, so that those that have to agree do."""
+
+_SETS = 2  # so that an answer to one request is seen to be none to another
+_STEPS = 16
+_FLOATS = ("FP16", "BF16", "FP32", "FP64")
+# Text as people write it: a server that changes characters gives the model another one.
+_TEXTS = (
+    "Z\u00fcrich \U0001f642",
+    " e\u0301\r\n\t",
+    '<b>%41&amp;"\\',
+    "alpha",
+    "be",
+    "\u65e5",
+    "6",
+)
+_WORDS = tuple(text.encode() for text in _TEXTS)
+_LARGEST_DEFAULT = 9  # an index into almost any table
+_MOST_ELEMENTS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Given:
+    """A tensor of the user's own."""
+
+    datatype: str
+    shape: Shape
+    blob: bytes
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user says of inputs, by name: shapes, ranges of values (least, most), tensors."""
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tensors: Mapping[str, Given] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """The inputs that it is about."""
+        return {*self.shapes, *self.ranges, *self.tensors}
+
+
+def make_samples(
+    inputs: Sequence[TensorSpec], choice: Choice, variable: int
+) -> tuple[tuple[Sample, ...], ...]:
+    """Sets of values, one for each of `inputs`; variable dimensions are of size `variable`.
+
+    There is a single set if the user gave all of them. Raises ElementError for a range that the
+    datatype does not have, or a shape of very many elements.
+    """
+    given = [choice.tensors.get(spec.name) for spec in inputs]
+    sets = 1 if all(given) else _SETS
+    return tuple(
+        tuple(
+            _sample(spec, choice, variable, number) if own is None else Sample(own.shape, own.blob)
+            for spec, own in zip(inputs, given, strict=True)
+        )
+        for number in range(sets)
+    )
+
+
+def _sample(spec: TensorSpec, choice: Choice, variable: int, number: int) -> Sample:
+    usual = tuple(variable if size == -1 else size for size in spec.dims)
+    shape = choice.shapes.get(spec.name, usual)
+    count = prod(shape)
+    if count > _MOST_ELEMENTS:
+        raise ElementError(f"{spec.name}: {count} elements are too many for a sample")
+    steps = [(7 * index + 3 + 5 * number) % _STEPS for index in range(count)]
+    if spec.datatype == "BYTES":
+        words = [_WORDS[(index + 3 * number) % len(_WORDS)] for index in range(count)]
+        return Sample(shape, from_values("BYTES", words))
+    if spec.datatype == "BOOL":
+        return Sample(shape, from_values("BOOL", [step % 3 == 0 for step in steps]))
+    low, high = choice.ranges.get(spec.name, (0, 1 if _is_float(spec) else _LARGEST_DEFAULT))
+    values: list[float]
+    if _is_float(spec):
+        values = [low + (high - low) * step / _STEPS for step in steps]
+    else:
+        values = [int(low) + step % (int(high) - int(low) + 1) for step in steps]
+    return Sample(shape, from_values(spec.datatype, values))
+
+
+def _is_float(spec: TensorSpec) -> bool:
+    return spec.datatype in _FLOATS

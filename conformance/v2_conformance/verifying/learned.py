@@ -1,0 +1,135 @@
+"""What a run learned of models that nobody knows, learned again from its recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from v2_conformance.errors import CaseFileError, ReportFileError
+from v2_conformance.judging.learning import Learned, described, learn, unknown_model
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
+from v2_conformance.redaction import Mask
+from v2_conformance.report.document import AskedModel, Relations, Report, SampleValue
+from v2_conformance.report.kept_bytes import unpacked
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.findings import printable
+from v2_conformance.suite.models import Sample, TensorSpec
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.suite.relations import ROLE
+from v2_conformance.verifying.recorded import (
+    RecordedError,
+    first_unmasked_difference,
+    read_exchange,
+)
+from v2_conformance.wire.encode import Address, Prepared, Tolerance, get_request
+from v2_conformance.wire.relation_cases import special_sets
+from v2_conformance.wire.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class LearnedAgain:
+    """The models of a report, and why it cannot be that of a run. Empty for any other report."""
+
+    models: tuple[Learned, ...] = ()
+    edits: tuple[str, ...] = ()
+
+
+def learned_again(
+    report: Report,
+    address: Address,
+    mask: Mask,
+    *,
+    masks: bool,
+    cases: Sequence[Case] | None = None,
+) -> LearnedAgain:
+    """Never raises for what a report says. `cases` are those that the run began with, None if
+    another suite made it."""
+    if report.relations is None:
+        return LearnedAgain()
+    found: list[Learned] = []
+    edits: list[str] = []
+    for asked in report.relations.models:
+        try:
+            found.append(_learned(asked, report.relations, address, mask, cases, masks=masks))
+        except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
+            edits.append(f"the record of how {printable(asked.role, 80)} was learned: {error}")
+    return LearnedAgain(tuple(found), tuple(edits))
+
+
+def _learned(
+    asked: AskedModel,
+    relations: Relations,
+    address: Address,
+    mask: Mask,
+    cases: Sequence[Case] | None,
+    *,
+    masks: bool,
+) -> Learned:
+    name = asked.role.removeprefix(ROLE)
+    if ROLE + name != asked.role or not asked.learned:
+        raise RecordedError("its role or its exchanges are those of no model")
+    inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
+    samples, special = _unpacked(asked.samples), _unpacked(asked.special)
+    if not samples or not inputs:
+        raise RecordedError("it has no inputs or no samples")
+    _check_samples(inputs, (*samples, *special))
+    answers = iter(asked.learned)
+
+    def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
+        exchange = next(answers, None)
+        if exchange is None or exchange.purpose is not purpose:
+            raise RecordedError("an exchange is missing, or is not one of its own")
+        sent, expected = exchange.request, b"".join(prepared.request.http1)
+        if first_unmasked_difference(sent, expected, mask, masks=masks) is not None:
+            raise RecordedError("a request is not what the suite sends")
+        return read_exchange(exchange).transcript
+
+    path = f"/v2/models/{quote(name, safe='')}"
+    response = ask(Prepared(get_request(address, path)), Purpose.DISCOVERY).response
+    said = "nothing was answered" if response is None else described(response, name)
+    if isinstance(said, str):
+        raise RecordedError(said)
+    if said.inputs and said.inputs != inputs:
+        raise RecordedError("its inputs are not those of its recorded metadata")
+    model = unknown_model(name, inputs, said.outputs, samples, special)
+    free = {one.name for one in asked.inputs if not one.chosen}
+    if cases is not None and special != special_sets(cases, model, free):
+        raise RecordedError("its special values are not those of the suite's cases")
+    tolerance = None
+    if relations.rtol or relations.atol:
+        tolerance = Tolerance(relations.rtol, relations.atol)
+    learned = learn(model, said.version, address, ask, tolerance)
+    if learned.problem is not None:
+        raise RecordedError(f"it does not answer its plain request: {learned.problem}")
+    if next(answers, None) is not None:
+        raise RecordedError("there are more exchanges than it takes")
+    return learned
+
+
+def _unpacked(sets: tuple[tuple[SampleValue, ...], ...]) -> tuple[tuple[Sample, ...], ...]:
+    return tuple(
+        tuple(Sample(value.shape, unpacked(value.data)) for value in values) for values in sets
+    )
+
+
+def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, ...], ...]) -> None:
+    """Raise RecordedError or ElementError unless each set has a right value of each input."""
+    for values in samples:
+        if len(values) != len(inputs):
+            raise RecordedError("it has another number of samples than of inputs")
+        for spec, value in zip(inputs, values, strict=True):
+            if spec.datatype not in DATATYPES:
+                raise RecordedError("it has an input of an unknown datatype")
+            check_blob(spec.datatype, value.shape, value.blob)
+
+
+def relation_edits(report: Report, again: LearnedAgain, bound: dict[str, str]) -> Iterator[str]:
+    """What of a report's models does not follow from how they were learned.
+
+    `bound` has the roles that follow from it, with the names of their models.
+    """
+    yield from again.edits
+    stated = {role: model.model for role, model in report.target.models.items()}
+    if not again.edits and stated != bound:
+        yield "the models of the target are not those that were learned"

@@ -1,0 +1,234 @@
+"""Cases of the suite for a model whose answers nobody knows.
+
+Whatever a model computes, its answers have to agree with each other: the same tensor as JSON and as
+a blob, with or without listed outputs, in chunks and in any spelling. So a case of the suite is
+sent to such a model with the model's own sample in place of the case's values, and what must come
+back is what the model answered to its plain request with that sample. What a case tampers with
+stays tampered with.
+
+A case about special values, sizes or shapes goes with its own tensors instead, if the model has
+an input that takes them and answered a plain request with them (`own_tensors`). No case is sent
+whose request might by chance be a right one for this model. Nothing else is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.models import ModelContract, Sample, contract
+from v2_conformance.suite.relations import ROLE, Relation, relation_of
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.variations import variation
+from v2_conformance.wire.encode import Address, Binding, Known, prepare
+from v2_conformance.wire.own_tensors import own_tensors
+from v2_conformance.wire.relation_changes import adapted, check_changes
+from v2_conformance.wire.relation_fit import NO_JSON, Fit, UnfitError, input_datatypes, need
+
+AT = "@"
+"""Between the id of a case and the model that it is sent to."""
+
+_MOST_SETS = 128
+_MOST_BYTES = 4 << 20  # of all special sets of a model
+_LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request does not go with more
+_ANYWHERE = Address("host")
+
+
+def special_sets(
+    cases: Sequence[Case], model: ModelContract, free: Collection[str]
+) -> tuple[tuple[Sample, ...], ...]:
+    """The sets of values for the model's inputs of the cases that need their own: few and small.
+
+    Only inputs that are `free` get other values than their sample: of others the user has said what
+    they take.
+    """
+    found: dict[tuple[Sample, ...], None] = {}
+    room = _MOST_BYTES
+    for case in cases:
+        if not isinstance(case, RequestCase) or case.large:
+            continue
+        relation = relation_of(case)
+        if relation is None or not (relation.own_tensors or transposed(case, model) is None):
+            continue
+        for one in (case, *case.others):
+            try:
+                values = own_tensors(one, model).values
+            except (UnfitError, CaseFileError):
+                continue
+            size = sum(len(value.blob) for value in values)
+            if values in found or not _changed(model, values) <= set(free):
+                continue
+            if size <= room and len(found) < _MOST_SETS:
+                found[values] = None
+                room -= size
+    return tuple(found)
+
+
+def _changed(model: ModelContract, values: Sequence[Sample]) -> set[str]:
+    """The inputs that have other values than in the model's first sample."""
+    pairs = zip(model.inputs, model.samples[0], values, strict=True)
+    return {spec.name for spec, old, new in pairs if old != new}
+
+
+def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> list[RelationCase]:
+    """Every case that can be sent to one of `models`, under the id CASE@MODEL.
+
+    Each model gets a case once, however many of the suite's datatypes it is there for.
+    """
+    found: dict[str, RelationCase] = {}
+    order = {id(case): number for number, case in enumerate(cases)}
+    place: dict[str, int] = {}
+    for model in models:
+        same: set[tuple[str, bytes]] = set()
+        for case in sorted(cases, key=lambda case: not _is_for(case, model)):
+            made = transposed(case, model)
+            if made is None:
+                continue
+            told = {"request": made.request, "expect": made.expect, "with": made.variations}
+            others = [(one.model, one.request) for one in made.others]
+            key = (case.template, repr((told, others)).encode())
+            if key not in same:
+                same.add(key)
+                if made.id not in found:
+                    found[made.id], place[made.id] = made, order[id(case)]
+    last: dict[tuple[str, str], str] = {}
+    ordered = sorted(found.values(), key=lambda made: place[made.id])
+    for made in ordered:
+        if made.negative and not made.dangerous:
+            last[made.requirement, made.model] = made.id
+    return [
+        replace(made, last_negative=last.get((made.requirement, made.model), made.id) == made.id)
+        for made in ordered
+    ]
+
+
+def transposed(case: Case, model: ModelContract) -> RelationCase | None:
+    """`case` as it is sent to `model`, None if it cannot be."""
+    if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
+        return None
+    relation = relation_of(case)
+    if relation is None or case.large:
+        return None
+    try:
+        made = _transposed(case, model, relation)
+        first = None if case.first is None else _transposed(case.first, model, relation)
+        members = tuple(_transposed(member, model, relation) for member in case.members)
+        named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
+        made = replace(made, id=named, first=first, members=members)
+        for one in (made, *made.others):
+            prepare(one, _ANYWHERE, _unbound(model))  # a place in the body may not be there
+        return made
+    except (UnfitError, CaseFileError):
+        return None
+
+
+def _renamed(id: str, model: ModelContract) -> str:
+    """The id of a case, with the model's datatype in place of the case's among its labels."""
+    entry, bracket, labels = id.partition("[")
+    own = input_datatypes(model)
+    said = [
+        own[0] if label in DATATYPES and label not in own else label
+        for label in labels.removesuffix("]").split(",")
+    ]
+    return f"{entry}[{','.join(said)}]" if bracket else id
+
+
+def _unbound(model: ModelContract) -> Binding:
+    inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
+    return Binding(model.role, model.model, inputs, outputs, known=Known(model))
+
+
+def _is_for(case: Case, model: ModelContract) -> bool:
+    """Whether the case is sent to a model of the same datatype: it is then the one to take."""
+    if not isinstance(case, RequestCase):
+        return False
+    return contract()[case.model].inputs[0].datatype in input_datatypes(model)
+
+
+def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    ways = (_with_own_tensors, _with_sample)
+    first, second = ways if relation.own_tensors else ways[::-1]
+    try:
+        return first(case, model, relation)
+    except (UnfitError, CaseFileError):
+        return second(case, model, relation)
+
+
+def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    need(model.special)
+    inputs = own_tensors(case, model).inputs(model)
+    return _with_inputs(case, model, relation, inputs, case.request.get("json"))
+
+
+def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    need(not case.expect.get("about_size"))
+    inputs = Fit(case, model, relation.about_outputs).inputs()
+    json = None
+    if "json" in case.request:
+        json = adapted(case, inputs, model)
+    return _with_inputs(case, model, relation, inputs, json)
+
+
+def _with_inputs(
+    case: RequestCase,
+    model: ModelContract,
+    relation: Relation,
+    inputs: Sequence[Mapping[str, Any]],
+    json: Mapping[str, Any] | None,
+) -> RelationCase:
+    """The case with the entries `inputs` and the changes `json` of its request."""
+    about = set(catalogue()[case.requirement].datatypes)
+    need(not about or about.intersection(input_datatypes(model)))
+    need(case.profile != "bf16" or "BF16" in model.datatypes)
+    need("version" not in case.request)
+    need(case.expect.get("compare") != "truth")
+    _fits_variations(case, model, inputs)
+    fit = Fit(case, model, relation.about_outputs)
+    request = {**case.request, "inputs": inputs}
+    if "outputs" in request:
+        request["outputs"] = fit.outputs(request["outputs"])
+    expect = dict(case.expect)
+    if case.expects in ("reject", "survives"):
+        expect.pop("outputs", None)
+    elif "outputs" in expect:
+        expect["outputs"] = fit.forms(request)
+    if json is not None:
+        request["json"] = json
+        check_changes(case, request, model)
+    made = RelationCase(
+        **{name: getattr(case, name) for name in vars(case) if name not in ("first", "members")}
+        | {"model": model.role, "request": request, "expect": expect},
+        of=model,
+        relation=relation.name,
+    )
+    if case.expects not in ("reject", "survives"):
+        _check_json_forms(made, model)
+    return made
+
+
+def _fits_variations(
+    case: RequestCase, model: ModelContract, inputs: Sequence[Mapping[str, Any]]
+) -> None:
+    own = any("special" in entry for entry in inputs)
+    small = own or sum(len(one.blob) for one in model.samples[0]) <= _LARGE_SAMPLE
+    for name in case.variations:
+        given = variation(name)
+        need(own or given.kind != "size")
+        need(small or "small" not in given.needs)
+        numbers = DATATYPES[model.inputs[0].datatype].size is not None
+        need(numbers or not {"float-data", "integer-data"} & set(given.needs))
+
+
+def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
+    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have."""
+    for entry in made.request["inputs"]:
+        form = entry.get("form", "binary")
+        if form in ("json", "nested", "both"):
+            need(model.inputs[entry["tensor"]].datatype not in NO_JSON)
+    for key, form in made.expect.get("outputs", {}).items():
+        if form != "binary":
+            need(model.outputs[int(key)].datatype not in NO_JSON)

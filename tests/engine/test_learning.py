@@ -1,0 +1,116 @@
+"""What a run learns of models that it does not know, before the first case."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from v2_conformance.engine.learning import learn_models, repository_index
+from v2_conformance.engine.target import Target, make_target
+from v2_conformance.errors import NothingRanError, UsageError
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.samples import Choice
+from v2_conformance.wire.encode import Tolerance
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+
+
+class Noisy(Behaviour):
+    """A model whose numbers differ a little from answer to answer."""
+
+    noise = itertools.count(1)
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * next(self.noise) % 1e-2
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class Nameless(Behaviour):
+    """A server whose model metadata names no tensors."""
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        return self.json_response({"name": model.model, "inputs": [], "outputs": []})
+
+
+class WithoutIndex(Behaviour):
+    """A server without a repository index."""
+
+    def repository_index(self, request: Request) -> Response:
+        return self.error(404, "there is no repository")
+
+
+def target(server: ReferenceServer) -> Target:
+    return make_target(server.url)
+
+
+def test_answers_are_learned_with_another_set_of_values() -> None:
+    with ReferenceServer() as server:
+        (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
+    known = found.learned.binding.known
+    assert known is not None
+    assert known.answers is not None
+    assert [[tensor.shape for tensor in answer] for answer in known.answers] == [
+        [(3, 2), (3,), (3,)]
+    ] * 2
+    assert found.learned.identity is None
+
+
+def test_a_model_that_gives_back_its_input_plays_the_role_of_the_contract() -> None:
+    with ReferenceServer() as server:
+        found = learn_models(target(server), ["identity_int32", "matrix_fp32"], Choice(), None)
+    assert [one.learned.identity for one in found.models] == ["identity/INT32", "matrix/FP32"]
+    assert found.server.present["identity/INT32"].model == "identity_int32"
+
+
+def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> None:
+    server = start(Noisy)
+    (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
+    assert found.learned.differing == "OUTPUT0"
+    near = Tolerance(rtol=0.1, atol=0.1)
+    (within,) = learn_models(target(server), ["matrix_product"], Choice(), near).models
+    assert within.learned.differing is None
+
+
+def test_answers_that_a_report_has_no_room_for_are_refused() -> None:
+    wide = Choice(shapes={"INPUT0": (500_000,)})
+    with (
+        ReferenceServer() as server,
+        pytest.raises(NothingRanError, match=r"more than the 16 MiB that a report.*--shape"),
+    ):
+        learn_models(target(server), ["widener"], wide, None)
+
+
+def test_all_stands_for_the_repository_index(start: Start) -> None:
+    with ReferenceServer() as server:
+        assert {"matrix_product", "reverser", "widener"} <= set(
+            repository_index(target(server)) or ()
+        )
+    without = target(start(WithoutIndex))
+    assert repository_index(without) is None
+    with pytest.raises(UsageError, match="no repository index"):
+        learn_models(without, ["all"], Choice(), None)
+
+
+def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
+    with ReferenceServer() as server:
+        with pytest.raises(NothingRanError, match=r"no_such: GET /v2/models/no_such .* status 404"):
+            learn_models(target(server), ["no_such"], Choice(), None)
+        wrong = Choice(shapes={"INPUT0": (3, 5)})
+        with pytest.raises(NothingRanError, match=r"does not answer a plain request.*--shape"):
+            learn_models(target(server), ["matrix_product"], wrong, None)
+        with pytest.raises(UsageError, match="no model has an input 'INPUT9'"):
+            learn_models(target(server), ["widener"], Choice(shapes={"INPUT9": (1,)}), None)
+        with pytest.raises(UsageError, match="cannot be tested by name"):
+            learn_models(target(server), ["../x"], Choice(), None)
+    with pytest.raises(NothingRanError, match=r"names no inputs.*--input"):
+        learn_models(target(start(Nameless)), ["widener"], Choice(), None)

@@ -1,0 +1,171 @@
+"""A run about models that nobody knows: its verdict, its report, and judging that again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from v2_conformance.cli import exit_codes
+from v2_conformance.engine.target import make_target
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.certifying_relations import Asked, start_relations
+from v2_conformance.report.digest import sealed
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import REPORT, write_report
+from v2_conformance.report.standing import claim, standing
+from v2_conformance.suite.causes import AnswersDiffer
+from v2_conformance.suite.library import every_case
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.verifying.verification import verify
+from v2_conformance.wire.encode import Tolerance
+
+Start = Callable[[type[Behaviour]], ReferenceServer]
+PATTERNS = ["P2", "S2", "O1", "P1"]
+
+
+class Noisy(Behaviour):
+    """A model whose numbers differ a little from answer to answer."""
+
+    noise = itertools.count(1)
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * (next(self.noise) % 9)
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+def run(
+    server: ReferenceServer,
+    directory: Path,
+    *names: str,
+    patterns: list[str] = PATTERNS,
+    tolerance: Tolerance | None = None,
+) -> Report:
+    asked = Asked(names or ("matrix_product", "reverser"), tolerance=tolerance)
+    return start_relations(make_target(server.url), asked, directory, patterns=patterns).finish()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    directory = tmp_path_factory.mktemp("whole")
+    with ReferenceServer() as server:
+        return run(server, directory, "matrix_product", patterns=[]), directory / REPORT
+
+
+def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, Path]) -> None:
+    report, path = whole
+    assert standing(report).words == "consistent"
+    assert not report.verdict.conformant
+    assert {"P2", "S2", "H4", "C1", "V1"} <= set(report.verdict.shown)
+    assert {"E1", "B3", "M7"} <= set(report.verdict.needs_identity)
+    assert "relations between the answers of matrix_product" in claim(report)
+    found = verify(path, every_case())
+    assert (found.exit_code, found.now) == (0, "consistent")
+
+
+def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path)
+    assert standing(report).words == "incomplete run"
+    assert not report.verdict.consistent
+    assert all(case.outcome is Outcome.PASS for case in report.cases)
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_a_fault_breaks_the_relation_of_its_requirement(tmp_path: Path) -> None:
+    with ReferenceServer(["request-blobs-off-by-one"]) as server:
+        report = run(server, tmp_path)
+    assert any(reason.startswith("MUST P2 failed") for reason in report.verdict.reasons)
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 0
+
+
+def test_a_model_that_does_not_repeat_its_answers_has_no_value_relations(
+    start: Start, tmp_path: Path
+) -> None:
+    server = start(Noisy)
+    report = run(server, tmp_path / "exact", "matrix_product")
+    unsent = [case for case in report.cases if case.requirement in ("P2", "O1")]
+    assert unsent
+    assert {type(case.cause) for case in unsent} == {AnswersDiffer}
+    assert {case.outcome for case in report.cases if case.requirement == "S2"} == {Outcome.PASS}
+    assert verify(tmp_path / "exact" / REPORT, every_case()).exit_code == 0
+    near = Tolerance(rtol=0.0, atol=0.01)
+    within = run(server, tmp_path / "within", "matrix_product", tolerance=near)
+    assert {case.outcome for case in within.cases} == {Outcome.PASS}
+    assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+def test_a_model_that_does_not_repeat_its_answers_blocks_the_verdict_in_one_line(
+    start: Start, tmp_path: Path
+) -> None:
+    report = run(start(Noisy), tmp_path, "matrix_product", patterns=[])
+    assert report.verdict.consistent is False
+    lines = [reason for reason in report.verdict.reasons if "repeat its answers" in reason]
+    assert lines == [
+        "the model matrix_product does not repeat its answers: the same request was answered in "
+        "more than one way (OUTPUT0); --rtol and --atol allow floats to differ"
+    ]
+    assert not any("did not run" in reason for reason in report.verdict.reasons)
+
+
+class WithOneThatIsNotReady(Behaviour):
+    """A server whose reverser has metadata, and no answer to any request."""
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        if model.model == "reverser":
+            raise Rejected("the model is not ready", 400)
+        return super().run_model(model, inputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nothing", "answered with status 404"), ("reverser", "it does not answer a plain request")],
+)
+def test_a_named_model_that_cannot_be_learned_blocks_the_verdict(
+    start: Start, tmp_path: Path, name: str, why: str
+) -> None:
+    server = start(WithOneThatIsNotReady)
+    report = run(server, tmp_path, "matrix_product", name, patterns=[])
+    assert report.verdict.consistent is False
+    (reason,) = report.verdict.reasons
+    assert reason.startswith(f"the model {name} was not tested: ")
+    assert why in reason
+    assert exit_codes.of_report(report, strict=False) == 1
+    found = verify(tmp_path / REPORT, every_case())
+    assert (found.exit_code, found.now) == (0, "not consistent")
+
+
+def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path, "identity_int32", "widener", patterns=["D1", "O1"])
+    passed = {case.id for case in report.of(Outcome.PASS)}
+    assert "O1/binary-data-true[INT32]" in passed
+    assert "O1/binary-data-true[FP16]@widener" in passed
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_samples_or_models_that_were_edited_are_found(
+    whole: tuple[Report, Path], tmp_path: Path
+) -> None:
+    report, _ = whole
+    assert report.relations is not None
+    model = report.relations.models[0]
+    fewer = msgspec.structs.replace(model, learned=model.learned[:-1])
+    other = msgspec.structs.replace(model, role="model/other")
+    for edited in (fewer, other):
+        relations = msgspec.structs.replace(report.relations, models=(edited,))
+        forged = msgspec.structs.replace(report, relations=relations, integrity=None)
+        write_report(tmp_path, sealed(forged))
+        assert verify(tmp_path / REPORT, every_case()).exit_code == 1
