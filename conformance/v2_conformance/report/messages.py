@@ -14,7 +14,14 @@ from typing import TypeVar
 import msgspec
 
 from v2_conformance.errors import ReportFileError
-from v2_conformance.report.document import Calibration, CaseResult, RecordedExchange, Report
+from v2_conformance.report.document import (
+    AskedModel,
+    Calibration,
+    CaseResult,
+    RecordedExchange,
+    Report,
+    SampleValue,
+)
 from v2_conformance.report.kept_bytes import (
     PLAIN,
     Deflated,
@@ -33,6 +40,7 @@ _SHORTEST = 16
 _LONGEST_SHARED = _FULL + PLAIN
 _CACHED = "_packed"
 _WithExchanges = TypeVar("_WithExchanges", CaseResult, Calibration)
+_Values = tuple[tuple[SampleValue, ...], ...]
 
 
 def packed(report: Report) -> Report:
@@ -190,9 +198,28 @@ def _exchanges_changed(report: Report, change: Callable[[KeptBytes], KeptBytes])
     def changed(one: _WithExchanges) -> _WithExchanges:
         return msgspec.structs.replace(one, exchanges=tuple(exchanges(one.exchanges)))
 
+    def values(sets: _Values) -> _Values:
+        return tuple(
+            tuple(msgspec.structs.replace(value, data=change(value.data)) for value in one)
+            for one in sets
+        )
+
+    def asked(model: AskedModel) -> AskedModel:
+        return msgspec.structs.replace(
+            model,
+            samples=values(model.samples),
+            special=values(model.special),
+            learned=tuple(exchanges(model.learned)),
+        )
+
+    relations = report.relations
+    if relations is not None:
+        models = tuple(map(asked, relations.models))
+        relations = msgspec.structs.replace(relations, models=models)
     return msgspec.structs.replace(
         report,
         discovery=tuple(exchanges(report.discovery)),
+        relations=relations,
         calibration=tuple(map(changed, report.calibration)),
         cases=tuple(map(changed, report.cases)),
     )
