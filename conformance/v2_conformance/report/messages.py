@@ -62,6 +62,7 @@ def with_packed(report: Report, other: Report) -> Report:
         cases=made.cases,
         discovery=made.discovery,
         calibration=made.calibration,
+        relations=made.relations,
         messages=made.messages,
     )
     return report
