@@ -69,7 +69,15 @@ class _Installed:
     libraries: str | None
 
 
-_Serve = Callable[[Path, int | None, Path | None], AbstractContextManager[str]]
+@dataclass(frozen=True)
+class Deployed:
+    """Models to deploy instead of the kit: those in `folder`, under these names."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+
+_Serve = Callable[..., AbstractContextManager[str]]
 
 
 def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
@@ -82,12 +90,12 @@ def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
     @wraps(serve)
     @contextmanager
     def repeated(
-        workdir: Path, port: int | None = None, python: Path | None = None
+        workdir: Path, port: int | None = None, python: Path | None = None, **more: Deployed
     ) -> Iterator[str]:
         with ExitStack() as stack:
             for attempt in range(1, STARTS + 1):
                 try:
-                    url = stack.enter_context(serve(workdir, port, python))
+                    url = stack.enter_context(serve(workdir, port, python, **more))
                     break
                 except EndedEarlyError as error:
                     if attempt == STARTS:
@@ -112,17 +120,21 @@ def _move_aside(workdir: Path, aside: Path) -> None:
 @started_again
 @contextmanager
 def triton_server(
-    workdir: Path, port: int | None = None, python: Path | None = None
+    workdir: Path,
+    port: int | None = None,
+    python: Path | None = None,
+    deployed: Deployed | None = None,
 ) -> Iterator[str]:
     """Run Triton on 127.0.0.1 with the triton kit; yield its URL once every model is ready.
 
-    `workdir` must be new or empty. It gets the kit in models/, and server.log.
+    `workdir` must be new or empty. It gets the kit, or what is `deployed` instead, in models/, and
+    server.log.
     """
     installed = _installed(python, "pytriton", "nvidia-pytriton")
     package = installed.folder
     port = usable_port(port)
     shared_memory = f"v2_conformance_{os.getpid()}_{port}_"
-    write_kit("triton", workdir / "models")
+    names = _deploy("triton", deployed, workdir / "models")
     _copy_python_backend(package / "tritonserver", workdir / "backends" / "python", installed)
     command = [
         str(package / "tritonserver" / "bin" / "tritonserver"),
@@ -147,7 +159,7 @@ def triton_server(
     # The models' processes embed the Python that PATH finds; it must be this one, with its numpy.
     _prepend(environment, "PATH", str(installed.python.parent))
     try:
-        with _running(command, environment, workdir, port) as url:
+        with _running(command, environment, workdir, port, names) as url:
             yield url
     finally:
         # A killed process leaves its shared memory behind.
@@ -158,7 +170,10 @@ def triton_server(
 @started_again
 @contextmanager
 def kserve_server(
-    workdir: Path, port: int | None = None, python: Path | None = None
+    workdir: Path,
+    port: int | None = None,
+    python: Path | None = None,
+    deployed: Deployed | None = None,
 ) -> Iterator[str]:
     """Run KServe with the kserve kit; yield its URL on 127.0.0.1 once every model is ready.
 
@@ -167,9 +182,9 @@ def kserve_server(
     """
     installed = _installed(python, "kserve", "kserve")
     port = usable_port(port)
-    write_kit("kserve", workdir / "models")
+    names = _deploy("kserve", deployed, workdir / "models")
     command = [str(installed.python), str(workdir / "models" / "server.py"), f"--port={port}"]
-    with _running(command, dict(os.environ), workdir, port) as url:
+    with _running(command, dict(os.environ), workdir, port, names) as url:
         yield url
 
 
@@ -196,12 +211,22 @@ def mlserver_server(
         yield url
 
 
+def _deploy(kit: str, deployed: Deployed | None, models: Path) -> Collection[str]:
+    """Write a kit's models, or what is `deployed` instead; their names, none for the contract's."""
+    if deployed is None:
+        write_kit(kit, models)
+        return ()
+    shutil.copytree(deployed.folder, models)
+    return deployed.names
+
+
 SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
     "kserve": kserve_server,
     "mlserver": mlserver_server,
     "triton": triton_server,
 }
-"""The context managers by the name of their kit: each takes (workdir, port=None, python=None).
+"""The context managers by the name of their kit: each takes (workdir, port=None, python=None),
+and those of Triton and KServe deployed=None, what to deploy instead of the kit.
 
 `port` None is any free one. `python` is that of the environment with the server, by default the
 running one; v2-conformance need not be installed there.
