@@ -41,6 +41,7 @@ def call(*arguments: str, directory: Path) -> int:
         ({"ranges": ["A=1"]}, "expected the least and the most"),
         ({"ranges": ["A=nan:1"]}, "expected the least and the most"),
         ({"inputs": ["A=no-such-file"]}, "no-such-file"),
+        ({"shapes": ["A=1", "A=2"]}, "--shape has the input 'A' twice"),
     ],
 )
 def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:

@@ -56,7 +56,8 @@ from v2_conformance.cli.main import main
         (
             "list cass",
             "unknown listing 'cass': did you mean cases? (expected one of requirements, cases, "
-            "scenarios, faults, client-faults, variants, variations, models, traceability)",
+            "scenarios, faults, client-faults, variants, variations, relations, models, "
+            "traceability)",
         ),
         (
             "completion csh",

@@ -106,8 +106,11 @@ def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
         with pytest.raises(NothingRanError, match=r"no_such: GET /v2/models/no_such .* status 404"):
             learn_models(target(server), ["no_such"], Choice(), None)
         wrong = Choice(shapes={"INPUT0": (3, 5)})
-        with pytest.raises(NothingRanError, match=r"does not answer a plain request.*--shape"):
+        with pytest.raises(UsageError, match=r"INPUT0: the model takes the shape \[-1, 4\], got"):
             learn_models(target(server), ["matrix_product"], wrong, None)
+        unlike = Choice(shapes={"INPUT0": (2,), "INPUT1": (3,)})
+        with pytest.raises(NothingRanError, match=r"does not answer a plain request.*--shape"):
+            learn_models(target(server), ["reverser"], unlike, None)
         with pytest.raises(UsageError, match="no model has an input 'INPUT9'"):
             learn_models(target(server), ["widener"], Choice(shapes={"INPUT9": (1,)}), None)
         with pytest.raises(UsageError, match="cannot be tested by name"):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -44,7 +46,15 @@ class EndedEarlyError(ServerFailedError):
     """A server ended before it was ready."""
 
 
-_Serve = Callable[[Path, int | None, Path | None], AbstractContextManager[str]]
+@dataclass(frozen=True)
+class Deployed:
+    """Models to deploy instead of the kit: those in `folder`, under these names."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+
+_Serve = Callable[..., AbstractContextManager[str]]
 
 
 def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
@@ -57,12 +67,12 @@ def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
     @wraps(serve)
     @contextmanager
     def repeated(
-        workdir: Path, port: int | None = None, python: Path | None = None
+        workdir: Path, port: int | None = None, python: Path | None = None, **more: Deployed
     ) -> Iterator[str]:
         with ExitStack() as stack:
             for attempt in range(1, STARTS + 1):
                 try:
-                    url = stack.enter_context(serve(workdir, port, python))
+                    url = stack.enter_context(serve(workdir, port, python, **more))
                     break
                 except EndedEarlyError as error:
                     if attempt == STARTS:
@@ -87,14 +97,18 @@ def _move_aside(workdir: Path, aside: Path) -> None:
 @started_again
 @contextmanager
 def triton_server(
-    workdir: Path, port: int | None = None, python: Path | None = None
+    workdir: Path,
+    port: int | None = None,
+    python: Path | None = None,
+    deployed: Deployed | None = None,
 ) -> Iterator[str]:
     """Run Triton on 127.0.0.1 with the triton kit; yield its URL once every model is ready.
 
-    `workdir` must be new or empty. It gets the kit in models/, and server.log.
+    `workdir` must be new or empty. It gets the kit, or what is `deployed` instead, in models/, and
+    server.log.
     """
-    write_kit("triton", workdir / "models")
-    with running_triton(workdir, usable_port(port), python) as url:
+    names = _deploy("triton", deployed, workdir / "models")
+    with running_triton(workdir, usable_port(port), python, models=names) as url:
         yield url
 
 
@@ -119,7 +133,10 @@ def running_triton(
 @started_again
 @contextmanager
 def kserve_server(
-    workdir: Path, port: int | None = None, python: Path | None = None
+    workdir: Path,
+    port: int | None = None,
+    python: Path | None = None,
+    deployed: Deployed | None = None,
 ) -> Iterator[str]:
     """Run KServe with the kserve kit; yield its URL on 127.0.0.1 once every model is ready.
 
@@ -128,9 +145,9 @@ def kserve_server(
     """
     python = _with(python, "kserve")
     port = usable_port(port)
-    write_kit("kserve", workdir / "models")
+    names = _deploy("kserve", deployed, workdir / "models")
     command = [str(python), str(workdir / "models" / "server.py"), f"--port={port}"]
-    with _running(command, dict(os.environ), workdir, port) as url:
+    with _running(command, dict(os.environ), workdir, port, names) as url:
         yield url
 
 
@@ -157,12 +174,26 @@ def mlserver_server(
         yield url
 
 
+def _deploy(kit: str, deployed: Deployed | None, models: Path) -> Collection[str] | None:
+    """Write a kit, or in it what is `deployed` instead of its models; their names, None for all of
+    the contract's."""
+    if deployed is None:
+        write_kit(kit, models)
+        return None
+    shutil.copytree(deployed.folder, models)
+    if kit == "triton":  # what starts it belongs to the kit
+        write_kit(kit, models.parent / "kit")
+        shutil.copy(models.parent / "kit" / "serve_wheel.py", models)
+    return deployed.names
+
+
 SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
     "kserve": kserve_server,
     "mlserver": mlserver_server,
     "triton": triton_server,
 }
-"""The context managers by the name of their kit: each takes (workdir, port=None, python=None).
+"""The context managers by the name of their kit: each takes (workdir, port=None, python=None),
+and those of Triton and KServe deployed=None, what to deploy instead of the kit.
 
 `port` None is any free one. `python` is that of the environment with the server, by default the
 running one; v2-conformance need not be installed there.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import cloup
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST = 256 << 20
 _SHOWN = 10
+_Value = TypeVar("_Value")
 
 
 def _tolerance(value: Any) -> float:
@@ -105,9 +106,9 @@ def read_asked(
                 raise UsageError(f"{option} needs --model, which says whose answers are compared")
         return None
     choice = Choice(
-        dict(_shape(text) for text in shapes),
-        dict(_range(text) for text in ranges),
-        dict(_tensor(text) for text in inputs),
+        _by_input("--shape", map(_shape, shapes)),
+        _by_input("--range", map(_range, ranges)),
+        _by_input("--input", map(_tensor, inputs)),
     )
     tolerance = Tolerance(rtol, atol) if rtol or atol else None
     return Asked(list(models), choice, tolerance)
@@ -154,6 +155,15 @@ def _named(text: str, option: str, example: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise UsageError(f"{option} {text[:80]!a}: expected {example}")
     return name, value
+
+
+def _by_input(option: str, given: Iterable[tuple[str, _Value]]) -> dict[str, _Value]:
+    found: dict[str, _Value] = {}
+    for name, value in given:
+        if name in found:
+            raise UsageError(f"{option} has the input {name[:60]!a} twice: remove one of them")
+        found[name] = value
+    return found
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:

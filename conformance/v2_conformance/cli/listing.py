@@ -66,6 +66,14 @@ def _variations() -> Iterator[str]:
         yield f"{variation.kind:<9}{variation.name}: {variation.does}"
 
 
+def _relations() -> Iterator[str]:
+    from v2_conformance.suite.relations import relations
+
+    for relation in relations().values():
+        yield f"{relation.name}: {relation.holds}"
+        yield f"    {' '.join(relation.requirements)}"
+
+
 def _models() -> Iterator[str]:
     from v2_conformance.suite.models import contract
 
@@ -100,6 +108,7 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "client-faults": _client_faults,
     "variants": _variants,
     "variations": _variations,
+    "relations": _relations,
     "models": _models,
     "traceability": _traceability,
 }
@@ -115,8 +124,9 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     type=one_of("listing", LISTINGS),
     shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
     help="One of requirements, cases, scenarios (for clients), faults and variants (of the "
-    "embedded server), client-faults (of the plain client), variations (of requests), models (that "
-    "a server must have) and traceability (the text of docs/traceability.md).",
+    "embedded server), client-faults (of the plain client), variations (of requests), relations "
+    "(which `run --model` tests), models (that a server must have) and traceability (the text of "
+    "docs/traceability.md).",
 )
 def listing(*, what: str) -> int:
     """List what the suite has: requirements, cases, scenarios, faults and more."""

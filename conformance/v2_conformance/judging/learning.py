@@ -129,7 +129,6 @@ def unknown_model(
     inputs: Sequence[TensorSpec],
     outputs: Sequence[TensorSpec],
     samples: tuple[tuple[Sample, ...], ...],
-    special: tuple[tuple[Sample, ...], ...] = (),
 ) -> ModelContract:
     """The contract of a model called `name` of which nothing else is known."""
     return ModelContract(
@@ -142,7 +141,6 @@ def unknown_model(
         batching=False,
         optional=False,
         samples=samples,
-        special=special,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
@@ -28,8 +29,8 @@ class Relation:
 
     Cases of `requirements` show it, but for the entries in `without`, which are about what only a
     known model can show. If it is `about_outputs`, it does not matter how many inputs the model
-    has. If it is about `own_tensors`, cases go with these if the model takes them, rather than with
-    its sample.
+    has. `own_tensors` says whether cases go with theirs before the model's sample is tried, or only
+    so; else the sample comes first.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Relation:
     requirements: tuple[str, ...]
     without: tuple[str, ...] = ()
     about_outputs: bool = False
-    own_tensors: bool = False
+    own_tensors: Literal["first", "only"] | None = None
 
 
 @cache
@@ -67,7 +68,7 @@ def relations() -> dict[str, Relation]:
             requirements=tuple(entry["requirements"]),
             without=tuple(entry.get("without", ())),
             about_outputs=entry.get("about_outputs", False),
-            own_tensors=entry.get("own_tensors", False),
+            own_tensors=entry.get("own_tensors"),
         )
     return found
 

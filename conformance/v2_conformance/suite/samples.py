@@ -63,8 +63,11 @@ def make_samples(
     """Sets of values, one for each of `inputs`; variable dimensions are of size `variable`.
 
     There is a single set if the user gave all of them. Raises ElementError for a range that the
-    datatype does not have, or a shape of very many elements.
+    datatype does not have, a shape of very many elements, or what the user gave for an input and
+    that does not fit it.
     """
+    for spec in inputs:
+        _check(spec, choice)
     given = [choice.tensors.get(spec.name) for spec in inputs]
     sets = 1 if all(given) else _SETS
     return tuple(
@@ -73,6 +76,25 @@ def make_samples(
             for spec, own in zip(inputs, given, strict=True)
         )
         for number in range(sets)
+    )
+
+
+def _check(spec: TensorSpec, choice: Choice) -> None:
+    """Raise ElementError unless the user's shape, range and tensor are of the input's kind."""
+    own = choice.tensors.get(spec.name)
+    shape = choice.shapes.get(spec.name) if own is None else own.shape
+    if own is not None and own.datatype != spec.datatype:
+        raise ElementError(f"{spec.name}: the model takes {spec.datatype}, got {own.datatype}")
+    if shape is not None and not _fits(spec.dims, shape):
+        taken, got = list(spec.dims), list(shape)
+        raise ElementError(f"{spec.name}: the model takes the shape {taken}, got {got}")
+    if spec.name in choice.ranges and spec.datatype in ("BYTES", "BOOL"):
+        raise ElementError(f"{spec.name} is {spec.datatype}, which has no range: use --input")
+
+
+def _fits(dims: Shape, shape: Shape) -> bool:
+    return len(dims) == len(shape) and all(
+        want in (-1, got) for want, got in zip(dims, shape, strict=True)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from v2_conformance.errors import CaseFileError, ReportFileError
@@ -92,10 +92,11 @@ def _learned(
         raise RecordedError(said)
     if said.inputs and said.inputs != inputs:
         raise RecordedError("its inputs are not those of its recorded metadata")
-    model = unknown_model(name, inputs, said.outputs, samples, special)
+    model = unknown_model(name, inputs, said.outputs, samples)
     free = {one.name for one in asked.inputs if not one.chosen}
     if cases is not None and special != special_sets(cases, model, free):
         raise RecordedError("its special values are not those of the suite's cases")
+    model = replace(model, special=special)
     tolerance = None
     if relations.rtol or relations.atol:
         tolerance = Tolerance(relations.rtol, relations.atol)

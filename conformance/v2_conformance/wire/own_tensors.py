@@ -49,9 +49,10 @@ def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
     need(len(given) == len(role.inputs))
     need(all({"datatype", "elements", "blob", "name"}.isdisjoint(entry) for entry in given))
     need(max(changed_places(case.request), default=-1) < len(given))
+    tensors = [(role.inputs[entry["tensor"]].datatype, entry.get("shape", ())) for entry in given]
+    places = _places(tensors, model.inputs)
     names = [spec.name for spec in role.inputs]
     encoded = encode_inputs(case.request, role, names, skip=0)
-    places = _places([(one.tensor.datatype, one.tensor.shape) for one in encoded], model.inputs)
     values = dict(zip(places, encoded, strict=True))
     sizes = {
         size

@@ -150,6 +150,8 @@ def _is_for(case: Case, model: ModelContract) -> bool:
 
 
 def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    if relation.own_tensors == "only":
+        return _with_own_tensors(case, model, relation)
     ways = (_with_own_tensors, _with_sample)
     first, second = ways if relation.own_tensors else ways[::-1]
     try:
