@@ -65,7 +65,7 @@ def vertex_endpoint(
         f"--vertex-ai-port={port}",
         f"--vertex-ai-default-model={contract()['identity/INT32'].model}",
     )
-    routes = {"AIP_PREDICT_ROUTE": _ROUTE, "AIP_HEALTH_ROUTE": "/health", "AIP_MODE": "PREDICTION"}
+    routes = {"AIP_PREDICT_ROUTE": _ROUTE, "AIP_HEALTH_ROUTE": "/health"}
     with running_triton(workdir, usable_port(None), python, *options, environment=routes):
         yield f"http://127.0.0.1:{port}{_ROUTE}"
 
