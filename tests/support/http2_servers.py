@@ -190,7 +190,7 @@ def behaving(behaviour: Behaviour) -> Http2Script:
         with contextlib.suppress(ConnectionError):
             while True:
                 asked = peer.request()
-                response = behaviour.handle(received(dict(asked.fields), bytes(asked.body)))
+                response = behaviour.handle(received(asked.fields, bytes(asked.body)))
                 fields = [(":status", str(response.status))]
                 fields += [(name.lower(), value) for name, value in response.headers]
                 peer.answer(asked, b"".join(map(bytes, response.body)), fields)
@@ -198,7 +198,9 @@ def behaving(behaviour: Behaviour) -> Http2Script:
     return script
 
 
-def received(fields: dict[str, str], body: bytes) -> ReceivedRequest:
+def received(fields: Pairs, body: bytes) -> ReceivedRequest:
     """A request over HTTP/2 as the reference server reads one."""
-    plain = tuple((name, value) for name, value in fields.items() if name[0] != ":")
-    return ReceivedRequest(fields[":method"], fields[":path"], "2", plain, b"", memoryview(body))
+    pseudo = {name: value for name, value in fields if name[0] == ":"}
+    plain = tuple((name, value) for name, value in fields if name[0] != ":")
+    method, target = pseudo[":method"], pseudo[":path"]
+    return ReceivedRequest(method, target, "2", plain, b"", memoryview(body))

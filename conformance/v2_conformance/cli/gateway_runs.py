@@ -11,7 +11,7 @@ from v2_conformance.cli.masked_errors import masked_errors
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.target import Target, checked_target
-from v2_conformance.errors import UnreachableError
+from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.formats.gateway.page import render
 from v2_conformance.formats.gateway_text import gateway_lines
 from v2_conformance.formats.registry import (
@@ -105,6 +105,8 @@ def gateway_target(target: Target, url: str, ready_within_s: float | None) -> Ta
 
     Raises UsageError and UnreachableError: better now than after the direct run.
     """
+    if target.http2:
+        raise UsageError("--through compares two runs over HTTP/1.1: remove --http2")
     behind = checked_target(replace(target, url=url))
     with masked_errors(behind.mask):
         wait_until_ready(behind, ready_within_s)
