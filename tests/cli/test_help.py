@@ -30,6 +30,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "minutes",
         "--timeout": f"{Limits().exchange_s:.0f}",
         "--wait-ready": "30, but a server that is not there is not waited for",
+        "--start": "",
         "--insecure": "",
         "--through": "",
         "--bearer-env": "",

@@ -13,9 +13,11 @@ import cloup
 from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.access import ACCESS
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
+from v2_conformance.cli.generated_requests import GENERATED_REQUESTS
 from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.shard import shard as shard_value
 from v2_conformance.cli.sign import signing_key
+from v2_conformance.cli.start import START, server_under_test
 from v2_conformance.cli.stopping import naming_the_record
 from v2_conformance.errors import UsageError
 
@@ -117,6 +119,7 @@ _TARGET = cloup.option_group(
         help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case.  [default: 30, but a server that is not there is not waited for]",
     ),
+    START,
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
     cloup.option(
         "--through",
@@ -198,22 +201,6 @@ _EXECUTION = cloup.option_group(
         help="Time limit for a killed server to recover or restart.",
     ),
 )
-_GENERATED_REQUESTS = cloup.option_group(
-    "Generated requests",
-    cloup.option(
-        "--fuzz",
-        type=whole_number(least=1),
-        metavar="N",
-        help="Send up to N generated requests instead of the suite's cases. The first one that "
-        "fails is made as small as possible and written to the report folder as a case file.",
-    ),
-    cloup.option(
-        "--seed",
-        type=whole_number(),
-        metavar="S",
-        help="Repeat the --fuzz run that printed this seed.  [default: a random one]",
-    ),
-)
 _EMBEDDED_SERVER = cloup.option_group(
     "Embedded server",
     cloup.option(
@@ -240,7 +227,7 @@ _EMBEDDED_SERVER = cloup.option_group(
 @_SELECTION
 @_EXECUTION
 @report_options()
-@_GENERATED_REQUESTS
+@GENERATED_REQUESTS
 @_EMBEDDED_SERVER
 def run(
     *,
@@ -254,6 +241,7 @@ def run(
     timeout: float | None,
     max_time: float | None,
     wait_ready: float | None,
+    start_command: str | None,
     insecure: bool,
     through: str | None,
     patterns: tuple[str, ...],
@@ -311,6 +299,8 @@ def run(
         raise UsageError("--fuzz sends its requests one way: remove --through")
     if through is not None and url is None and target_file is None:
         raise UsageError("--through needs the URL of the server that is behind the gateway, too")
+    if start_command is not None and url is None and target_file is None:
+        raise UsageError("--start needs the URL that the server will have")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     recovery = Recovery(restart_command, wait)
@@ -338,6 +328,7 @@ def run(
             print(line, file=sys.stderr)
         if fuzz is not None:
             stack.enter_context(sole_run(report_dir))
+            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
             return fuzz_server(
                 target,
                 examples=fuzz,
@@ -354,6 +345,8 @@ def run(
             variations=variations,
             shard=shard,
         )
+        stack.enter_context(sole_run(report_dir))
+        stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
         behind = None
         if through is not None:
             from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
@@ -362,7 +355,6 @@ def run(
             behind = GatewayRun(reached, plan, report_dir, recovery, wait_ready, workers, key)
         gc.freeze()  # modules, cases and catalogue stay to the end: nothing to look for in them
         known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
-        stack.enter_context(sole_run(report_dir))
         started = start(
             target,
             plan,
