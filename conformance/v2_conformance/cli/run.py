@@ -12,6 +12,7 @@ import cloup
 
 from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.access import ACCESS
+from v2_conformance.cli.ci_files import CI_FILES, ci_files, write_ci_files
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
 from v2_conformance.cli.generated_requests import GENERATED_REQUESTS
 from v2_conformance.cli.report_options import report_options
@@ -227,6 +228,7 @@ _EMBEDDED_SERVER = cloup.option_group(
 @_SELECTION
 @_EXECUTION
 @report_options()
+@ci_files()
 @GENERATED_REQUESTS
 @_EMBEDDED_SERVER
 def run(
@@ -303,6 +305,7 @@ def run(
         raise UsageError("--start needs the URL that the server will have")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
+    wanted = {name: access.pop(name) for name in CI_FILES}
     recovery = Recovery(restart_command, wait)
     key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
@@ -373,6 +376,7 @@ def run(
         if key is not None:
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)
+        write_ci_files(report, wanted, started.record.mask)
         code = 0
         if behind is not None:
             code = behind.exit_code(report, started.record.mask.check, strict=strict)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from v2_conformance.engine.readiness import answers, wait_until_ready
 from v2_conformance.engine.target import Target
@@ -109,7 +109,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 class _Printed:
     """What a server prints, copied to a file line by line in a thread of its own."""
 
-    def __init__(self, source: BinaryIO | object, file: BinaryIO, mask: Mask) -> None:
+    def __init__(self, source: IO[bytes], file: BinaryIO, mask: Mask) -> None:
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
         self._source = source
         self._file = file
@@ -127,7 +127,7 @@ class _Printed:
             self._open = False
 
     def _copy(self) -> None:
-        with contextlib.suppress(OSError, ValueError), self._source as source:  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError, ValueError), self._source as source:
             while line := source.readline(_LONGEST_LINE):
                 self._keep(self._mask.text(line.decode("utf-8", "replace")))
 

@@ -25,12 +25,13 @@ from v2_conformance.engine.access import (
 from v2_conformance.errors import TargetFileError, UsageError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.names import PROFILES
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.claimed import claims_problem, left_out_problem
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.requirements import PROFILES, check_profile
+from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
 from v2_conformance.wire.http1 import Endpoint, Http1Transport
 from v2_conformance.wire.pace import Pace
