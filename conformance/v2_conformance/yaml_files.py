@@ -125,7 +125,7 @@ def check_yaml(
         return
     wrong = errors[0]
     while wrong.context:  # the branch that came furthest says what is really wrong
-        wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), e.validator != "type"))
+        wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), _telling(e.validator)))
     where = tuple(wrong.absolute_path)
     member = ".".join(str(step) for step in where[unnamed:]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
@@ -140,6 +140,11 @@ def check_yaml(
                 extra, known, f"there are {', '.join(known)}"
             )
     raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
+
+
+def _telling(validator: str) -> int:
+    """How much a broken rule says of what was meant: a wrong name says more than its absence."""
+    return {"type": 0, "additionalProperties": 2}.get(validator, 1)
 
 
 def _text_keys(value: Any) -> Any:

@@ -45,10 +45,10 @@ cases:
         ),
         (
             "models:\n  mixed: {modle: a}\n",
-            "target.yaml:3: models.mixed: there is no member 'modle': did",
+            "models.mixed: there is no member 'modle': did you mean model?",
         ),
         ("timeout: 3\ntimeout: 4\n", "target.yaml:3: the key 'timeout' is there twice"),
-        ("timeout: 0x3\n", "target.yaml:2: timeout: 0x3 is read as a number that is written other"),
+        ("timeout: 0x3\n", "target.yaml:2: timeout: 0x3 is read as a number that is written"),
         ("yes: 3\n", "target.yaml:2: the key 'yes' is read as true or false; put it in quotes"),
     ],
 )

@@ -334,8 +334,8 @@ GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
 @pytest.mark.parametrize(
     ("entry", "line", "words"),
     [
-        (one(more="surprise: 1"), 8, "'surprise' was unexpected"),
-        (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "'shap' was unexpected"),
+        (one(more="surprise: 1"), 13, "there is no member 'surprise'"),
+        (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "there is no member 'shap'"),
         (one(case_id="D99/slug"), 8, "no requirement D99"),
         (one(case_id="D1/first"), 8, "D1/first is there twice"),
         (one(case_id="D1/Slug"), 8, "does not match"),

@@ -13,10 +13,13 @@ import cloup
 
 from v2_conformance.cli import any_model, exit_codes, known_values
 from v2_conformance.cli.access import ACCESS
+from v2_conformance.cli.ci_files import CI_FILES, ci_files, write_ci_files
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
+from v2_conformance.cli.generated_requests import GENERATED_REQUESTS
 from v2_conformance.cli.report_options import report_options
 from v2_conformance.cli.shard import shard as shard_value
 from v2_conformance.cli.sign import signing_key
+from v2_conformance.cli.start import START, server_under_test
 from v2_conformance.cli.stopping import naming_the_record
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import BINDING_NAMES
@@ -131,6 +134,7 @@ _TARGET = cloup.option_group(
         help="The URL is that of an endpoint of Triton for SageMaker or Vertex AI, which has the "
         "header length in Content-Type.",
     ),
+    START,
     cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates."),
     cloup.option(
         "--through",
@@ -212,22 +216,6 @@ _EXECUTION = cloup.option_group(
         help="Time limit for a killed server to recover or restart.",
     ),
 )
-_GENERATED_REQUESTS = cloup.option_group(
-    "Generated requests",
-    cloup.option(
-        "--fuzz",
-        type=whole_number(least=1),
-        metavar="N",
-        help="Send up to N generated requests instead of the suite's cases. The first one that "
-        "fails is made as small as possible and written to the report folder as a case file.",
-    ),
-    cloup.option(
-        "--seed",
-        type=whole_number(),
-        metavar="S",
-        help="Repeat the --fuzz run that printed this seed.  [default: a random one]",
-    ),
-)
 _EMBEDDED_SERVER = cloup.option_group(
     "Embedded server",
     cloup.option(
@@ -255,7 +243,8 @@ _EMBEDDED_SERVER = cloup.option_group(
 @_SELECTION
 @_EXECUTION
 @report_options()
-@_GENERATED_REQUESTS
+@ci_files()
+@GENERATED_REQUESTS
 @_EMBEDDED_SERVER
 def run(
     *,
@@ -269,6 +258,7 @@ def run(
     timeout: float | None,
     max_time: float | None,
     wait_ready: float | None,
+    start_command: str | None,
     insecure: bool,
     binding: str | None,
     models: tuple[str, ...],
@@ -334,6 +324,8 @@ def run(
         raise UsageError("--fuzz sends its requests one way: remove --through")
     if through is not None and url is None and target_file is None:
         raise UsageError("--through needs the URL of the server that is behind the gateway, too")
+    if start_command is not None and url is None and target_file is None:
+        raise UsageError("--start needs the URL that the server will have")
     if faults and (url is not None or target_file is not None):
         raise UsageError("--fault breaks only the embedded server: remove the URL, or use `serve`")
     asked = any_model.read_asked(models, shapes, ranges, inputs, rtol, atol)
@@ -343,6 +335,7 @@ def run(
         raise UsageError(
             "--model has cases of its own: remove --cases, --variation, --large and --fuzz"
         )
+    wanted = {name: access.pop(name) for name in CI_FILES}
     recovery = Recovery(restart_command, wait)
     key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
@@ -373,6 +366,7 @@ def run(
             print(line, file=sys.stderr)
         if fuzz is not None:
             stack.enter_context(sole_run(report_dir))
+            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
             return fuzz_server(
                 target,
                 examples=fuzz,
@@ -394,12 +388,13 @@ def run(
                 variations=variations,
                 shard=shard,
             )
+            stack.enter_context(sole_run(report_dir))
+            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
             if through is not None:
                 from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
 
                 reached = gateway_target(target, through, wait_ready)
                 behind = GatewayRun(reached, plan, report_dir, recovery, wait_ready, workers, key)
-            stack.enter_context(sole_run(report_dir))
             started = start(
                 target,
                 plan,
@@ -411,6 +406,7 @@ def run(
             )
         else:
             stack.enter_context(sole_run(report_dir))
+            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
             started = start_relations(
                 target,
                 asked,
@@ -432,6 +428,7 @@ def run(
         if key is not None:
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)
+        write_ci_files(report, wanted, started.record.mask)
         if asked is None and case_files is None and not report.target.models:
             for line in any_model.what_next(report, target):
                 print(target.mask.text(line))

@@ -67,6 +67,16 @@ def wait_until_ready(
     )
 
 
+def answers(target: Target) -> bool:
+    """Whether anything answers at the target's URL just now."""
+    asked = replace(target.limits, exchange_s=min(target.limits.exchange_s, _ONE_ANSWER_S))
+    connection = replace(target, limits=asked).transport().connection()
+    try:
+        return _get(connection, target, READY).response is not None
+    finally:
+        connection.close()
+
+
 def _get(connection: Connection, target: Target, path: str) -> Transcript:
     return connection.exchange(get_request(target.address, path), fresh=True)
 
