@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import socket
 import statistics
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+
+from replay import timed_replay
 
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
@@ -47,7 +47,7 @@ def main() -> None:
     suite, bare = [], []
     for _ in range(ROUNDS):
         suite.append(_timed_run(engine, target, server, [r.case for r in repeatable])[0])
-        bare.append(_timed_replay(target.url, requests))
+        bare.append(timed_replay(target.url, requests))
     print(
         json.dumps(
             {
@@ -93,41 +93,6 @@ def _repeatable(result: Result, target: Target, server: Server) -> bool:
     if len(prepared.request.http1) > 1:
         return False
     return all(exchange.transcript.open for exchange in result.exchanges)
-
-
-def _timed_replay(url: str, requests: Sequence[bytes]) -> float:
-    """Seconds to send `requests` and read their responses on one connection."""
-    parts = urlsplit(url)
-    with socket.create_connection((parts.hostname, parts.port or 80)) as sock:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        started = time.perf_counter()
-        for request in requests:
-            sock.sendall(request)
-            _read_response(sock)
-        return time.perf_counter() - started
-
-
-def _read_response(sock: socket.socket) -> None:
-    """Read a response with as little work as finding its end takes."""
-    data = bytearray()
-    while (end := data.find(b"\r\n\r\n")) < 0:
-        data += _receive(sock)
-    head = bytes(data[:end]).lower()
-    if b"\r\ntransfer-encoding:" in head:
-        while not data.endswith(b"\r\n0\r\n\r\n"):
-            data += _receive(sock)
-        return
-    length = int(head.partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0])
-    missing = end + 4 + length - len(data)
-    while missing > 0:
-        missing -= len(_receive(sock))
-
-
-def _receive(sock: socket.socket) -> bytes:
-    data = sock.recv(256 * 1024)
-    if not data:
-        raise ConnectionError("the server closed the connection")
-    return data
 
 
 if __name__ == "__main__":
