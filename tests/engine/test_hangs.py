@@ -195,7 +195,7 @@ def test_a_case_that_failed_beside_others_is_judged_even_if_the_time_is_spent() 
         (case,) = chosen("P2/blob-follows-json[INT32]")
         first = engine.run(case, beside=True)
         now[0] = 11
-        again = engine.run_again(first)
+        again = engine.run(first.case, again=True)
         assert isinstance(engine.run(case).cause, OutOfTime)
         engine.close()
     assert isinstance(again.cause, WrongValue)

@@ -2,50 +2,77 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from support.cases import REJECT, make_case, make_get
+from support.responses import transcript
 from support.runs import CASES, chosen, outcomes, results, target_of
 from support.servers import Start
+from v2_conformance.engine.aftermath import Killing
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.result import CaseFinished, Result
-from v2_conformance.engine.running import SharedRoom, in_order, run
+from v2_conformance.engine.result import CaseFinished, Exchange, Result
+from v2_conformance.engine.running import in_order, run
+from v2_conformance.judging.survival import passed_alone
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes import NotKept, RoleAbsent
+from v2_conformance.suite.causes import DidNotSurvive, NotKept, RoleAbsent
 from v2_conformance.suite.findings import HeaderLengthMissing, TimedOut
 from v2_conformance.suite.library import generated_case
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Outcome, Purpose
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
+STUCK = Verdict(Outcome.FAIL, DidNotSurvive(HeaderLengthMissing(), None, None, case_passed=True))
+EXCHANGE = Exchange(transcript(b""), Purpose.CASE, "")
+FAR_S = 0.05
 
 
 class Scripted:
     """Stands for an engine: each case has its verdicts, of which the last one repeats."""
 
-    def __init__(self, verdicts: dict[str, list[Verdict]]) -> None:
+    def __init__(self, verdicts: dict[str, list[Verdict]], round_trip_s: float = 0.0) -> None:
         self._verdicts = verdicts
+        self.round_trip_s = round_trip_s
         self.ran: list[str] = []
         self.beside: list[str] = []
+        self.lingering: set[str] = set()
         self.closed = False
 
-    def run(self, case: Case, *, beside: bool = False) -> Result:
+    def run(self, case: Case, *, beside: bool = False, again: bool = False) -> Result:
         self.ran.append(case.id)
         self.beside += [case.id] if beside else []
         mine = self._verdicts.get(case.id, [Verdict(Outcome.PASS)])
-        return Result(case, mine[min(self.ran.count(case.id), len(mine)) - 1])
+        verdict = mine[min(self.ran.count(case.id), len(mine)) - 1]
+        return Result(case, verdict, exchanges=(EXCHANGE,), beside=beside)
 
-    def run_again(self, first: Result) -> Result:
-        return self.run(first.case)
+    def settled(self, result: Result) -> Result:
+        return replace(result, beside=False)
+
+    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
+        return []
+
+    def lingers(self, case: Case) -> bool:
+        return case.id in self.lingering
+
+    def calibrate(self, cases: Sequence[Case]) -> None:
+        pass
+
+    def start_over(self) -> bool:
+        return True
+
+    def share(self, workers: int) -> None:
+        pass
+
+    def hang_up(self) -> None:
+        pass
 
     def close(self) -> None:
         assert not self.closed
@@ -114,41 +141,6 @@ class TestWhatIsObserved:
         assert found["R2/observed"].outcome is Outcome.INCONCLUSIVE
 
 
-class TestSharedRoom:
-    def test_whoever_wants_the_server_alone_waits_for_the_others_and_goes_before_the_next(
-        self,
-    ) -> None:
-        room = SharedRoom()
-        order: list[str] = []
-        inside, leave = threading.Event(), threading.Event()
-
-        def sharing() -> None:
-            with room(False):
-                inside.set()
-                assert leave.wait(5)
-                order.append("shared")
-
-        def alone() -> None:
-            with room(True):
-                order.append("alone")
-
-        def late() -> None:
-            with room(False):
-                order.append("late")
-
-        threads = [threading.Thread(target=work) for work in (sharing, alone, late)]
-        threads[0].start()
-        assert inside.wait(5)
-        threads[1].start()
-        while not room.wanted:
-            threading.Event().wait(0.001)
-        threads[2].start()
-        leave.set()
-        for thread in threads:
-            thread.join(5)
-        assert order == ["shared", "alone", "late"]
-
-
 class TestEvents:
     @pytest.mark.parametrize("workers", [1, 3])
     def test_each_case_has_one_event_and_they_are_counted(self, workers: int) -> None:
@@ -175,12 +167,56 @@ class TestEvents:
         found = events(engine, [*PLAIN, NEGATIVE], workers=3)
         assert {event.result.case.id: event.result.verdict for event in found} == {
             **{case.id: Verdict(Outcome.PASS) for case in (*PLAIN, NEGATIVE)},
-            PLAIN[1].id: again,
+            PLAIN[1].id: passed_alone(again, verdict),
         }
+        assert engine.beside.count(PLAIN[1].id) == 1
         assert engine.ran.count(PLAIN[1].id) == 2
-        assert Counter(engine.beside) == Counter(case.id for case in PLAIN)
         assert engine.ran[-1] == NEGATIVE.id
-        assert len(found) == 5
+        assert [event.result.case for event in found] == [*PLAIN, NEGATIVE]
+
+    def test_once_something_differs_beside_others_the_rest_goes_one_by_one(self) -> None:
+        many = [make_case(case_id=f"D1/many[{number}]") for number in range(40)]
+        engine = Scripted({many[0].id: [FAIL, Verdict(Outcome.PASS)]})
+        found = events(engine, many, workers=2)
+        assert [event.result.outcome for event in found] == [Outcome.FLAKY] + 39 * [Outcome.PASS]
+        alone = Counter(engine.ran) - Counter(engine.beside)
+        assert set(alone) == {case.id for case in many}
+        assert many[-1].id not in engine.beside
+
+    def test_far_away_what_must_be_rejected_shares_the_server_too(self) -> None:
+        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(9)]
+        engine = Scripted({}, FAR_S)
+        found = events(engine, [*PLAIN, *rejected], workers=3)
+        assert set(engine.beside) == {case.id for case in (*PLAIN, *rejected)}
+        assert [event.result.case for event in found] == [*PLAIN, *rejected]
+
+    def test_what_passed_beside_one_that_leaves_something_in_the_server_runs_again(self) -> None:
+        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(40)]
+        last = rejected[-1].id
+        engine = Scripted({last: [STUCK], rejected[3].id: [Verdict(Outcome.PASS), FAIL]}, FAR_S)
+        engine.lingering = {last}
+        found = {event.result.case.id: event.result for event in events(engine, rejected, 2)}
+        assert {found[case.id].outcome for case in rejected} == {Outcome.PASS, Outcome.FAIL}
+        assert found[rejected[3].id].verdict == FAIL  # another case met what it left
+        assert set(engine.ran) - set(Counter(engine.ran) - Counter(engine.beside)) == set()
+
+    def test_dangerous_cases_are_always_alone(self) -> None:
+        dangerous = replace(NEGATIVE, id="D1/dangerous", dangerous=True)
+        engine = Scripted({}, FAR_S)
+        events(engine, [dangerous, NEGATIVE, *PLAIN], workers=3)
+        assert dangerous.id not in engine.beside
+        assert engine.ran[-1] == dangerous.id
+
+    def test_a_server_that_mixes_up_requests_in_progress_is_not_shared(self) -> None:
+        together = replace(PLAIN[0], id="C6/together", together=4)
+        engine = Scripted({together.id: [FAIL]}, FAR_S)
+        found = events(engine, [*PLAIN, together, NEGATIVE], workers=3)
+        assert engine.beside == []
+        assert [event.result.case.id for event in found] == [
+            *(case.id for case in PLAIN),
+            together.id,
+            NEGATIVE.id,
+        ]
 
     def test_what_was_not_sent_is_not_tried_again(self) -> None:
         absent = Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "no such model"))
@@ -188,7 +224,7 @@ class TestEvents:
         events(engine, PLAIN, workers=3)
         assert Counter(engine.ran) == Counter(case.id for case in PLAIN)
 
-    def test_a_case_that_may_hurt_never_shares_the_server_and_so_is_tried_once(self) -> None:
+    def test_nearby_what_must_be_rejected_never_shares_the_server_and_is_tried_once(self) -> None:
         engine = Scripted({NEGATIVE.id: [FAIL]})
         events(engine, [NEGATIVE, *PLAIN], workers=3)
         assert engine.ran[-1] == NEGATIVE.id

@@ -18,6 +18,8 @@ from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection
 
+_UNCLEAR = "no exact answer while other cases ran"
+
 
 @dataclass(frozen=True)
 class _Known:
@@ -57,6 +59,7 @@ class Canary:
         self._known: dict[tuple[str, Form], _Known] = {}
         self._right: dict[tuple[str, Form], bytes] = {}
         self._lock = threading.Lock()
+        self._finding: dict[tuple[str, Form], threading.Lock] = {}
         self._news: list[Calibrated] = []
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
 
@@ -66,27 +69,44 @@ class Canary:
             found, self._news = self._news, []
         return found
 
-    def calibrate(self, role: str, connection: Connection, *, form: Form = "binary") -> str:
+    def calibrate(
+        self, role: str, connection: Connection, *, form: Form = "binary", beside: bool = False
+    ) -> str:
         """Find the canary for `role`, once, in `form`.
 
         `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
-        would wait forever for a server that serves one at a time.
+        would wait forever for a server that serves one at a time. What is not answered exactly
+        while other cases run (`beside`) is not kept: that may be their doing.
 
         Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
         perhaps not well.
         """
         with self._lock:
+            finding = self._finding.setdefault((role, form), threading.Lock())
+        with finding:
             known = self._known.get((role, form))
-            if known is None:
-                binding = self._server.present[role]
-                forms = known_good(role, self._target.address, binding, form=form)
-                known, transcripts = self._find(forms, connection)
-                if known.lasting:
-                    self._known[role, form] = known
-                    asked = Purpose.CALIBRATION
-                    exchanges = [Exchange(one, asked, asked.note) for one in transcripts]
+            if known is not None:
+                return known.silence
+            binding = self._server.present[role]
+            forms = known_good(role, self._target.address, binding, form=form)
+            known, transcripts = self._find(forms, connection)
+            if beside and known.expected is not None:
+                return known.silence or _UNCLEAR
+            if known.lasting:
+                self._known[role, form] = known
+                asked = Purpose.CALIBRATION
+                exchanges = [Exchange(one, asked, asked.note) for one in transcripts]
+                with self._lock:
                     self._news.append(Calibrated(role, form, tuple(exchanges)))
-        return known.silence
+            return known.silence
+
+    def found(self, role: str, form: Form) -> bool:
+        """Whether the canary for `role` is known in `form`."""
+        return (role, form) in self._known
+
+    def forget(self) -> None:
+        """Forget every canary: each is calibrated again when it is needed."""
+        self._known.clear()
 
     def send(
         self, role: str, connection: Connection, *, form: Form = "binary"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,7 +42,12 @@ class DeathsHere:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How a run gets a dead server back: a shell command of the user's, and how long to wait."""
+    """How a run gets a dead server back: a shell command of the user's, and how long to wait.
+
+    `anew` starts the server anew only to find out which of several cases killed it: what that one
+    kills stays dead.
+    """
 
     command: str | None = None
     wait_s: float = 0.0
+    anew: Callable[[], None] | None = None

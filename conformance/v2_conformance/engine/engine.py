@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
 from v2_conformance.engine.budget import Budget, Hangs
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
@@ -21,12 +22,11 @@ from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.fuzzing import Exploration
 from v2_conformance.engine.generated import ANSWERED, GeneratedResults
-from v2_conformance.engine.patience import Patience, liveness
-from v2_conformance.engine.restarting import restart
+from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
+from v2_conformance.engine.turns import Turns, round_trip_s
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.availability import down
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.observed import Observations
@@ -34,20 +34,14 @@ from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
     Claims,
-    hung,
     needs_canary,
-    needs_fresh_canary,
     needs_the_dead,
     not_sent,
-    of_hang,
     of_several,
-    on_same_connection,
     out_of_time,
-    passed_alone,
     skipped,
     stale,
     surplus,
-    survived,
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
@@ -63,8 +57,6 @@ from v2_conformance.suite.causes import (
     GeneratedFailure,
     InvalidCase,
     SuiteError,
-    Unavailable,
-    died,
 )
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
@@ -100,7 +92,6 @@ class Engine:
         """
         self.target = target
         self.server = server
-        self._recovery = recovery or Recovery()
         self._deaths = deaths or DeathsHere()
         self._directory = directory
         self._transport = transport or target.transport()
@@ -115,12 +106,15 @@ class Engine:
         )
         self._patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, self._patience)
+        recovery = recovery or Recovery()
+        self._aftermath = Aftermath(target, self._canary, self._deaths, recovery)
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
         self._budget = budget
         self._hangs = Hangs(target.limits)
+        self.round_trip_s = round_trip_s(server.asked)
         self.out_of_time = False  # whether a case was not sent because the time was spent
 
     def run(
@@ -130,15 +124,17 @@ class Engine:
         *,
         beside: bool = False,
         again: bool = False,
+        answers: Sequence[Result] = (),
     ) -> Result:
         """One case with all that belongs to it. Never raises for what the server does.
 
         A case about all exchanges sends nothing: `observations` has what they show. A case whose
         model the target cannot have is sent to the model that stands in for it, if one does.
 
-        With `beside`, other cases run at the same time. What happens then may be their doing, so no
-        known-good request follows, and nothing is declared dead: `run_again` finds out. What was
-        begun is run `again` even if the time is spent.
+        With `beside`, other cases run at the same time. What happens then may be their doing, so
+        nothing is declared dead, and only `settled` counts it. What was begun is run `again` even
+        if the time is spent. `answers` are the results of the requests of a GeneratedCase, if they
+        have run already.
         """
         started = time.perf_counter()
         case = stood_in(case, self.target.unsupported)
@@ -148,7 +144,7 @@ class Engine:
         if isinstance(case, ClientCase):
             raise TypeError("a scenario for a client is run on the bench")
         if isinstance(case, GeneratedCase):
-            result = self._run_generated(case)
+            result = self._run_generated(case, answers)
             return replace(result, duration_s=time.perf_counter() - started)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
@@ -168,33 +164,91 @@ class Engine:
             cause = SuiteError(printable(repr(error), 500), where)
             result = Result(case, Verdict(Outcome.ERROR, cause))
         result = replace(result, duration_s=time.perf_counter() - started)
-        self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
+        if beside:
+            return replace(result, beside=True)
+        self._count(result)
         if self._deaths.killer_of(case.role) == case.id:
             self._fatal[case.id] = result
         return result
 
-    def run_again(self, first: Result) -> Result:
-        """The result, alone, of a case that came to `first` beside others.
+    def settled(self, result: Result) -> Result:
+        """What an early `result` counts for, once those of all cases before it are settled.
 
-        If a known-good request fails even before the case is sent again, `first` is what counts.
+        A case that could not have been sent any more, had they run one by one, was not sent.
         """
-        case = first.case
-        sent = bool(first.exchanges) and first.exchanges[0].transcript.sent
-        if isinstance(case, RequestCase) and sent and self._skip(case) is None:
-            verdict, canaries = self._survived(case, first.verdict, self._fresh_connection())
-            if died(verdict.cause):
-                return replace(first, verdict=verdict, exchanges=(*first.exchanges, *canaries))
-        again = self.run(case, again=True)
-        return replace(again, verdict=passed_alone(again.verdict, first.verdict))
+        case = result.case
+        if not result.exchanges or not isinstance(case, RequestCase | GetCase):
+            return result
+        unsent = self._skip(case)
+        if unsent is not None:
+            return Result(case, unsent)
+        if result.beside:
+            self._count(result)
+            if isinstance(case, RequestCase):
+                self._hangs.note(case, result.verdict)
+        return replace(result, beside=False)
+
+    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
+        """See Aftermath. Nothing else may be in flight."""
+        return self._aftermath.killings(unclear, self._fresh_connection())
+
+    def lingers(self, case: Case) -> bool:
+        """Whether what `case` leaves behind hurts requests on other connections, too."""
+        if not isinstance(case, RequestCase) or self._skip(case) is not None:
+            return False
+        other = self._transport.connection()
+        self._fresh_connection().exchange(self._prepare(case).request)
+        try:
+            form = self._aftermath.form(case)
+            return self._canary.send(case.model, other, form=form)[1] is not None
+        finally:
+            other.close()
+
+    def blame(self, killing: Killing) -> None:
+        """See Aftermath."""
+        self._aftermath.blame(killing)
+        self._fatal[killing.result.case.id] = killing.result
+
+    def share(self, workers: int) -> None:
+        """So many threads share the server from now on; 1 for none."""
+        self._aftermath.turns = Turns(self.round_trip_s / (2 * workers)) if workers > 1 else None
+
+    def start_over(self) -> bool:
+        """Forget what was learnt of the server, as if no case had run. False if one has killed
+        something, which stays dead."""
+        if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
+            return False
+        self.hang_up()
+        self._canary.forget()
+        return True
+
+    def hang_up(self) -> None:
+        """Close the connections of all threads, none of which may be in use."""
+        for connection in self._connections:
+            connection.close()
+
+    def calibrate(self, cases: Sequence[Case]) -> None:
+        """Find the canaries of all these cases that are sent, beside each other, before any is."""
+        for case in cases:
+            sent = isinstance(case, RequestCase) and skipped(case, self._claims) is None
+            if isinstance(case, RequestCase) and sent:
+                self._calibrate(case, self._connection(), beside=True)
+
+    def generated(self, case: GeneratedCase) -> list[Case]:
+        """The requests of `case` that the target gets, as cases of their own."""
+        made = map(make_case, case.requests)
+        return [one for one in made if skipped(one, self._claims) is None]
 
     def calibrations(self) -> list[Calibrated]:
         """The calibrations of canaries since this was last called, for the record."""
         return self._canary.news()
 
     def close(self) -> None:
-        """Close the connections of all threads, none of which may be in use."""
-        for connection in self._connections:
-            connection.close()
+        """End all use of the server; no thread may be running a case."""
+        self.hang_up()
+
+    def _count(self, result: Result) -> None:
+        self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
 
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
         verdict = skipped(case, self._claims)
@@ -208,11 +262,13 @@ class Engine:
         prepared = self._prepare(case)
         connection = self._connection()
         if isinstance(case, RequestCase):
-            silence = next(filter(None, map(self._calibrated(connection), case.roles)), "")
-            if not silence and (case.negative or case.canary):
-                silence = self._calibrate_own_form(case, connection)
+            silence = self._calibrate(case, connection, beside=beside)
             if silence:
                 return Result(case, not_sent(case, silence))
+        if isinstance(case, RequestCase) and case.negative:
+            hurt = self._take_turn(case, connection)
+            if hurt is not None:
+                return hurt
         if connection.pending():
             connection.close()  # bytes that nobody asked for: they are not this case's
         if isinstance(case, RequestCase) and case.together > 1:
@@ -229,32 +285,45 @@ class Engine:
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return Result(case, verdict, exchanges=tuple(exchanges))
-        watched = isinstance(case, RequestCase) and needs_canary(case, verdict.outcome)
-        if isinstance(case, RequestCase) and watched and not beside:
+        if isinstance(case, RequestCase) and needs_canary(case, verdict.outcome):
             own = exchanges[-1].transcript
-            verdict, more = self._survived(case, verdict, connection, own)
+            verdict, more = self._aftermath.survived(case, verdict, connection, own, beside=beside)
             exchanges += more
         if isinstance(case, RequestCase) and not beside:
             self._hangs.note(case, verdict)
         return Result(case, verdict, exchanges=tuple(exchanges))
 
-    def _calibrated(self, connection: Connection) -> Callable[[str], str]:
-        return lambda role: self._canary.calibrate(role, connection)
+    def _calibrate(self, case: RequestCase, connection: Connection, *, beside: bool) -> str:
+        """Find the canaries of the case. Returns why it cannot do without one, or ""."""
+        find = self._canary.calibrate
+        for role in case.roles:
+            silence = find(role, connection, beside=beside)
+            if silence:
+                return silence
+        form: Form = "json" if case.canary == "json" else own_form(case)
+        if form == "binary" or not (case.negative or case.canary):
+            return ""
+        silence = find(case.model, connection, form=form, beside=beside)
+        needed = case.canary == "json" or (beside and not self._canary.found(case.model, form))
+        return silence if needed else ""
 
-    def _calibrate_own_form(self, case: RequestCase, connection: Connection) -> str:
-        """Find the canary in the case's own form. Returns why the case cannot do without, or ""."""
-        if case.canary == "json":
-            return self._canary.calibrate(case.model, connection, form="json")
-        if own_form(case) != "binary":
-            self._canary.calibrate(case.model, connection, form=own_form(case))
-        return ""
-
-    def _form(self, case: RequestCase) -> Form:
-        """The form of the canary on the case's own connection: the case's, if it is served."""
-        if case.canary == "json":
-            return "json"
-        form = own_form(case)
-        return form if self._canary.serves(case.model, form) else "binary"
+    def _take_turn(self, case: RequestCase, connection: Connection) -> Result | None:
+        """Wait until the case may be sent, and see that the one before has left nothing behind if
+        no other known-good request does. The result if it has: the case is not sent then."""
+        turns = self._aftermath.turns
+        if turns is None or (connection.open and turns.left_behind()):
+            return None
+        form = self._aftermath.form(case)
+        while True:
+            kept = connection.open  # a new one would reach the server later than others
+            if kept:
+                turns.known_good()
+            transcript, problem = self._canary.send(case.model, connection, form=form)
+            if problem is not None and not stale(transcript):
+                seen = exchange_of(transcript, Purpose.CANARY_SAME)
+                return Result(case, Verdict(Outcome.INCONCLUSIVE, problem), exchanges=(seen,))
+            if turns.left_behind() or kept:
+                return None
 
     def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
         """The request that the case sends first on the same connection, if there is one."""
@@ -262,7 +331,7 @@ class Engine:
         if first is None:
             return []
         transcript, _ = self._exchange(self._prepare(first), connection)
-        return [_exchange(transcript, Purpose.BEFORE)]
+        return [exchange_of(transcript, Purpose.BEFORE)]
 
     def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
         """A case whose client breaks off, on one connection after the other, and what survived."""
@@ -275,9 +344,9 @@ class Engine:
             transcript = again
         connection.close()
         verdict = judge(case, prepared, transcript)
-        exchanges = [_exchange(transcript, Purpose.CASE)]
+        exchanges = [exchange_of(transcript, Purpose.CASE)]
         if transcript.sent:  # else the server was away before
-            verdict, more = self._survived(case, verdict, connection)
+            verdict, more = self._aftermath.survived(case, verdict, connection)
             exchanges += more
         return Result(case, verdict, exchanges=tuple(exchanges))
 
@@ -286,17 +355,20 @@ class Engine:
             return prepare_get(case, self._address)
         return prepare(case, self._address, self.server.present[case.model])
 
-    def _run_generated(self, case: GeneratedCase) -> Result:
+    def _run_generated(self, case: GeneratedCase, answers: Sequence[Result]) -> Result:
         """The generated requests whose models the server has; the smallest failure counts."""
+        known = iter(answers)
         if self._directory:
             remove_counterexample(self._directory)  # an older run's
         sent = GeneratedResults()
         for number, entry in enumerate(case.requests, 1):
             made = make_case(entry)
             if skipped(made, self._claims) is None:
-                result = self.run(made)
+                again = next(known, None)
+                result = again or self.run(made)
                 sent.add(number, entry, result)
-                if result.case is not made or result.outcome not in ANSWERED:
+                of_another = again is None and result.case is not made
+                if of_another or result.outcome not in ANSWERED:
                     break  # the server is dead or away: nothing more can be learnt
         verdict = sent.verdict()
         failure = sent.failure
@@ -320,8 +392,8 @@ class Engine:
             again, retried = self._patience.exchange(connection, prepared.request, fresh=True)
             if again.sent:  # else the first request may be what ended the server
                 purpose = Purpose.RETRIED if retried else Purpose.REPEATED
-                return again, [_exchange(again, purpose)]
-        return transcript, [_exchange(transcript, Purpose.RETRIED if retried else Purpose.CASE)]
+                return again, [exchange_of(again, purpose)]
+        return transcript, [exchange_of(transcript, Purpose.RETRIED if retried else Purpose.CASE)]
 
     def _together(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
         """The case on several connections at once, in rounds; its first failure counts (C6)."""
@@ -362,65 +434,6 @@ class Engine:
         exchange = Exchange(transcript, Purpose.SAMPLE, note)
         return of_several(verdict, len(bad), len(judged)), [exchange]
 
-    def _survived(
-        self,
-        case: RequestCase,
-        verdict: Verdict,
-        connection: Connection,
-        own: Transcript | None = None,
-    ) -> tuple[Verdict, list[Exchange]]:
-        """`verdict`, or a failure if the canary says that the server did not survive.
-
-        With the case's `own` exchange it is also a failure if the server hung in it.
-        """
-        exchanges = []
-        same = None
-        if connection.open:
-            form = self._form(case)
-            transcript, problem = self._canary.send(case.model, connection, form=form)
-            if not stale(transcript):
-                expected = self._canary.expected(case.model, form=form)
-                exchanges.append(_exchange(transcript, Purpose.CANARY_SAME, expected))
-                exact = problem is None and expected is None
-                if not needs_fresh_canary(case, verdict.outcome, exact):
-                    return verdict, exchanges
-                same = on_same_connection(transcript, problem)
-        connection.close()
-        expected = self._canary.expected(case.model)
-        seen = self._canary.send_patiently(case.model, connection)
-        if seen.liveness is not None:
-            exchanges.append(_exchange(seen.liveness, Purpose.LIVENESS))
-        exchanges.append(_exchange(seen.transcript, Purpose.CANARY_FRESH, expected))
-        if seen.problem is not None and not isinstance(seen.problem, Unavailable):
-            self._record_death(case, connection)
-        if own is not None and same is None and seen.problem is None:
-            verdict = of_hang(verdict, hung(case, own, seen.transcript))
-        return survived(verdict, same, seen.problem, seen.liveness), exchanges
-
-    def _record_death(self, case: RequestCase, connection: Connection) -> None:
-        """Find out what is dead, note who killed it, and get it back if the user said how."""
-        connection.close()
-        if self._canary.send(case.model, connection)[1] is None:
-            return  # one request was lost, the model lives
-        dead = None if down(liveness(connection, self._address)) else case.model
-        self._deaths.add(dead, case.id)
-        recovery = self._recovery
-        if recovery.command:
-            restart(recovery.command, self.target.mask)
-        if (recovery.command or recovery.wait_s) and self._await_recovery(case.model, connection):
-            self._deaths.clear(None if recovery.command else dead)
-
-    def _await_recovery(self, role: str, connection: Connection) -> bool:
-        deadline = time.monotonic() + self._recovery.wait_s
-        pause = threading.Event()
-        while True:
-            connection.close()
-            if self._canary.send(role, connection)[1] is None:
-                return True
-            if time.monotonic() >= deadline:
-                return False
-            pause.wait(0.2)
-
     def _fresh_connection(self) -> Connection:
         connection = self._connection()
         connection.close()
@@ -433,7 +446,3 @@ class Engine:
             self._local.connection = connection
             self._connections.append(connection)
         return connection
-
-
-def _exchange(transcript: Transcript, purpose: Purpose, expected: str | None = None) -> Exchange:
-    return Exchange(transcript, purpose, purpose.note, expected)

@@ -43,13 +43,17 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case; of a scenario, what the client `said`, too."""
+    """What became of one case; of a scenario, what the client `said`, too.
+
+    `beside` says that other cases ran at the same time, so that it does not count yet.
+    """
 
     case: Case
     verdict: Verdict
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
     said: Said | None = None
+    beside: bool = False
 
     def seen(self) -> tuple[Seen, ...]:
         """What its exchanges show of what every exchange has to keep."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, closing
+from itertools import groupby
 
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
+from v2_conformance.engine.side_by_side import (
+    SideBySide,
+    found_alone,
+    shares,
+    shows_interference,
+    unclear,
+)
 from v2_conformance.judging.observed import Observations
-from v2_conformance.judging.survival import needs_canary
-from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
 
 Room = Callable[[bool], AbstractContextManager[object]]
 """Gives the caller the server, for itself if the argument is true."""
@@ -31,94 +34,54 @@ def in_order(cases: Sequence[Case]) -> list[Case]:
 def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
     """Run `cases`, yielding each result as it comes.
 
-    Only cases that cannot damage the server share time with others, see `run_beside`.
+    Several `workers` run cases on as many connections: see `side_by_side`.
     """
     ordered = in_order(cases)
     sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
     observations = Observations()
     with closing(engine):
-        for event in _events(engine, sent, workers):
-            observations.add(event.result.seen())
-            yield replace(event, total=len(ordered))
+        for number, result in enumerate(_results(engine, sent, workers), 1):
+            observations.add(result.seen())
+            yield CaseFinished(result, number, len(ordered))
         observed = [case for case in ordered if isinstance(case, ObservedCase)]
         for number, case in enumerate(observed, len(sent) + 1):
             yield CaseFinished(engine.run(case, observations), number, len(ordered))
 
 
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:
-    """The result of a case while others may run, which all use the same `room`.
+    """The result of a case while those of other processes run, which all use the same `room`.
 
-    Whatever is not answered as it should be is run again alone, with the known-good requests that
-    follow then, so that the verdict never depends on what ran at the same time.
+    Whatever is not answered as it should be is run again alone, so that the verdict never depends
+    on what ran at the same time.
     """
     with room(False):
         result = engine.run(case, beside=True)
-    unclear = result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
-    watched = bool(result.exchanges) and needs_canary(case, result.outcome)
-    if not unclear and not watched:
-        return result
+        if not unclear(result):
+            return engine.settled(result)
     with room(True):
-        return engine.run_again(result)
+        return found_alone(engine, [result]).results[0]
 
 
-def _events(engine: Engine, ordered: list[Case], workers: int) -> Iterator[CaseFinished]:
-    total = len(ordered)
-    count = 0
-    shared = [case for case in ordered if not case.alone] if workers > 1 else []
-    if shared:
-        room = SharedRoom()
-        pool = ThreadPoolExecutor(workers)
-        try:
-            for future in as_completed([pool.submit(run_beside, engine, c, room) for c in shared]):
-                count += 1
-                yield CaseFinished(future.result(), count, total)
-        finally:  # a run that is stopped does not do the rest first
-            pool.shutdown(cancel_futures=True)
-        ordered = [case for case in ordered if case.alone]
-    for case in ordered:
-        count += 1
-        yield CaseFinished(engine.run(case), count, total)
-
-
-class SharedRoom:
-    """A server that many threads share, or one has for itself: whoever wants that waits until the
-    others have finished, and goes before those who come later. See Room."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._sharing = 0
-        self._wanting_it_alone = 0
-        self._taken = False
-
-    @contextmanager
-    def __call__(self, alone: bool) -> Iterator[None]:
-        """See Room."""
-        self._enter(alone)
-        try:
-            yield
-        finally:
-            self._leave(alone)
-
-    @property
-    def wanted(self) -> bool:
-        """Whether somebody waits to have the server for itself."""
-        return self._wanting_it_alone > 0
-
-    def _enter(self, alone: bool) -> None:
-        with self._changed:
-            if not alone:
-                self._changed.wait_for(lambda: not self._taken and not self.wanted)
-                self._sharing += 1
-                return
-            self._wanting_it_alone += 1
-            self._changed.wait_for(lambda: not self._taken and not self._sharing)
-            self._wanting_it_alone -= 1
-            self._taken = True
-
-    def _leave(self, alone: bool) -> None:
-        with self._changed:
-            if alone:
-                self._taken = False
-            else:
-                self._sharing -= 1
-            self._changed.notify_all()
+def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:
+    """The results of cases in their order. With several `workers`, those run first that show
+    whether cases can share the server."""
+    if workers <= 1:
+        yield from map(engine.run, ordered)
+        return
+    side = SideBySide(engine, workers)
+    try:
+        side.calibrate(ordered)
+        side.find_interference([case for case in ordered if shows_interference(case)])
+        far = engine.round_trip_s
+        together = groupby(ordered, key=lambda case: shares(case, far) or shows_interference(case))
+        for shared, neighbours in together:
+            if shared:
+                yield from side.run(list(neighbours))
+                continue
+            for case in neighbours:
+                if isinstance(case, GeneratedCase):
+                    yield side.run_generated(case)
+                else:
+                    yield engine.run(case)
+    finally:
+        side.close()

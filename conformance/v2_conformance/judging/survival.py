@@ -188,15 +188,15 @@ def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
 
 def without_count(cause: Cause | None) -> Cause | None:
     """A cause without what `of_several`, `passed_alone` or `passed_again` put around that of the
-    answer that counts."""
+    answer that counts, and without the cases beside it."""
     if isinstance(cause, SeveralWrong):
         return cause.first
     if isinstance(cause, FailedAtFirst):
         return without_count(cause.again)
     if isinstance(cause, FailedBesideOthers):
         return cause.alone
-    if isinstance(cause, DidNotSurvive) and cause.case is not None:
-        return msgspec.structs.replace(cause, case=without_count(cause.case))
+    if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
+        return msgspec.structs.replace(cause, case=without_count(cause.case), beside=())
     return cause
 
 

@@ -123,6 +123,12 @@ class ReferenceServer:
             thread.join(_STOP_SECONDS)
         self._acceptor = None
 
+    def restart(self) -> None:
+        """Stop, and start with fresh state on the same port. Raises OSError."""
+        self.stop()
+        self._requested_port = self._port
+        self.start()
+
     def wait(self) -> None:
         """Block until the server no longer accepts connections."""
         if self._acceptor is not None:

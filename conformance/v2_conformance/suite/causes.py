@@ -176,11 +176,12 @@ class WasDown(CauseBase, frozen=True):
     liveness: str
 
 
-class DidNotSurvive(_AboutOthers, frozen=True):
+class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     """A known-good request after the case got a wrong answer.
 
     `same_connection` and `fresh_connection` say what was wrong on each, None for nothing. `case` is
-    what the case's own exchange came to, None for a pass that needs no words.
+    what the case's own exchange came to, None for a pass that needs no words. `beside` are other
+    cases that were in progress, any of which may have done it, if that could not be found out.
     """
 
     rank: ClassVar[int] = 2
@@ -189,6 +190,7 @@ class DidNotSurvive(_AboutOthers, frozen=True):
     fresh_connection: Cause | None
     case: Cause | None
     case_passed: bool
+    beside: tuple[str, ...] = ()
 
 
 class SeveralWrong(_AboutOthers, frozen=True):

@@ -93,6 +93,11 @@ def _did_not_survive(cause: causes.DidNotSurvive) -> str:
     if cause.fresh_connection is not None:
         problems.append(f"on a fresh connection: {describe(cause.fresh_connection)}")
     words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+    if cause.beside:
+        words += (
+            f"; or one of the cases that ran beside it did this: {', '.join(cause.beside)} "
+            "(a run with -n 1 or --restart-command finds out)"
+        )
     own = describe(cause.case)
     if not own:
         return words

@@ -1,0 +1,313 @@
+"""Cases that share the server, one on each connection, as if they had run one by one.
+
+It is group testing: while every answer is right and every known-good request after it is, that
+shows as much as it does alone. As soon as one is not, nothing more is sent, and once nothing is in
+flight, what was not right runs again, one case after the other, before anybody is blamed.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from types import MappingProxyType
+
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.judging.survival import passed_alone
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.causes import Hung, died, unsurvived
+from v2_conformance.suite.outcomes import Outcome
+
+MOST_WORKERS = 8
+"""How many cases run at the same time at most unless the user says so."""
+
+_WORTH_A_WORKER_S = 0.005
+FAR_S = 0.005
+"""The round trip from which on requests spend most of their time on the way."""
+_HELD = 2  # results of each worker that wait for what comes of their neighbours
+_AHEAD = 8  # results of each worker that may wait for somebody to take them
+
+
+def usual_workers(round_trip_s: float, rate: float | None) -> int:
+    """How many cases to run at the same time against a server that far away: one for each 5 ms.
+
+    More would not be faster than `rate`, the requests per second that it allows.
+    """
+    useful = round_trip_s / _WORTH_A_WORKER_S
+    if rate is not None:
+        useful = min(useful, rate * round_trip_s)
+    return max(1, min(MOST_WORKERS, int(useful)))
+
+
+def shares(case: Case, round_trip_s: float) -> bool:
+    """Whether a case may run while others do: it is not known to endanger the server, needs no
+    request to follow another, and its verdict tells its own answer from another case's.
+
+    What a server has to reject shares only one that is far away: see `turns`.
+    """
+    if case.dangerous or (case.negative and round_trip_s < FAR_S):
+        return False
+    if isinstance(case, GetCase):
+        return True
+    if not isinstance(case, RequestCase) or case.expects == "disputed":
+        return False
+    return not (case.others or case.together > 1 or "client" in case.request)
+
+
+def shows_interference(case: Case) -> bool:
+    """Whether a case only asks what well-formed requests do to each other (C6, C7): if a server
+    fails one, no cases can share it."""
+    if not isinstance(case, RequestCase) or case.negative or case.dangerous or case.canary:
+        return False
+    return bool(case.others) or case.together > 1
+
+
+def unclear(result: Result) -> bool:
+    """Whether what came beside others has to be found out alone."""
+    return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+
+
+class SideBySide:
+    """Runs cases of one engine on several connections at once, in threads of its own.
+
+    Once something comes to another end beside others than alone, and not because of a case that
+    fails alone, too, the server cannot be shared: `shared` is false, and all the rest goes one by
+    one.
+    """
+
+    def __init__(self, engine: Engine, workers: int) -> None:
+        self._engine = engine
+        self._workers = workers
+        self._pool = ThreadPoolExecutor(workers)
+        self._known: dict[str, Result] = {}
+        self._passed: set[str] = set()  # ids of cases that passed beside others
+        self._lingers = False
+        self.shared = workers > 1
+
+    def close(self) -> None:
+        """End its threads, none of which is running a case."""
+        self._pool.shutdown()
+
+    def calibrate(self, cases: Sequence[Case]) -> None:
+        """Find the canaries of all models that `cases` need, several models at once.
+
+        One whose model does not answer it exactly beside others is found later, alone.
+        """
+        of_model: dict[str | None, list[Case]] = {}
+        for case in cases:
+            of_model.setdefault(case.role, []).append(case)
+        list(self._pool.map(self._engine.calibrate, of_model.values()))
+        self._engine.hang_up()  # a server may serve one connection at a time
+
+    def find_interference(self, cases: Sequence[Case]) -> None:
+        """Run these cases, one by one, before any other; `run` gives their results at their place.
+
+        If the server fails one, it cannot be shared, and they run again at their place.
+        """
+        for case in cases:
+            self._known[case.id] = result = self._engine.run(case)
+            self.shared = self.shared and result.outcome is not Outcome.FAIL
+        if not self.shared and self._engine.start_over():
+            self._known.clear()
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Result]:
+        """The results of cases, which share the server or are known, in their order.
+
+        Those that a server has to reject are held back to the end: if one is found then that leaves
+        something behind in the server, what passed beside it runs again, as it may have hidden
+        another one.
+        """
+        for negative, neighbours in groupby(cases, key=lambda case: case.negative):
+            self._passed.clear()
+            results = self._run(list(neighbours))
+            yield from self._certain(list(results)) if negative else results
+
+    def _certain(self, results: Sequence[Result]) -> Iterator[Result]:
+        for result in results:
+            again = None
+            if self._lingers and result.case.id in self._passed:
+                again = self._engine.run(result.case, again=True)
+            yield result if again is None or again.outcome is Outcome.NOT_RUN else again
+
+    def _run(self, cases: Sequence[Case]) -> Iterator[Result]:
+        left = deque(cases)
+        while left:
+            if self.shared:
+                yield from self._stretch(left)
+                continue
+            case = left.popleft()
+            known = self._known.get(case.id)
+            yield self._engine.run(case) if known is None else self._engine.settled(known)
+
+    def run_generated(self, case: GeneratedCase) -> Result:
+        """The result of a case whose requests may share the server."""
+        answers: list[Result] = []
+        if self.shared:
+            stretch = _Stretch(self._engine, self._pool, self._workers)
+            came = dict(stretch.results(deque(self._engine.generated(case))))
+            self._engine.hang_up()
+            if not stretch.unclear:
+                answers = [self._engine.settled(came[number]) for number in sorted(came)]
+        return self._engine.run(case, answers=answers)
+
+    def _stretch(self, left: deque[Case]) -> Iterator[Result]:
+        """The results of cases taken from `left`, until there are none or one is unclear."""
+        stretch = _Stretch(self._engine, self._pool, self._workers, self._known)
+        self._engine.share(self._workers)
+        early: dict[int, Result] = {}
+        settled = 0
+        seen = 0  # how many of the first results are there
+        for number, result in stretch.results(left):
+            early[number] = result
+            while seen in early or seen < settled:
+                seen += 1
+            while not stretch.unclear and settled + _HELD * self._workers < seen:
+                self._passed.add(early[settled].case.id)
+                yield self._engine.settled(early.pop(settled))
+                settled += 1
+        self._engine.share(1)
+        self._engine.hang_up()
+        found = found_alone(self._engine, [early[number] for number in sorted(early)])
+        self._passed |= {early[n].case.id for n in early if not unclear(early[n])}
+        self._lingers = self._lingers or found.lingers
+        self.shared = self.shared and not (found.interfered or found.lingers)
+        yield from found.results
+
+
+@dataclass(frozen=True)
+class FoundAlone:
+    """What results beside others came to alone, in the same order.
+
+    `interfered` says whether some came to another end, though no case among them fails alone in a
+    way that explains it; `lingers` whether a case leaves something behind in the server that others
+    may have met, or hidden.
+    """
+
+    results: Sequence[Result]
+    interfered: bool
+    lingers: bool
+
+
+def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
+    """What `results` of cases that ran beside each other, in the plan's order, come to now that
+    nothing is in flight: what is unclear runs again, unless it killed what it needs.
+
+    If that does not explain why it was unclear, so does all the rest: one may have hurt another.
+    """
+    killings = engine.killings([result for result in results if unclear(result)])
+    killed = {killing.result.case.id: killing.result for killing in killings}
+    found: dict[int, Result] = {}
+    for number, result in enumerate(results):
+        if not killed or result.case.id in killed:
+            break
+        if not unclear(result):
+            found[number] = engine.settled(result)
+    for killing in killings:
+        engine.blame(killing)
+    again: dict[int, Result] = {}
+    for number, result in enumerate(results):
+        if result.case.id in killed:
+            found[number] = killed[result.case.id]
+        elif unclear(result):
+            found[number] = again[number] = engine.run(result.case, again=True)
+        elif number not in found:
+            found[number] = engine.settled(result)
+    differing = [n for n, r in again.items() if results[n].exchanges and r.outcome.harmless]
+    if not differing or killed or any(map(_harms_others, again.values())):
+        return _found_alone(engine, found, again, interfered=False)
+    for number, result in enumerate(results):
+        if number not in again and result.beside:
+            found[number] = again[number] = engine.run(result.case, again=True)
+    interfered = not any(map(_harms_others, again.values()))
+    for number in differing if interfered else ():
+        verdict = passed_alone(found[number].verdict, results[number].verdict)
+        found[number] = replace(found[number], verdict=verdict)
+    return _found_alone(engine, found, again, interfered=interfered)
+
+
+def _found_alone(
+    engine: Engine, found: Mapping[int, Result], again: Mapping[int, Result], *, interfered: bool
+) -> FoundAlone:
+    hurt = (result.case for result in again.values() if _hurts_the_next(result))
+    lingers = any(map(engine.lingers, hurt))
+    return FoundAlone([found[number] for number in range(len(found))], interfered, lingers)
+
+
+def _hurts_the_next(result: Result) -> bool:
+    """Whether only the first request after a case that failed alone got a wrong answer."""
+    cause = unsurvived(result.cause)
+    return cause is not None and cause.fresh_connection is None
+
+
+_Outbox = queue.Queue["tuple[int, Result] | None"]
+"""Results with the numbers of their cases, and None from each worker at its end."""
+
+
+class _Stretch:
+    """Cases that run beside each other until one is unclear, which is then true of `unclear`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        pool: ThreadPoolExecutor,
+        workers: int,
+        known: Mapping[str, Result] = MappingProxyType({}),
+    ) -> None:
+        """`known` has the results of cases that ran before, alone."""
+        self._engine = engine
+        self._known = known
+        self._pool = pool
+        self._workers = workers
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._taken = 0
+        self.unclear = False
+
+    def results(self, left: deque[Case]) -> Iterator[tuple[int, Result]]:
+        """The results of cases taken from the front of `left`, each with its number, as they come.
+
+        When it ends nothing is in flight. Whoever stops taking results stops the cases, too.
+        """
+        came: _Outbox = queue.Queue(_AHEAD * self._workers)
+        working = [self._pool.submit(self._work, left, came) for _ in range(self._workers)]
+        ended = 0
+        try:
+            while ended < len(working):
+                item = came.get()
+                if item is None:
+                    ended += 1
+                else:
+                    yield item
+        finally:
+            self._stop.set()
+            while ended < len(working):
+                ended += came.get() is None
+            for future in working:
+                future.result()
+
+    def _work(self, left: deque[Case], came: _Outbox) -> None:
+        try:
+            while not self._stop.is_set():
+                with self._lock:
+                    if not left:
+                        return
+                    number, case = self._taken, left.popleft()
+                    self._taken += 1
+                known = self._known.get(case.id)
+                result = known or self._engine.run(case, beside=True)
+                if unclear(result):
+                    self.unclear = True
+                    self._stop.set()
+                came.put((number, result))
+        finally:
+            came.put(None)
+
+
+def _harms_others(result: Result) -> bool:
+    """Whether a case that fails alone, too, shows why others failed beside it."""
+    return result.outcome is Outcome.FAIL and (died(result.cause) or isinstance(result.cause, Hung))

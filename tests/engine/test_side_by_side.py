@@ -1,0 +1,192 @@
+"""Cases beside each other come to what they come to one by one, and nobody is blamed wrongly."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pytest
+
+from support.cases import make_case
+from support.runs import chosen, outcomes, said
+from support.servers import Start
+from v2_conformance.engine.deaths import Recovery
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.running import run
+from v2_conformance.engine.side_by_side import shares, usual_workers
+from v2_conformance.engine.target import make_target
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults import FAULTS
+from v2_conformance.reference.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recorder import Record
+from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.causes import DidNotSurvive, KilledBy
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
+
+_WORKERS = 8
+_FAR_S = 0.02  # what the engine believes, so that all that can share the server does
+_TIMEOUT_S = 5.0
+# What leaves something behind in a connection, a model or the server.
+_MODULES = ("state", "transport", "framing")
+_COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
+_SAMPLED = 4
+_SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried in a whole run
+
+
+def _may_hurt_others(name: str) -> bool:
+    cls = FAULTS[name].cls
+    if FAULTS[name].requirement in _SLOW:
+        return False
+    module = cls.__module__.rpartition(".")[2]
+    return module in _MODULES or issubclass(cls, CrashingModels | CrashingServer)
+
+
+def run_of(
+    server: ReferenceServer, cases: Sequence[Case], workers: int, folder: Path | None = None
+) -> dict[str, Result]:
+    """The results of `cases`; with a folder, their report is in it."""
+    target = make_target(server.url, profiles=SERVER_PROFILES, timeout=_TIMEOUT_S)
+    found = discover(target)
+    engine = Engine(target, found, recovery=Recovery(anew=server.restart))
+    engine.round_trip_s = _FAR_S
+    record = Record(folder, target, found, suite_cases()) if folder is not None else None
+    results = {}
+    for event in run(engine, cases, workers):
+        results[event.result.case.id] = event.result
+        if record is not None:
+            record.calibrated(engine.calibrations())
+            record.add(event.result)
+    if record is not None:
+        record.finish()
+    return results
+
+
+def _cases(requirements: Collection[str], *, every: bool) -> list[Case]:
+    return [
+        case
+        for case in suite_cases()
+        if (every and not isinstance(case, GeneratedCase))
+        or case.requirement in requirements
+        or case.id.startswith(_COMPANY)
+    ]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every fault in a whole run; else some of those that may hurt other requests."""
+    if "any_fault" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--whole-runs")
+        some = [name for name in FAULTS if _may_hurt_others(name)][::_SAMPLED]
+        metafunc.parametrize("any_fault", FAULTS if every else some)
+
+
+def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
+    any_fault: str, request: pytest.FixtureRequest
+) -> None:
+    every = request.config.getoption("--whole-runs")
+    cases = _cases([FAULTS[any_fault].requirement], every=every)
+    with ReferenceServer([any_fault]) as server:
+        alone = outcomes(run_of(server, cases, 1))
+    with ReferenceServer([any_fault]) as server:
+        beside = outcomes(run_of(server, cases, _WORKERS))
+    races = FAULTS[any_fault].requirement == "C6"
+    differing = {name for name in alone if alone[name] is not beside[name]}
+    assert not differing or races, differing
+    assert {beside[name] for name in differing} <= {Outcome.FLAKY}
+
+
+class Races(Behaviour):
+    """Answers with 500 whenever two requests are in progress at once."""
+
+    busy = 0
+
+    def handle(self, request: Request) -> Response:
+        if not request.target.endswith("/infer"):
+            return super().handle(request)
+        self.busy += 1
+        try:
+            threading.Event().wait(0.003)
+            return super().handle(request) if self.busy == 1 else self.error(500, "busy")
+        finally:
+            self.busy -= 1
+
+
+def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
+    cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
+    found = run_of(start(Races), cases, _WORKERS)
+    failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
+    assert failed == {"C6"}
+    others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
+    assert others == {Outcome.PASS}
+
+
+def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
+    found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
+
+
+class DiesOfAnId(CrashingServer):
+    """Stops listening once a request has the id of D1/deadly."""
+
+    def handle(self, request: Request) -> Response:
+        self.crashed |= b'"deadly"' in bytes(request.body)
+        return super().handle(request)
+
+
+def _deadly() -> list[Case]:
+    good = chosen("R3/survives-a-rejection", "S2/size-against", "H4/")
+    assert all(shares(case, _FAR_S) for case in good)
+    either = {"outcome": "either", "outputs": {"0": "binary"}}
+    killer = make_case(either, id="deadly", case_id="D1/deadly")
+    return [*good[:5], killer, *good[5:]]
+
+
+def test_the_case_that_killed_a_server_is_found_among_those_beside_it(start: Start) -> None:
+    cases = _deadly()
+    found = run_of(start(DiesOfAnId), cases, _WORKERS)
+    alone = run_of(start(DiesOfAnId), cases, 1)
+    assert outcomes(found) == outcomes(alone)
+    assert isinstance(found["D1/deadly"].cause, DidNotSurvive)
+    assert found["D1/deadly"].cause.beside == ()
+    assert found[cases[-1].id].cause == KilledBy("D1/deadly", cases[-1].role)
+
+
+def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_are_named(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(DiesOfAnId)
+    monkeypatch.setattr(server, "restart", lambda: None)
+    monkeypatch.setattr("v2_conformance.engine.aftermath._ANEW_WITHIN_S", 0.0)
+    found = run_of(server, _deadly(), _WORKERS)
+    (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
+    assert isinstance(blamed.cause, DidNotSurvive)
+    assert "D1/deadly" in (blamed.case.id, *blamed.cause.beside)
+    assert not {r.outcome for r in found.values()} & {Outcome.FLAKY, Outcome.INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(
+    "fault", ["rejection-kills-model", "decoder-stuck-after-error", "concurrent-ids-mixed"]
+)
+def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
+    cases = _cases([FAULTS[fault].requirement], every=False)
+    with ReferenceServer([fault]) as server:
+        run_of(server, cases, _WORKERS, tmp_path)
+    verification, words = said(tmp_path / "report.json")
+    assert not [case.id for case in verification.cases if case.problem], words
+    assert not [case.id for case in verification.cases if case.other_cause], words
+
+
+@pytest.mark.parametrize(
+    ("round_trip_s", "rate", "workers"),
+    [(0.0005, None, 1), (0.012, None, 2), (0.05, None, 8), (3.0, None, 8), (0.05, 40.0, 2)],
+)
+def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
+    round_trip_s: float, rate: float | None, workers: int
+) -> None:
+    assert usual_workers(round_trip_s, rate) == workers
