@@ -169,7 +169,7 @@ class _Grouping(Generic[Case]):
             self._is_foreign(root),
             known is not None and known.level == "MAY",
             -len(group.requirements),
-            -len(group.cases),
+            -len(group.cases) - len(group.waiting),
             self._share[root],
             *self._catalogued(root),
         )
@@ -177,4 +177,3 @@ class _Grouping(Generic[Case]):
     def _catalogued(self, key: _Key) -> tuple[object, ...]:
         place = self._place.get(key.requirement, len(self._place))
         return place, key.requirement, key.finding
-

@@ -464,7 +464,7 @@ FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
 def finding_of(cause: Cause | None) -> str:
     """What was found, by which failures that one defect makes are told from others.
 
-    It is the kind of the cause, or of the one that it is about if it is about several answers. Wrong
+    It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
     elements are one finding in all datatypes. That a server did not survive is another finding if
     only the connection shows it.
     """

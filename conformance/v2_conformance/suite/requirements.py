@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
-from v2_conformance.suite.causes import FINDINGS
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.causes import FINDINGS
 from v2_conformance.yaml_files import YamlFile, read_yaml
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
@@ -148,8 +148,8 @@ def check_catalogue() -> None:
 
     Beyond its schema: ids are unique and in the order of families and numbers, no requirement is
     newer than the catalogue, every citation, every successor and every finding is known, and no
-    requirement is a prerequisite of itself, directly or by way of others. A test calls this; loading
-    the catalogue does not.
+    requirement is a prerequisite of itself, directly or by way of others. A test calls this;
+    loading the catalogue does not.
     """
     data = _data()
     errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))
