@@ -299,7 +299,7 @@ def run(
     from v2_conformance.engine.target import make_target
     from v2_conformance.formats.registry import OF_GATEWAYS, file_names
     from v2_conformance.formats.secrets_text import warnings_about_secrets
-    from v2_conformance.formats.terminal import Reporter
+    from v2_conformance.formats.terminal import Reporter, served
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
     from v2_conformance.report.certifying_relations import start_relations
     from v2_conformance.report.expectations import load_expectations
@@ -419,11 +419,14 @@ def run(
                 ready_within_s=wait_ready,
             )
         plan = started.plan
-        for role, why in started.engine.server.absent.items():
-            if role in target.models:
-                print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
         stack.enter_context(naming_the_record(report_dir))
-        with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
+        server = target.mask.text(defused(served(started.engine.server)))
+        with Reporter(
+            len(plan.chosen), f"{target.public_url}, {server}", started.limit_s
+        ) as reporter:
+            for role, why in started.engine.server.absent.items():
+                if role in target.models:
+                    print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:
             sign_report(report_dir / REPORT, key)

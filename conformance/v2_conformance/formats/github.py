@@ -15,6 +15,8 @@ from pathlib import Path
 from v2_conformance.formats.markdown import inert
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
+from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report.cause_words import ShownCause, headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.standing import Standing, claimed, standing
 from v2_conformance.report.visible_text import on_one_line, short
@@ -87,6 +89,8 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     ]
     if found.left_out or not report.complete:
         lines += [f"{found.left_out} planned cases did not run, so there is no verdict.", ""]
+    causes = shown_causes(report)
+    lines += [f"**{_clip(must_words(report, causes))}**", *_causes(causes), "", *_trust(report)]
     lines += [*_levels(report), ""]
     lines += [f"- {inert(short(reason, _MESSAGE))}" for reason in reasons[:_REASONS]]
     lines += _more(len(reasons) - _REASONS, "- and {} more reasons")
@@ -106,6 +110,26 @@ def markdown(report: Report, directory: Path | None = None) -> str:
         page = inert(short(str(directory / PAGE.file_name), _MESSAGE))
         lines += ["", f"The full report is {page}."]
     return "\n".join(lines) + "\n"
+
+
+def _causes(causes: Sequence[ShownCause]) -> list[str]:
+    """The causes, each with the case to look at first."""
+    if not causes:
+        return []
+    lines = ["", _clip(headline(causes)), ""]
+    for cause in causes[:_REASONS]:
+        known = " (expected)" if cause.expected else ""
+        lines.append(f"1. {_clip(cause.words)}{known}<br>{_clip(cause.first.id)}")
+        lines[-1] += f"<br>{_clip(cause.first.message)}"
+    return [*lines, *_more(len(causes) - _REASONS, "1. and {} more causes")]
+
+
+def _trust(report: Report) -> list[str]:
+    found = cautions(report)
+    if not found:
+        return []
+    lines = [f"**{TITLE}**", "", *(f"- {_clip(caution.words)}" for caution in found[:_REASONS])]
+    return [*lines, *_more(len(found) - _REASONS, "- and {} more"), ""]
 
 
 def annotation_lines(report: Report) -> list[str]:

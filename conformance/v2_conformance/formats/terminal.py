@@ -8,15 +8,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.result import CaseFinished
-from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
+from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report.cause_words import (
+    ShownCause,
+    counted,
+    headline,
+    must_words,
+    shown_causes,
+)
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.extension import extension
-from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claimed, standing
+from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import catalogue, families
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
 _CASES_PER_LINE = 100  # in a log
 _SHOWN = 10
 _PROBLEMS = 30
+_NAME = 80
 
 
 class Reporter:
@@ -65,6 +74,11 @@ class Reporter:
             self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
         elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
             print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+
+
+def served(server: Server) -> str:
+    """The name and version that a server gives itself, as one short line of printable ASCII."""
+    return plain(short(" ".join(f"{server.name} {server.version}".split()), _NAME)) or "unnamed"
 
 
 def in_words(duration_s: float) -> str:
@@ -106,8 +120,9 @@ def print_summary(report: Report, directory: Path) -> None:
 def summary_lines(report: Report, directory: Path) -> list[str]:
     """The lines of the summary. What a server sent is printable ASCII in them."""
     verdict = report.verdict
-    lines = ["", *_table(report), ""]
-    lines += _failures(report)
+    causes = shown_causes(report)
+    lines = ["", *_cautions(report), *_table(report), ""]
+    lines += _failures(causes)
     for reason in verdict.reasons[: _SHOWN * 2]:
         lines += wrapped(f"blocks: {reason}", "        ")
     lines += _more(len(verdict.reasons) - _SHOWN * 2, "reasons")
@@ -124,8 +139,9 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines += _relations(report)
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
-    lines += wrapped(signs_line(proxy_signs(report)), "  ")
     lines.append("")
+    lines += wrapped(headline(causes), "  ")
+    lines += wrapped(must_words(report, causes), "  ")
     lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
@@ -192,18 +208,29 @@ def _table(report: Report) -> list[str]:
     return lines
 
 
-def _failures(report: Report) -> list[str]:
-    bad = list(report.of(Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR, Outcome.INCONCLUSIVE))
-    bad.sort(key=lambda case: case.expected is not None)  # what nobody knows yet comes first
-    first = {case.requirement: case for case in reversed(bad)}
-    shown = [case for case in bad if first[case.requirement] is case][:_SHOWN]
+def _cautions(report: Report) -> list[str]:
+    found = cautions(report)
+    if not found:
+        return []
+    lines = [f"{TITLE.lower()}:"]
+    for caution in found[:_SHOWN]:
+        lines += wrapped(caution.words, "    ", limit=4, first="  - ")
+    return [*lines, *_more(len(found) - _SHOWN, "of these, all in the report"), ""]
+
+
+def _failures(causes: list[ShownCause]) -> list[str]:
     lines: list[str] = []
-    for case in shown:
+    for cause in causes[:_SHOWN]:
+        case = cause.first
         known = case.expected
-        lines.append(plain(f"{'expected ' if known else ''}{_title(case)}")[: columns()])
-        lines += wrapped("  " + (known.reason if known else case.message), "  ", limit=4)
-    if len(bad) > len(shown):
-        lines.append(f"… and {len(bad) - len(shown)} more, all in the report")
+        lines += wrapped(cause.words, "  ")
+        lines.append(plain(f"  {'expected ' if known else ''}{_title(case)}")[: columns()])
+        text = known.reason if known else case.message
+        lines += wrapped(text, "    ", limit=4, first="    ")
+    if len(causes) > _SHOWN:
+        more = sum(len(cause.group.cases) for cause in causes[_SHOWN:])
+        number = counted(len(causes) - _SHOWN, "more cause")
+        lines.append(f"… and {number} of {counted(more, 'case')}, all in the report")
     return [*lines, ""] if lines else []
 
 

@@ -4,7 +4,8 @@ Each fault is a reference server with one deviation. It meets every case of the 
 breaks and, of most other requirements, one case of each entry of the case files. If no case of its
 own requirement fails, the suite has a hole. The same is true of an entry with MUST cases that no
 fault of its requirement makes fail: nothing shows that it can. And a fault that breaks what every
-exchange has to keep must fail that alone, in however many exchanges it shows.
+exchange has to keep must fail that alone, in however many exchanges it shows. For nearly all
+faults, a run must name the broken requirement first as the cause.
 """
 
 from __future__ import annotations
@@ -33,9 +34,12 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.root_causes import root_causes
 from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level
 
 # Everything is on this machine; only a fault that makes a response incomplete uses up this time.
 TIMEOUT_S = 0.5
@@ -44,6 +48,8 @@ TIMEOUT_S = 0.5
 _MAX_TRIES = 3
 _RETRY_TIMEOUT_S = 5.0
 SLOW_TIMEOUT_S = 20.0  # for the requirements whose cases have many pieces or bytes
+NAMED = 0.95
+"""For at least this part of the faults, the first cause that a run names is the fault's own."""
 # Many a server with a fault would take 16 GiB for the first case of this entry.
 _LAST_OF = frozenset({"J5/dimension-beyond-bits"})
 # One case of these, with many pieces or bytes, takes as long as all others together. They meet only
@@ -73,9 +79,19 @@ class SelftestResult:
     def passed(self) -> bool:
         """Whether the suite has no hole, and the reference server passes it."""
         trials = (*self.trials, *self.client_trials)
-        caught = all(trial.caught and trial.alone for trial in trials)
+        caught = all(trial.caught and trial.alone for trial in trials) and self.names_causes
         unproven = (*self.unproven, *self.unproven_variations, *self.client_unproven)
         return caught and not (unproven or self.failures_without_fault or self.client_failures)
+
+    @property
+    def asked(self) -> tuple[FaultTrial, ...]:
+        """The trials that show which cause a run names first."""
+        return tuple(trial for trial in self.trials if trial.first_cause is not None)
+
+    @property
+    def names_causes(self) -> bool:
+        """Whether enough runs name the fault's own requirement first."""
+        return sum(trial.named for trial in self.asked) >= NAMED * len(self.asked)
 
 
 def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestResult:
@@ -120,12 +136,13 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
     try:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
         slow = requirement in SLOW_REQUIREMENTS
-        own_failures = _failures(name, own, SLOW_TIMEOUT_S if slow else timeout)
+        own_results = _of_fault(name, own, SLOW_TIMEOUT_S if slow else timeout)
         observed = any(isinstance(case, ObservedCase) for case in own)
         chosen = others if full else sample(others, generated=observed)
-        other_failures = _failures(name, chosen, timeout)
+        other_results = _of_fault(name, chosen, timeout)
     except ConformanceError as error:
         return FaultTrial(name, requirement, (), (), str(error), number)
+    own_failures, other_failures = map(_failing, (own_results, other_results))
     own_ids = [c.id for c in (*own_failures, *other_failures) if c.requirement == requirement]
     others_failing = dict.fromkeys(case.requirement for case in other_failures)
     others_failing.pop(requirement, None)
@@ -135,6 +152,7 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
         tuple(dict.fromkeys(own_ids)),
         tuple(others_failing),
         number=number,
+        first_cause=_first_cause([*own_results, *other_results]),
     )
 
 
@@ -189,8 +207,36 @@ def sample(cases: Sequence[Case], *, generated: bool) -> list[Case]:
     return list(first.values())
 
 
-def _failures(fault: str, cases: Sequence[Case], timeout_s: float) -> list[Case]:
-    results = _results(cases, faults=[fault], timeout_s=timeout_s)
+@dataclass(frozen=True)
+class _Judged:
+    """A result as `root_causes` reads it."""
+
+    id: str
+    requirement: str
+    level: Level
+    outcome: Outcome
+    cause: Cause | None
+
+
+def _first_cause(results: Sequence[Result]) -> str:
+    """The requirement that a run with these results names first, "" if nothing fails."""
+    judged = []
+    for result in results:
+        facts = result.case.facts(SERVER_PROFILES)
+        judged.append(
+            _Judged(
+                result.case.id, result.case.requirement, facts.level, result.outcome, result.cause
+            )
+        )
+    causes = root_causes(judged)
+    return causes[0].requirement if causes else ""
+
+
+def _of_fault(fault: str, cases: Sequence[Case], timeout_s: float) -> list[Result]:
+    return _results(cases, faults=[fault], timeout_s=timeout_s)
+
+
+def _failing(results: Sequence[Result]) -> list[Case]:
     return [result.case for result in results if result.outcome is Outcome.FAIL]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from v2_conformance.maintenance.selftest import SelftestResult
+from v2_conformance.maintenance.selftest import NAMED, SelftestResult
 from v2_conformance.maintenance.trials import FaultTrial
 
 _MOST_SHOWN = 6
@@ -26,12 +26,26 @@ def selftest_lines(result: SelftestResult) -> Iterator[str]:
             yield f"the fault {trial.fault} must fail {trial.requirement} alone, but fails {others}"
     few = sum(trial.requirements <= FEW for trial in result.trials)
     yield f"{few} of {len(result.trials)} faults fail at most {FEW} requirements"
+    if result.asked:
+        yield from _named(result)
     for name in result.unproven_variations:
         yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
     caught = sum(trial.caught for trial in result.trials)
     yield f"{len(result.trials)} faults, {caught} caught by a case of their own requirement"
     if result.client_trials:
         yield from _client_lines(result)
+
+
+def _named(result: SelftestResult) -> Iterator[str]:
+    """Whether the first cause that a run names is the requirement that its fault breaks."""
+    others = [f"{trial.fault} ({trial.first_cause})" for trial in result.asked if not trial.named]
+    if others:
+        yield f"another requirement is named first as the cause: {', '.join(others)}"
+    named = len(result.asked) - len(others)
+    yield (
+        f"{named} of {len(result.asked)} faults are named first as the cause "
+        f"(at least {NAMED:.0%} must be)"
+    )
 
 
 def _client_lines(result: SelftestResult) -> Iterator[str]:

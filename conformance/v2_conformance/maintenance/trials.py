@@ -16,7 +16,8 @@ class FaultTrial:
 
     `own_failures` are the ids of the failing cases of the requirement that the fault breaks,
     `other_requirements` those of other requirements with failing cases. `error` says why the
-    suite could not run. `number` counts the tries from 1.
+    suite could not run. `number` counts the tries from 1. `first_cause` is the requirement that the
+    run names first as a cause, None if that was not asked.
     """
 
     fault: str
@@ -25,11 +26,17 @@ class FaultTrial:
     other_requirements: tuple[str, ...]
     error: str = ""
     number: int = 1
+    first_cause: str | None = None
 
     @property
     def caught(self) -> bool:
         """Whether a case of the fault's own requirement failed."""
         return bool(self.own_failures) and not self.error
+
+    @property
+    def named(self) -> bool:
+        """Whether the first cause that the run names is the fault's own requirement."""
+        return self.first_cause == self.requirement
 
     @property
     def requirements(self) -> int:

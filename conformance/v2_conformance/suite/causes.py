@@ -484,3 +484,37 @@ def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
 def died(cause: Cause | None) -> bool:
     """Whether the server did not survive the case."""
     return unsurvived(cause) is not None
+
+
+_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
+# The same in another datatype or form: an output has other elements than it should have.
+_WRONG_ELEMENTS = (WrongValue, WrongBytesElement, WrongElementCount, InvalidTensor)
+
+FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
+"""What `finding_of` can return."""
+
+
+def finding_of(cause: Cause | None) -> str:
+    """What was found, by which failures that one defect makes are told from others.
+
+    It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
+    elements are one finding in all datatypes. That a server did not survive is another finding if
+    only the connection shows it.
+    """
+    if isinstance(cause, SeveralWrong | NotKept):
+        return finding_of(cause.first)
+    if isinstance(cause, GeneratedFailure):
+        return finding_of(cause.request)
+    if isinstance(cause, SecondAnswerWrong):
+        return finding_of(cause.second)
+    if isinstance(cause, WrongRequest | WrongReading):
+        return finding_of(cause.finding)
+    if isinstance(cause, FailedBesideOthers):
+        return finding_of(cause.beside)
+    if isinstance(cause, FailedAtFirst):
+        return finding_of(cause.first)
+    if isinstance(cause, DidNotSurvive) and cause.fresh_connection is None:
+        return _ON_SAME_CONNECTION
+    if isinstance(cause, _WRONG_ELEMENTS):
+        return "wrong_value"
+    return "" if cause is None else cause.kind

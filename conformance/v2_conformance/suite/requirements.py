@@ -12,6 +12,7 @@ from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.causes import FINDINGS
 from v2_conformance.yaml_files import YamlFile, read_yaml
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
@@ -20,6 +21,7 @@ Basis = Literal["text", "oip", "http", "derived"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _FILE = "requirements.yaml"
+_LISTS = ("superseded_by", "datatypes", "findings", "prerequisite_of")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Requirement:
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
+    `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
+    `prerequisite_of` are the requirements that cannot hold if this one does not. `combines` says
+    that its cases only combine what others test alone. `report.root_causes` reads all three.
     """
 
     id: str
@@ -77,6 +82,9 @@ class Requirement:
     level_in: Mapping[str, Level] = field(default_factory=dict, hash=False)
     superseded_by: tuple[str, ...] = ()
     datatypes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    prerequisite_of: tuple[str, ...] = ()
+    combines: bool = False
 
     @property
     def family(self) -> str:
@@ -139,7 +147,8 @@ def check_catalogue() -> None:
     """Raise CaseFileError, with file and line, where cases/requirements.yaml breaks its rules.
 
     Beyond its schema: ids are unique and in the order of families and numbers, no requirement is
-    newer than the catalogue, and every citation and every successor is known. A test calls this;
+    newer than the catalogue, every citation, every successor and every finding is known, and no
+    requirement is a prerequisite of itself, directly or by way of others. A test calls this;
     loading the catalogue does not.
     """
     data = _data()
@@ -173,6 +182,34 @@ def check_catalogue() -> None:
             if cited["document"] not in data["documents"]:
                 message = f"{entry['id']} cites {cited['document']!r}, which documents lacks"
                 raise _bad(message, ["requirements", index, "cite", n])
+        for finding in entry.get("findings", ()):
+            if finding not in FINDINGS:
+                hint = did_you_mean(finding, FINDINGS, "schemas/report.schema.json has all kinds")
+                message = f"{entry['id']}: unknown finding {finding!r}: {hint}"
+                raise _bad(message, ["requirements", index, "findings"])
+    _check_prerequisites(data["requirements"])
+
+
+def _check_prerequisites(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Raise CaseFileError for a prerequisite of what is not there, or of itself."""
+    index = {entry["id"]: place for place, entry in enumerate(entries)}
+    done: set[str] = set()
+
+    def follow(name: str, path: tuple[str, ...]) -> None:
+        if name in done:
+            return
+        for other in entries[index[name]].get("prerequisite_of", ()):
+            where: list[str | int] = ["requirements", index[name], "prerequisite_of"]
+            if other not in index:
+                raise _bad(f"{name} is a prerequisite of {other}, which is not there", where)
+            if other in (*path, name):
+                around = " -> ".join((*path, name, other))
+                raise _bad(f"a requirement is a prerequisite of itself: {around}", where)
+            follow(other, (*path, name))
+        done.add(name)
+
+    for name in index:
+        follow(name, ())
 
 
 @cache
@@ -187,8 +224,7 @@ def _data() -> dict[str, Any]:
 
 def _requirement(entry: Mapping[str, Any]) -> Requirement:
     cite = tuple(Citation(**cited) for cited in entry["cite"])
-    superseded_by = tuple(entry.get("superseded_by", ()))
-    lists = {"superseded_by": superseded_by, "datatypes": tuple(entry.get("datatypes", ()))}
+    lists = {name: tuple(entry.get(name, ())) for name in _LISTS}
     return Requirement(**{**entry, "cite": cite, **lists})
 
 

@@ -378,8 +378,8 @@ def get_request(address: Address, path: str) -> Request:
 def post_request(address: Address, path: str, body: bytes) -> Request:
     """A POST of a JSON body to a path below the target's prefix."""
     fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
-    head = Head("POST", address.prefix + path, (*address.fields, *fields))
-    return Request(head, (body,), (write_head(head) + body,))
+    head = address.bound(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    return Request(head, (body,), (address.write_head(head) + body,))
 
 
 def _expected(

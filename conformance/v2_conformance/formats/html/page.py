@@ -18,11 +18,12 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.formats.html.cards import Cards, Replay, cards
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
+from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report.cause_words import headline, must_words, shown_causes
 from v2_conformance.report.claim_words import (
     CONFORMANT,
     CONSISTENT,
@@ -34,7 +35,6 @@ from v2_conformance.report.claim_words import (
 from v2_conformance.report.claims import claims
 from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
 from v2_conformance.report.fold import in_milliseconds
-from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
@@ -45,6 +45,7 @@ _OPEN = 3
 # So many of a requirement's failures are named beside it.
 _TROUBLES = 5
 _MAX_WHY = 300
+_CAUSES = 50
 _MAX_MESSAGE = 400
 
 _BASES: Mapping[Basis, str] = {
@@ -160,6 +161,7 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
     found = standing(report)
+    causes = shown_causes(report)
     row_outcomes = {row.entry.outcome for row in rows}
     tested = report.target.client
     explained = _EXPLAINED if tested is None else _EXPLAINED_OF_A_CLIENT
@@ -176,7 +178,12 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
         "started": _moment(report.started),
         "duration": _duration(report.duration_s),
         "claims": claims(report),
-        "gateway": signs_line(proxy_signs(report)),
+        "trust": TITLE,
+        "cautions": cautions(report),
+        "must": must_words(report, causes),
+        "headline": headline(causes),
+        "causes": causes[:_CAUSES],
+        "more_causes": len(causes) - _CAUSES,
         "outcomes": [outcome for outcome in Outcome if counts[outcome]],
         "shares": _shares(counts),
         "counts": counts,

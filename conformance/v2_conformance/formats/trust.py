@@ -1,0 +1,132 @@
+"""What to know before one trusts a report: what was not tested, and what stood in between."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from v2_conformance.formats.gateway_words import signs_line
+from v2_conformance.report.cause_words import counted, listed
+from v2_conformance.report.document import Report
+from v2_conformance.report.proxy_signs import proxy_signs
+from v2_conformance.report.standing import missing
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.causes import (
+    CodingsUnsupported,
+    DatatypesUnsupported,
+    NoKnownGoodAnswer,
+    ProfileNotClaimed,
+    RoleAbsent,
+)
+from v2_conformance.suite.models import TensorSpec, contract
+from v2_conformance.suite.outcomes import Outcome
+
+TITLE = "Before you trust this"
+_WHY = 300
+
+
+class Doubt(str, Enum):
+    """A reason to read the results with care; its value is also an anchor on the page."""
+
+    FOREIGN_CASES = "foreign-cases"
+    INCOMPLETE = "incomplete"
+    LEFT_OUT = "left-out"
+    ABSENT_MODEL = "absent-model"
+    NO_GOOD_ANSWER = "no-good-answer"
+    NOT_CLAIMED = "not-claimed"
+    GATEWAY = "gateway"
+    FLAKY = "flaky"
+    SUITE_ERROR = "suite-error"
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A doubt in words: what, and the details. What a server said in them is not escaped."""
+
+    doubt: Doubt
+    what: str
+    details: str
+
+    @property
+    def words(self) -> str:
+        """Both, as one sentence."""
+        return f"{self.what}: {self.details}" if self.details else self.what
+
+
+def cautions(report: Report) -> list[Caution]:
+    """Everything to know before one trusts a report, the gravest first; often nothing."""
+    return [
+        *_of_the_run(report),
+        *_of_models(report),
+        *_of_claims(report),
+        *_of_gateways(report),
+        *_of_outcomes(report),
+    ]
+
+
+def _of_the_run(report: Report) -> Iterator[Caution]:
+    if not report.own:
+        yield Caution(Doubt.FOREIGN_CASES, "Not the suite", "the cases are those of --cases")
+    left, total = sum(missing(report).values()), sum(report.planned.values())
+    if not report.complete:
+        details = f"stopped with {left} of {total} cases to go; what is missing was not tested"
+        yield Caution(Doubt.INCOMPLETE, "Incomplete run", details)
+    elif left:
+        yield Caution(Doubt.LEFT_OUT, "A part of the suite", f"{left} of {total} cases not sent")
+
+
+def _of_models(report: Report) -> Iterator[Caution]:
+    lost = Counter(case.cause.role for case in report.cases if isinstance(case.cause, RoleAbsent))
+    for role, why in report.target.absent.items():
+        if lost[role]:
+            did_not_run = f"{counted(lost[role], 'case')} did not run"
+            what = f"No model for {role}"
+            known = contract().get(role)
+            if known is not None:
+                what += f" ({_tensors(known.inputs)} -> {_tensors(known.outputs)})"
+            yield Caution(Doubt.ABSENT_MODEL, what, f"{did_not_run}; {short(why, _WHY)}")
+    silent = Counter(
+        case.cause.role for case in report.cases if isinstance(case.cause, NoKnownGoodAnswer)
+    )
+    for role, number in silent.items():
+        what = f"The model for {role} answers no known-good request"
+        yield Caution(Doubt.NO_GOOD_ANSWER, what, f"{counted(number, 'case')} did not run")
+
+
+def _tensors(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(f"{spec.name} {spec.datatype} {list(spec.dims)}" for spec in specs)
+
+
+def _of_claims(report: Report) -> Iterator[Caution]:
+    found: Counter[str] = Counter()
+    for case in report.cases:
+        if isinstance(case.cause, ProfileNotClaimed):
+            found[f"profile {case.cause.profile}"] += 1
+        elif isinstance(case.cause, DatatypesUnsupported):
+            found[", ".join(case.cause.datatypes)] += 1
+        elif isinstance(case.cause, CodingsUnsupported):
+            found[", ".join(case.cause.codings)] += 1
+    if found:
+        details = "; ".join(f"{name} ({counted(number, 'case')})" for name, number in found.items())
+        yield Caution(Doubt.NOT_CLAIMED, "Not claimed, so not tested", details)
+
+
+def _of_gateways(report: Report) -> Iterator[Caution]:
+    line = signs_line(proxy_signs(report))
+    if line:
+        details = "what is found may be the gateway's; `run --through` tells them apart"
+        yield Caution(Doubt.GATEWAY, line[0].upper() + line[1:], details)
+
+
+def _of_outcomes(report: Report) -> Iterator[Caution]:
+    flaky = [case.id for case in report.of(Outcome.FLAKY)]
+    if flaky:
+        yield Caution(Doubt.FLAKY, f"Flaky: {counted(len(flaky), 'case')}", listed(flaky))
+    errors = [case.id for case in report.of(Outcome.ERROR)]
+    if errors:
+        what = f"Errors of the suite: {counted(len(errors), 'case')}"
+        yield Caution(Doubt.SUITE_ERROR, what, listed(errors))

@@ -1,0 +1,179 @@
+"""What a run's failures come from: few causes, each with all the failures that it explains. Pure.
+
+One defect fails many cases. Failures belong together if their typed causes are the same finding and
+one requirement explains the others: the finding is about it (`findings` in requirements.yaml), or
+it is a prerequisite of theirs (`prerequisite_of`), or theirs only combine what others test alone
+(`combines`). Of several requirements that could be it, the one whose failure would look most like
+this run is named: what it explains, compared with what fails and what does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from v2_conformance.report.summary import JudgedCase
+from v2_conformance.suite.causes import KilledBy, finding_of
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Requirement, catalogue
+
+Case = TypeVar("Case", bound=JudgedCase)
+
+_FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
+# Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
+_BROKEN = Fraction(1, 3)
+
+
+@dataclass(frozen=True)
+class CauseGroup(Generic[Case]):
+    """One cause: the requirement that it is about, and everything that it explains.
+
+    `finding` is the kind of the typed cause. `cases` are the failures, those of the requirement
+    itself first; `requirements` are theirs, in the same order. `waiting` are the cases that did not
+    run because one of these killed what they need.
+    """
+
+    requirement: str
+    finding: str
+    cases: tuple[Case, ...]
+    requirements: tuple[str, ...]
+    waiting: tuple[Case, ...] = ()
+
+
+def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
+    """The causes of all failures, then of all cases without a result, each as in `_ordered`."""
+    all_cases = list(cases)
+    waiting: dict[str, list[Case]] = {}
+    for case in all_cases:
+        if case.outcome is Outcome.NOT_RUN and isinstance(case.cause, KilledBy):
+            waiting.setdefault(case.cause.case, []).append(case)
+    failed = [case for case in all_cases if case.outcome in _FAILED]
+    unclear = [case for case in all_cases if case.outcome is Outcome.INCONCLUSIVE]
+    total = Counter(
+        case.requirement
+        for case in all_cases
+        if case.outcome in _FAILED or case.outcome is Outcome.PASS
+    )
+    return (
+        *_Grouping(failed, total, waiting).groups(),
+        *_Grouping(unclear, total, waiting).groups(),
+    )
+
+
+@dataclass(frozen=True, order=True)
+class _Key:
+    """A requirement that fails in one way."""
+
+    requirement: str
+    finding: str
+
+
+class _Grouping(Generic[Case]):
+    """Groups some cases, of requirements that have `total` cases with a clear outcome."""
+
+    def __init__(
+        self, cases: Sequence[Case], total: Counter[str], waiting: dict[str, list[Case]]
+    ) -> None:
+        self._waiting = waiting
+        self._known = catalogue()
+        self._place = {name: place for place, name in enumerate(self._known)}
+        self._own: dict[_Key, list[Case]] = {}
+        for case in cases:
+            key = _Key(case.requirement, finding_of(case.cause))
+            self._own.setdefault(key, []).append(case)
+        self._failing = {key.requirement for key in self._own}
+        self._share = {
+            key: Fraction(len(found), max(len(found), total[key.requirement]))
+            for key, found in self._own.items()
+        }
+        self._owned = {key.finding for key in self._own if self._is_about(key)}
+        self._would = {key: self._would_fail(key, total) for key in self._own}
+
+    def groups(self) -> list[CauseGroup[Case]]:
+        left = dict(self._own)
+        found = []
+        while left:
+            root = min(left, key=lambda key: self._rank(key, left))
+            taken = [root, *(key for key in left if key != root and self._explains(root, key))]
+            cases = [case for key in taken for case in left.pop(key)]
+            found.append((root, self._group(root, taken, cases)))
+        found.sort(key=lambda pair: self._order(*pair))
+        return [group for _, group in found]
+
+    def _group(self, root: _Key, taken: list[_Key], cases: list[Case]) -> CauseGroup[Case]:
+        requirements = tuple(dict.fromkeys(key.requirement for key in taken))
+        waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
+        return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting)
+
+    def _requirement(self, name: str) -> Requirement | None:
+        return self._known.get(name)  # a report of another version may have others
+
+    def _is_about(self, key: _Key) -> bool:
+        known = self._requirement(key.requirement)
+        return known is not None and key.finding in known.findings
+
+    def _combines(self, name: str) -> bool:
+        known = self._requirement(name)
+        return known is not None and known.combines
+
+    def _is_foreign(self, key: _Key) -> bool:
+        """Whether the finding is about something else than the requirement."""
+        return key.finding in self._owned and not self._is_about(key)
+
+    def _would_fail(self, key: _Key, total: Counter[str]) -> frozenset[str]:
+        """The requirements that fail if the one of `key` is the cause."""
+        would = {key.requirement}
+        known = self._requirement(key.requirement)
+        if known is not None and self._share[key] > _BROKEN:
+            would.update(name for name in known.prerequisite_of if total[name])
+        if not self._combines(key.requirement):
+            same = (other.requirement for other in self._own if other.finding == key.finding)
+            would.update(name for name in same if self._combines(name))
+        return frozenset(would)
+
+    def _likeness(self, key: _Key, left: Iterable[_Key]) -> Fraction:
+        """How much what fails looks like what would fail: 1 if it is the same."""
+        failing = {
+            other.requirement
+            for other in left
+            if other.finding == key.finding and not self._is_foreign(other)
+        }
+        would = self._would[key]
+        return Fraction(len(would & self._failing), len(would | failing))
+
+    def _explains(self, root: _Key, key: _Key) -> bool:
+        if key.finding != root.finding:
+            return False
+        # What the root needs fails there, too, where it happens to use what is broken.
+        known = self._requirement(key.requirement)
+        needed = known is not None and root.requirement in known.prerequisite_of
+        return self._is_foreign(key) or key.requirement in self._would[root] or needed
+
+    def _rank(self, key: _Key, left: dict[_Key, list[Case]]) -> tuple[object, ...]:
+        return (
+            self._is_foreign(key),
+            -self._likeness(key, left),
+            -len(left[key]),
+            -sum(other.requirement in self._would[key] for other in left),
+            self._share[key],
+            *self._catalogued(key),
+        )
+
+    def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
+        """What explains most first; of two that explain as much, the narrower corner."""
+        known = self._requirement(root.requirement)
+        return (
+            self._is_foreign(root),
+            known is not None and known.level == "MAY",
+            -len(group.requirements),
+            -len(group.cases) - len(group.waiting),
+            self._share[root],
+            *self._catalogued(root),
+        )
+
+    def _catalogued(self, key: _Key) -> tuple[object, ...]:
+        place = self._place.get(key.requirement, len(self._place))
+        return place, key.requirement, key.finding
