@@ -92,6 +92,7 @@ from v2_conformance.suite.findings import (
     WrongStatus,
     WrongValue,
 )
+from v2_conformance.suite.http_versions import Http1Feature
 from v2_conformance.suite.observations import (
     AllKept,
     InvalidHttp,
@@ -101,7 +102,6 @@ from v2_conformance.suite.observations import (
     StrayBytes,
     UnannouncedClose,
 )
-from v2_conformance.suite.over_http2 import Http1Feature
 
 
 class _AboutOthers(CauseBase, frozen=True):

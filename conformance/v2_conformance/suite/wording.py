@@ -10,7 +10,7 @@ from v2_conformance.suite import causes, findings, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_wording import CLIENT_WORDS
 from v2_conformance.suite.findings import FirstDifference
-from v2_conformance.suite.over_http2 import FEATURE_WORDS, error_name
+from v2_conformance.suite.http_versions import FEATURE_WORDS, error_name
 from v2_conformance.suite.relations import ROLE
 
 _LONGEST = 2000

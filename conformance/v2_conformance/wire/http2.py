@@ -27,7 +27,7 @@ from h2.exceptions import H2Error
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.findings import printable
-from v2_conformance.suite.over_http2 import REFUSED_STREAM, error_name
+from v2_conformance.suite.http_versions import REFUSED_STREAM, error_name
 from v2_conformance.wire.http2_notation import (
     Fields,
     read_request_head,
