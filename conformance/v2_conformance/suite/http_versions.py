@@ -1,4 +1,4 @@
-"""What HTTP/1.1 and HTTP/2 do not share, in words: features of the one, error codes of the other."""
+"""What HTTP/1.1 and HTTP/2 do not share, in words: features of one, error codes of the other."""
 
 from __future__ import annotations
 
