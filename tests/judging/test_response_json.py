@@ -32,3 +32,10 @@ def test_the_longest_tensors_are_read(data: list[object]) -> None:
 def test_a_tensor_of_64_mib_may_be_json() -> None:
     text = b'{"data":[' + b",".join([b"12345678"] * 2_000_000) + b"]}"
     assert len(parse_response_json(text)["data"]) == 2_000_000
+
+
+@pytest.mark.timeout(60)
+def test_a_string_that_never_ends_takes_no_time_for_each_quote_in_it() -> None:
+    """Were every quote tried as the beginning of a string, this would take hours."""
+    with pytest.raises(MessageError):
+        parse_response_json(b"{" * 300_000 + b'"' + b'\\"' * 2_000_000)

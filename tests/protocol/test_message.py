@@ -133,6 +133,13 @@ def test_depth_is_bounded_exactly_and_brackets_in_strings_do_not_count() -> None
     assert parse_json(dump_json({"a": text})) == {"a": text}
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("start", [b"", b'{"a": "'])
+def test_a_string_that_never_ends_takes_no_time_for_each_quote_in_it(start: bytes) -> None:
+    """Were every quote tried as the beginning of a string, this would take hours."""
+    assert "JSON" in refused(start + b"[" * 100 + b'"' + b'\\"' * 2_000_000)
+
+
 def test_many_brackets_side_by_side_are_not_deep() -> None:
     rows: list[list[int]] = [[]] * 1000
     assert parse_json(dump_json({"data": rows})) == {"data": rows}

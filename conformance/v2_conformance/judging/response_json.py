@@ -14,7 +14,8 @@ outputs, are in no case; each takes some hundred bytes of memory."""
 _MOST_STRINGS = 1_000_000  # four bytes of a BYTES tensor each, in the longest one
 _MOST_NUMBERS = 1_500_000  # a MiB of one-byte elements, and some
 _BYTES_FOR_EACH = 8  # beyond that: of a tensor of 64 MiB, or it would be longer than any answer
-_STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{:,]', re.DOTALL)
+# A string without an end goes on to the end: else each quote in it would be tried as a beginning.
+_STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{:,]', re.DOTALL)
 
 
 def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:

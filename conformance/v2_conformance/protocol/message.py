@@ -18,7 +18,8 @@ from v2_conformance.protocol.datatypes import Buffer, Shape
 MAX_JSON_DEPTH = 64
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
-_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+# A string without an end goes on to the end: else each quote in it would be tried as a beginning.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _AT_ONCE = 1 << 20  # characters whose depth is looked at
 _STEPS = np.array([(chr(code) in "[{") - (chr(code) in "]}") for code in range(256)], np.int8)
 _EXACT_IN_DOUBLE = 2**53
