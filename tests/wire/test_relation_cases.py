@@ -58,6 +58,14 @@ def test_what_is_tampered_with_stays_as_far_from_the_truth() -> None:
     assert tampered["size"] == {"add": -4}
 
 
+def test_the_input_that_a_case_tampers_with_is_not_left_out_for_a_model_with_fewer() -> None:
+    pair = (TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "FP32", (4, 2)))
+    case = sent(
+        "S11/size-left-out-behind-others", model("m", pair, (TensorSpec("C", "FP32", (-1, 2)),))
+    )
+    assert [entry.get("form", "binary") for entry in inputs(case)] == ["binary", "neither"]
+
+
 def test_a_case_meets_the_input_of_its_own_datatype() -> None:
     case = sent("S9/not-an-integer[null]", REVERSER)
     first = inputs(case)[0]

@@ -163,7 +163,21 @@ def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> 
 def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
     need(model.special)
     inputs = own_tensors(case, model).inputs(model)
+    case = _for_every_output(case, model)
     return _with_inputs(case, model, relation, inputs, case.request.get("json"))
+
+
+def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
+    """A case that lists the only output of its role: of another model, each may show the values."""
+    listed = case.request.get("outputs", ())
+    if len(contract()[case.model].outputs) != 1 or len(listed) != 1 or listed[0].get("tensor") != 0:
+        return case
+    places = range(len(model.outputs))
+    request = {**case.request, "outputs": [{**listed[0], "tensor": place} for place in places]}
+    expect = dict(case.expect)
+    if isinstance(expect.get("outputs"), dict):
+        expect["outputs"] = {str(place): next(iter(expect["outputs"].values())) for place in places}
+    return replace(case, request=request, expect=expect)
 
 
 def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
