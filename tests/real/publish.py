@@ -36,9 +36,13 @@ from v2_conformance.suite.requirements import catalogue
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
+FRONT_PAGE = REPORTS.parent / "README.md"
 BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectations/. -->\n"
+TABLE = "<!-- Written by `tox -e publish`, from tests/real/expectations/. -->\n"
+TABLE_END = "<!-- The end of what it writes. -->\n"
 # Their own defaults: with any free port each publication would differ in every request.
 _PORTS = {"kserve": 8080, "mlserver": 8080, "triton": 8000}
+_FEW = 12
 _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 
 
@@ -48,12 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = {path.stem: path for path in (*expectation_files(), *client_expectation_files())}
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--work", type=Path, metavar="DIR", help="environments and servers' logs")
-    parser.add_argument("--readme", action="store_true", help="write reports/README.md alone")
+    parser.add_argument("--readme", action="store_true", help="write the two README.md alone")
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"no expectation for {', '.join(unknown)}; there are: {', '.join(known)}")
     expectations = [load_expectation(path) for path in known.values()]
-    README.write_text(readme(README.read_text("utf-8"), expectations), "utf-8", newline="\n")
+    for path, made in ((README, readme), (FRONT_PAGE, front_page)):
+        path.write_text(made(path.read_text("utf-8"), expectations), "utf-8", newline="\n")
     if options.readme:
         return 0
     if options.work is None:
@@ -138,6 +143,26 @@ def readme(text: str, expectations: Sequence[Expectation]) -> str:
     """`text` of reports/README.md, what follows BEGIN in it made anew."""
     sections = ["\n".join(_section(expected)) for expected in expectations]
     return "\n".join([text.partition(BEGIN)[0] + BEGIN, *sections])
+
+
+def front_page(text: str, expectations: Sequence[Expectation]) -> str:
+    """`text` of README.md, its table of servers made anew."""
+    before, _, rest = text.partition(TABLE)
+    rows = "".join(_row(expected) for expected in expectations if not expected.adapter)
+    head = "| server | profiles | verdict | MUST requirements that fail |\n|---|---|---|---|\n"
+    return before + TABLE + head + rows + TABLE_END + rest.partition(TABLE_END)[2]
+
+
+def _row(expected: Expectation) -> str:
+    failing = [
+        key
+        for key, outcome in expected.requirements.items()
+        if outcome == Outcome.FAIL and catalogue()[key].level_for(expected.profiles) == "MUST"
+    ]
+    shown = " ".join(failing[:_FEW]) + (f" and {len(failing) - _FEW} more" * (len(failing) > _FEW))
+    verdict = "conformant" if expected.conformant else "not conformant"
+    server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
+    return f"| {server} | {', '.join(expected.profiles)} | {verdict} | {shown} |\n"
 
 
 def _section(expected: Expectation) -> Iterator[str]:

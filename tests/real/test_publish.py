@@ -48,6 +48,12 @@ def test_the_committed_readme_says_what_the_expectations_say() -> None:
     assert text == publish.readme(text, EXPECTATIONS)
 
 
+def test_the_table_of_servers_in_the_front_page_says_what_the_expectations_say() -> None:
+    text = publish.FRONT_PAGE.read_text(encoding="utf-8")
+    # `tests/real/publish.py --readme` writes it.
+    assert text == publish.front_page(text, EXPECTATIONS)
+
+
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.name)
 def test_every_failure_has_its_sentence_in_the_readme(expected: Expectation) -> None:
     text = publish.README.read_text(encoding="utf-8")

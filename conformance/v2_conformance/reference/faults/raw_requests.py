@@ -167,6 +167,16 @@ class _RawBytesCutAtNul(Behaviour):
 
 
 @fault(
+    "raw-bytes-lose-nuls-at-end",
+    breaks="W8",
+    text="The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
+)
+class _RawBytesLoseNulsAtEnd(Behaviour):
+    def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
+        return super().raw_bytes_tensor(dims, memoryview(bytes(body).rstrip(b"\0")))
+
+
+@fault(
     "raw-odd-size-cut",
     breaks="W9",
     text="Surplus bytes of a raw tensor are dropped, and missing bytes are read as zeros.",

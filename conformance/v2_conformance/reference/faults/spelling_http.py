@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.spellings import crashes, refuses
-from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.suite.models import ModelContract
 
 # The chunk that ends a body without trailer fields.
 _LAST_CHUNK = re.compile(rb"\r\n0+(;[^\r\n]*)?\r\n\r\n$")
+# The trailer fields of a body in chunks, each with the end of its line.
+_TRAILERS = re.compile(rb"\r\n0+(?:;[^\r\n]*)?\r\n((?:[^\r\n]+\r\n)+)\r\n\Z")
 _MOST_FIELDS = 50
 _LONGEST_FIELD = 3000
 _PATIENCE_S = 0.15
@@ -197,6 +201,12 @@ _REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
         400,
     ),
     (
+        "expectation-of-chunks-refused",
+        "An Expect field is answered with 400 where the body is in chunks.",
+        lambda request: request.framing != b"" and request.values("Expect") != [],
+        400,
+    ),
+    (
         "upper-case-coding-refused",
         "A transfer coding in upper case is answered with 501.",
         _head(rb": CHUNKED"),
@@ -244,6 +254,21 @@ fault(
 class _PipelinedRequestLost(Behaviour):
     def read_ahead(self, data: bytes) -> bytes:
         return b""
+
+
+@fault(
+    "trailers-merged-into-head",
+    breaks="V2",
+    text="Fields behind a body count as fields of the head, and win over those.",
+)
+class _TrailersMergedIntoHead(Behaviour):
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        trailers = _TRAILERS.search(request.framing)
+        lines = trailers[1].decode("latin-1").split("\r\n")[:-1] if trailers else []
+        pairs = [line.partition(":") for line in lines]
+        fields = {name.lower(): value.strip() for name, _, value in pairs}
+        headers = tuple({**dict(request.headers), **fields}.items())
+        return super().infer(model, replace(request, headers=headers))
 
 
 @fault(
