@@ -280,6 +280,20 @@ SENTENCES: list[tuple[Cause, str]] = [
         causes.ModelVersionUnknown("mixed"),
         "the server lists no single version of the model for mixed",
     ),
+    (
+        causes.NotOverHttp2("chunks"),
+        "not applicable over HTTP/2: the case is about bodies in chunks, which only HTTP/1.1 has",
+    ),
+    (
+        findings.StreamReset(2, 1),
+        "the server reset the stream with INTERNAL_ERROR (0x2), without a complete response, after "
+        "1 byte",
+    ),
+    (
+        findings.GoneAway(99, 0),
+        "the server ended the connection with GOAWAY, 0x63, without a complete response, after "
+        "0 bytes",
+    ),
     (causes.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
     (causes.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),
     (causes.RoleAbsent("mixed", "no such model"), "the role mixed is absent: no such model"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from socket import create_connection
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ import pytest
 from support.http2_servers import received
 from support.servers import PATIENCE_S, free_port
 from v2_conformance.reference.behaviour import Behaviour
+
+_READY_WITHIN_S = 15.0
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -46,6 +50,17 @@ def application(behaviour: Behaviour) -> Callable[[Mapping[str, Any], Receive, S
     return serve
 
 
+def _await_port(port: int) -> None:
+    """Return once somebody listens there. Raises RuntimeError if nobody does in time."""
+    pause = threading.Event()
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), create_connection(("127.0.0.1", port), timeout=1):
+            return
+        pause.wait(0.02)
+    raise RuntimeError("hypercorn did not start")
+
+
 @contextlib.contextmanager
 def hypercorn(behaviour: Behaviour) -> Iterator[str]:
     """The base URL of hypercorn in front of `behaviour` while the block runs."""
@@ -69,6 +84,7 @@ def hypercorn(behaviour: Behaviour) -> Iterator[str]:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
+        _await_port(port)
         yield f"http://127.0.0.1:{port}"
     finally:
         loop.call_soon_threadsafe(stop.set)

@@ -87,10 +87,9 @@ class ReadRequest:
 
 def read_request(data: Buffer) -> ReadRequest:
     """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
-    over_http2 = as_http1(data) is not data
-    data = as_http1(data)
     if len(data) > _LONGEST:  # its head is all that anybody asks for
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    recorded, data = data, as_http1(data)
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
     head: h11.Request | None = None
     body = bytearray()
@@ -120,7 +119,7 @@ def read_request(data: Buffer) -> ReadRequest:
     )
     return ReadRequest(
         head.method.decode("latin-1"),
-        "2" if over_http2 else head.http_version.decode("latin-1"),
+        "2" if data is not recorded else head.http_version.decode("latin-1"),
         fields,
         body,
         plain=plain and not odd,

@@ -61,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                 help=f"{scheme} authentication with the {what} in this {place}",
             )
     group.addoption("--v2-rate", type=float, metavar="N", help="at most so many requests a second")
+    group.addoption("--v2-http2", action="store_true", help="speak HTTP/2")
     group.addoption("--v2-timeout", type=float, metavar="S", help="seconds for one exchange")
     group.addoption("--v2-max-time", type=float, metavar="S", help="seconds for the whole run")
     group.addoption(

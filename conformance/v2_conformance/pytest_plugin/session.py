@@ -134,6 +134,7 @@ class Session:
             basic_env=option("--v2-basic-env"),
             basic_file=path("--v2-basic-file"),
             rate=rate,
+            http2=option("--v2-http2"),
         )
 
     def run(self, case: Case) -> Result:

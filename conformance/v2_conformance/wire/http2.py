@@ -42,6 +42,8 @@ from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcrip
 from v2_conformance.wire.transport import Parting, Request
 
 _MOMENT_S = 1.0
+_LONGEST_HEAD = 1024 * 1024
+_COPIED = 256 * 1024
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 _NO_LINGER = b"\x01\0\0\0\0\0\0\0"
 _MAX_INFORMATIONAL = 50
@@ -144,11 +146,11 @@ class Http2Connection:
             session.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
-        first = current.first_byte
+        first, received = current.first_byte, current.received
         return Transcript(
             data,
             current.sent,
-            bytes(current.received),
+            bytes(received) if len(received) < _COPIED else received,
             ending,
             detail,
             reused,
@@ -157,7 +159,7 @@ class Http2Connection:
             time.perf_counter() - started,
             tuple(len(piece) for piece in pieces),
             request.pause_s,
-            partial=read_response(current.received, whole=ending is Ending.COMPLETE),
+            partial=read_response(received, whole=ending is Ending.COMPLETE),
             shortened_s=limit if limit < usual else None,
             obstacle=current.obstacle,
             http2=current.facts,
@@ -187,7 +189,7 @@ class _Sent:
     def of(request: Request, scheme: str) -> _Sent:
         """What to send for `request`, whose first write has the whole head."""
         first, *rest = request.http1
-        written = bytes(first[: len(first)]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        written = bytes(first[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         fields = read_request_head(written, scheme)
         body = [memoryview(first)[len(written) :], *rest]
         claimed = dict(fields).get(b"content-length", b"0")

@@ -9,7 +9,7 @@ What frames say besides, such as the code of a reset, is in `transcript.Http2Fac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.transcript import Response
@@ -18,6 +18,7 @@ from v2_conformance.wire.transport import Head
 Fields = tuple[tuple[bytes, bytes], ...]
 
 _END = b"\r\n\r\n"
+_HEAD_END = re.compile(rb"\r\n\r\n")
 _STATUS_LINE = re.compile(rb"HTTP/2 ([1-5][0-9][0-9]) ")
 _REQUEST_LINE = re.compile(rb"[A-Z]+ [!-~]+ HTTP/2")
 # No field of HTTP/2 has one of them (RFC 9113, section 8.2.1).
@@ -66,37 +67,34 @@ def read_response(received: Buffer, *, whole: bool) -> Response | None:
 
     `whole` says whether its stream ended.
     """
-    data = bytes(received)
-    at = 0
-    while found := _STATUS_LINE.match(data, at):
-        end = data.find(_END, at)
-        if end < 0:
-            return None
-        start, status = end + len(_END), int(found[1])
-        if status >= 200:
-            fields = _fields(data[at:end])
+    for status, start, end in _heads(received):
+        if status is not None and status >= 200:
+            fields = _fields(bytes(received[start : end - len(_END)]))
             counted = any(name == "content-length" for name, _ in fields)
             framing = "content-length" if counted else FRAMES
-            body = memoryview(received)[start:]
-            return Response(status, fields, body, framing, 0, whole)
-        at = start
+            return Response(status, fields, memoryview(received)[end:], framing, 0, whole)
     return None
 
 
 def is_readable(received: Buffer) -> bool:
     """Whether recorded bytes are what heads and a body of HTTP/2 leave: nothing, heads of interim
     responses, or those and a response."""
-    data = bytes(received)
+    return all(status is not None for status, _, _ in _heads(received))
+
+
+def _heads(received: Buffer) -> Iterator[tuple[int | None, int, int]]:
+    """The status of each head, where it starts and where what follows does. The last one is that of
+    the response, or is none at all: then its status is None."""
     at = 0
-    while at < len(data):
-        found = _STATUS_LINE.match(data, at)
-        end = data.find(_END, at)
-        if found is None or end < 0:
-            return False
+    while at < len(received):
+        found, end = _STATUS_LINE.match(received, at), _HEAD_END.search(received, at)
+        if found is None or end is None:
+            yield None, at, len(received)
+            return
+        yield int(found[1]), at, end.end()
         if int(found[1]) >= 200:
-            return True
-        at = end + len(_END)
-    return True
+            return
+        at = end.end()
 
 
 def as_http1(request: Buffer) -> Buffer:

@@ -1,0 +1,130 @@
+"""Servers that speak HTTP/2, and then do not: floods of frames, bombs, resets, silence."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from hpack import Encoder
+from hyperframe.frame import (
+    ContinuationFrame,
+    DataFrame,
+    Frame,
+    HeadersFrame,
+    PingFrame,
+    SettingsFrame,
+)
+
+from hostile.kit import BINARY, MARK, REJECTED, VICTIM, Start, add
+from support.http2_servers import Asked, Http2Peer, received, serving_http2
+from v2_conformance.reference.behaviour import Behaviour
+
+CASES = (VICTIM, BINARY, REJECTED, "C12/observed", "R7/observed", "R2/observed")
+STATUS = (b":status", b"200")
+Answer = Callable[[Http2Peer, Asked], object]
+
+
+def over_http2(answer: Answer) -> Start:
+    """A good server, but for requests with MARK in them."""
+    right = Behaviour()
+
+    def script(peer: Http2Peer) -> None:
+        while True:
+            asked = peer.request()
+            if MARK in asked.body:
+                answer(peer, asked)
+                peer.peer.until_closed()
+                return
+            response = right.handle(received(asked.fields, bytes(asked.body)))
+            fields = [(":status", str(response.status))]
+            fields += [(name.lower(), value) for name, value in response.headers]
+            peer.answer(asked, b"".join(map(bytes, response.body)), fields)
+
+    @contextlib.contextmanager
+    def start() -> Iterator[str]:
+        with serving_http2(script) as server:
+            yield server.url
+
+    return start
+
+
+def head(stream: int, *fields: tuple[bytes, bytes], end: bool = True) -> Frame:
+    flags = ["END_HEADERS"] if end else []
+    return HeadersFrame(stream, Encoder().encode([STATUS, *fields]), flags=flags)
+
+
+def forever(make: Callable[[int], Frame], *before: Callable[[int], Frame]) -> Answer:
+    """Sends one frame again and again, after others."""
+
+    def answer(peer: Http2Peer, asked: Asked) -> None:
+        for one in before:
+            peer.peer.send(one(asked.stream).serialize())
+        peer.peer.forever(make(asked.stream).serialize() * 50)
+
+    return answer
+
+
+def bomb(stream: int) -> Frame:
+    encoder = Encoder()
+    start = encoder.encode([STATUS, (b"x", b"x" * 3000)])
+    again = encoder.encode([(b"x", b"x" * 3000)])
+    return HeadersFrame(stream, start + again * 4000, flags=["END_HEADERS"])
+
+
+def sends(*makes: Callable[[int], Frame]) -> Answer:
+    def answer(peer: Http2Peer, asked: Asked) -> None:
+        for make in makes:
+            peer.peer.send(make(asked.stream).serialize())
+
+    return answer
+
+
+def resets(peer: Http2Peer, asked: Asked) -> None:
+    peer.h2.reset_stream(asked.stream, 2)
+    peer.flush()
+
+
+def silent(peer: Http2Peer, asked: Asked) -> None:
+    """Says nothing more."""
+
+
+def script_in_fields(stream: int) -> Frame:
+    return head(stream, (b"x", b"<script>alert(1)</script>"), (b"y", b"\x1b[31m"))
+
+
+for name, answer in {
+    "ping-flood": forever(lambda stream: PingFrame(0, b"12345678")),
+    "settings-flood": forever(lambda stream: SettingsFrame(0)),
+    "empty-data": forever(lambda stream: DataFrame(stream, b""), head),
+    "continuation": forever(
+        lambda stream: ContinuationFrame(stream, b"\x88"), lambda stream: head(stream, end=False)
+    ),
+    "body": forever(lambda stream: DataFrame(stream, b"x" * 16384), head),
+    "bomb": sends(bomb),
+    "garbage-head": sends(lambda stream: HeadersFrame(stream, b"\x80" * 9, flags=["END_HEADERS"])),
+    "reset": resets,
+}.items():
+    add(
+        f"http2-{name}",
+        over_http2(answer),
+        outcomes={"H1": "fail"},
+        options=("--http2",),
+        cases=CASES,
+    )
+add(
+    "http2-silent",
+    over_http2(silent),
+    outcomes={"H1": "fail"},  # it hangs
+    options=("--http2",),
+    cases=CASES,
+    timeout=2.0,
+)
+add(
+    "http2-markup",
+    over_http2(
+        sends(script_in_fields, lambda stream: DataFrame(stream, b"{}", flags=["END_STREAM"]))
+    ),
+    outcomes=None,
+    options=("--http2",),
+    cases=CASES,
+)
