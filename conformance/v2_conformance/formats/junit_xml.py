@@ -48,7 +48,8 @@ def render(report: Report) -> bytes:
     for case in cases:
         _add(suite, case)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
 def _add(suite: ElementTree.Element, case: CaseResult) -> None:
