@@ -278,7 +278,7 @@ expected:
             (["expected:", "- case: a", "  reason: x", "  link: javascript:1"], 4, "link"),
             (["expected:", "- case: a", "  reason: x", "  expires: soon"], 4, "expires"),
             (["expected:", "- case: a", "  reason: x", "  expires: 2026-02-30"], 4, "expires"),
-            (["expected:", "- case: a", "  resaon: x", "  reason: x"], 2, "resaon"),
+            (["expected:", "- case: a", "  resaon: x", "  reason: x"], 3, "resaon"),
             (["expected:", "- case: ]"], 2, "not YAML"),
             (["expected:", "- case: a", "  cause: []", "  reason: x"], 3, "cause"),
             (["expected:", "- case: a", "  cause: {got: 1}", "  reason: x"], 3, "'kind' is a req"),
