@@ -34,6 +34,11 @@ class YamlBoundsError(yaml.MarkedYAMLError):
         super().__init__(problem=problem, problem_mark=mark)
 
 
+def is_decimal(written: str) -> bool:
+    """Whether a number is written as everybody writes it, so that its text can be told from it."""
+    return _NOT_DECIMAL.fullmatch(written) is None
+
+
 def check_events(loader: Any, text: str) -> None:
     """Raise YamlBoundsError if the file would take too much; `loader` reads `text`.
 
@@ -110,6 +115,11 @@ def _check_keys(node: yaml.MappingNode) -> None:
             )
         if key.tag in (_INTEGER, _FLOAT):
             _check_number("", key)
+            if not is_decimal(key.value):
+                raise YamlBoundsError(
+                    f"the key {key.value[:40]} is read as another number; put it in quotes",
+                    key.start_mark,
+                )
             if len(key.value) > _LONGEST_NUMBER_AS_KEY:  # they can be made to have the same hash
                 raise YamlBoundsError("a key is a huge number; put it in quotes", key.start_mark)
 
@@ -122,12 +132,6 @@ def _check_number(name: str, node: yaml.ScalarNode) -> None:
         raise YamlBoundsError(
             f"{name}{written[:40]} means different numbers to different readers of YAML; put text "
             "in quotes, and write numbers in decimal without leading zeros",
-            node.start_mark,
-        )
-    if _NOT_DECIMAL.fullmatch(written):
-        raise YamlBoundsError(
-            f"{name}{written[:40]} is read as a number that is written otherwise; put text in "
-            "quotes, and write numbers in decimal",
             node.start_mark,
         )
     if node.tag == _FLOAT and not _is_finite(written):

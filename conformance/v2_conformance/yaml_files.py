@@ -44,6 +44,16 @@ class YamlFile:
     document: Any
     node: Any
 
+    def written(self, where: tuple[str | int, ...]) -> str:
+        """The scalar at `where` as the file has it; "" if there is none."""
+        node = self.node
+        for step in where:
+            if isinstance(node, yaml.MappingNode):
+                node = next((v for k, v in node.value if k.value == str(step)), None)
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                node = node.value[step]
+        return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+
     def line(self, where: tuple[str | int, ...]) -> int:
         """The line, from 1, of what is at `where`, or of the deepest on the way that exists."""
         node = self.node

@@ -115,6 +115,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--header": "",
         "--timeout": "",
         "--wait-ready": "",
+        "--start": "",
         "--insecure": "",
         "-n, --workers": "1",
         "--restart-command": "",

@@ -48,7 +48,6 @@ cases:
             "models.mixed: there is no member 'modle': did you mean model?",
         ),
         ("timeout: 3\ntimeout: 4\n", "target.yaml:3: the key 'timeout' is there twice"),
-        ("timeout: 0x3\n", "target.yaml:2: timeout: 0x3 is read as a number that is written"),
         ("yes: 3\n", "target.yaml:2: the key 'yes' is read as true or false; put it in quotes"),
     ],
 )
@@ -71,7 +70,8 @@ def test_a_label_that_yaml_reads_as_a_number_has_to_be_in_quotes(
     assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path / "out")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "mine.yaml:6: " in line
-    assert "0x3 is read as a number that is written otherwise; put text in quotes" in line
+    assert "0x3 is read as another number" in line
+    assert line.endswith("put it in quotes")
 
 
 def test_the_target_files_of_the_documents_are_target_files(

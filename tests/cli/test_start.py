@@ -102,3 +102,14 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
 def test_it_needs_a_url(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--start", "true"]) == 2
     assert "--start needs the URL" in capsys.readouterr().err
+
+
+def test_a_replay_can_start_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = ["--case", "P5", "--fault", "response-header-length-short"]
+    assert main(["run", *broken, "--report-dir", str(tmp_path)]) == 1
+    port = free_port()
+    words = ["replay", str(tmp_path / "report.json"), f"http://127.0.0.1:{port}"]
+    assert main([*words, "--start", serve(port)]) == 0
+    assert "fixed" in capsys.readouterr().out
+    assert (tmp_path / "server.log").exists()
+    assert is_free(port)

@@ -259,7 +259,7 @@ def test_replay_writes_into_the_folder_and_prints_the_command(
     folder = tmp_path / "r"
     arguments = ["show", str(saved(tmp_path, failing())), "D1", "--replay", str(folder)]
     assert main(arguments) == 0
-    assert capsys.readouterr().out == f"python3 {folder / 'replay.py'}\n"
+    assert capsys.readouterr().out == f"sh {folder / 'replay.sh'}\n"
     assert (folder / "body-1.bin").read_bytes().endswith(BLOB)
     (folder / "replay.py").write_text("mine")
     assert main(arguments) == 2

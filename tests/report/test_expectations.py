@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,31 @@ def problems(entries: Sequence[Expectation], *cases: CaseResult) -> list[str]:
 def whole(*failing: str) -> list[CaseResult]:
     """A run of every case, in which these fail."""
     return [case(name, "fail" if name in failing else "pass") for name in KNOWN]
+
+
+class TestKnownFlakyCases:
+    """Entries with `flaky`: from one run to the next, their cases pass and fail."""
+
+    @pytest.mark.parametrize("outcome", ["pass", "fail", "flaky", "inconclusive"])
+    def test_neither_a_pass_nor_a_failure_is_a_problem(self, outcome: str) -> None:
+        shaky = replace(entry("H6/sign"), flaky=True)
+        found = judged([shaky], [case("H6/sign", outcome)])
+        assert found.good
+        assert found.expected == (() if outcome == "pass" else ("H6/sign",))
+
+    def test_another_cause_than_the_known_one_is_a_problem(self) -> None:
+        shaky = replace(entry("H6/sign", cause="accepted_invalid_request"), flaky=True)
+        assert problems([shaky], case("H6/sign", cause=ACCEPTED)) == []
+        (text,) = problems([shaky], case("H6/sign", cause=WrongStatus("200", 500, "")))
+        assert "fails for another reason" in text
+
+    def test_a_requirement_that_passes_today_is_no_problem(self) -> None:
+        shaky = replace(entry("H6"), flaky=True)
+        assert judged([shaky], whole()).good
+
+    def test_a_pass_is_not_marked_as_an_expected_failure(self) -> None:
+        file = Expectations("x", (replace(entry("H6/sign"), flaky=True),))
+        assert file.noted(case("H6/sign", "pass"), TODAY).expected is None
 
 
 class TestExpectedFailures:
@@ -231,7 +257,8 @@ expected:
         (example,) = re.findall(r"```yaml\n(expected:.*?)```", manual, re.DOTALL)
         entries = self.load(tmp_path, example).entries
         assert entries[0].cause == CausePattern("accepted_invalid_request", (("status", 200),))
-        assert len(entries) == 3
+        assert len(entries) == 4
+        assert [entry.flaky for entry in entries] == [False, False, True, False]
 
     def test_a_file_without_entries(self, tmp_path: Path) -> None:
         assert self.load(tmp_path, "expected:\n").entries == ()
@@ -251,7 +278,7 @@ expected:
             (["expected:", "- case: a", "  reason: x", "  link: javascript:1"], 4, "link"),
             (["expected:", "- case: a", "  reason: x", "  expires: soon"], 4, "expires"),
             (["expected:", "- case: a", "  reason: x", "  expires: 2026-02-30"], 4, "expires"),
-            (["expected:", "- case: a", "  resaon: x", "  reason: x"], 2, "resaon"),
+            (["expected:", "- case: a", "  resaon: x", "  reason: x"], 3, "resaon"),
             (["expected:", "- case: ]"], 2, "not YAML"),
             (["expected:", "- case: a", "  cause: []", "  reason: x"], 3, "cause"),
             (["expected:", "- case: a", "  cause: {got: 1}", "  reason: x"], 3, "'kind' is a req"),

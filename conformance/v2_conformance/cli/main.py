@@ -38,6 +38,7 @@ from v2_conformance.cli.report import report
 from v2_conformance.cli.run import run
 from v2_conformance.cli.selftest import selftest
 from v2_conformance.cli.serve import serve
+from v2_conformance.cli.settings import defaults
 from v2_conformance.cli.show import show
 from v2_conformance.cli.sign import sign
 from v2_conformance.cli.target import target
@@ -130,7 +131,8 @@ def _call(arguments: list[str]) -> int:
     if question:
         return answer_shell(program, question)
     try:
-        with program.make_context(PROGRAM, arguments) as context:
+        given = defaults(program, arguments)
+        with program.make_context(PROGRAM, arguments, default_map=given) as context:
             return int(program.invoke(context))
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

@@ -13,6 +13,7 @@ import cloup
 from v2_conformance.cli import known_values
 from v2_conformance.cli.access import ACCESS
 from v2_conformance.cli.command import FILE, REPORT_HELP, Command, seconds, whole_number
+from v2_conformance.cli.start import START, server_under_test
 from v2_conformance.errors import NothingRanError
 
 
@@ -71,6 +72,7 @@ from v2_conformance.errors import NothingRanError
     metavar="SECONDS",
     help="Time limit for the server to become ready before the first case.",
 )
+@START
 @cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @cloup.option(
     "-n",
@@ -102,6 +104,7 @@ def replay(
     headers: tuple[str, ...],
     timeout: float | None,
     wait_ready: float | None,
+    start_command: str | None,
     insecure: bool,
     workers: int,
     restart_command: str | None,
@@ -149,6 +152,8 @@ def replay(
             f"sending {len(failed)} of {len(document.cases)} cases to {target.public_url}",
             file=sys.stderr,
         )
+        directory = report.parent
+        stack.enter_context(server_under_test(start_command, target, directory, wait_ready))
         counts: Counter[Now] = Counter()
         wrong = False
         for again in resend(

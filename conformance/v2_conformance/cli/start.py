@@ -16,7 +16,7 @@ START = cloup.option(
     "start_command",
     metavar="COMMAND",
     help="Start the server with this shell command, wait until it is ready (--wait-ready, here 60 "
-    "by default), and end it after the run. What it prints is in server.log in the report folder.",
+    "by default), and end it at the end. What it prints is in server.log beside the report.",
 )
 
 

@@ -133,7 +133,7 @@ def _slug(case_id: str) -> str:
 
 def _kind(entry: Expectation) -> tuple[object, ...]:
     reason = "" if entry.reason.startswith(UNWRITTEN) else entry.reason
-    return entry.outcome, entry.cause, reason, entry.link, entry.expires
+    return entry.outcome, entry.cause, reason, entry.link, entry.expires, entry.flaky
 
 
 def _members(entry: Expectation) -> dict[str, Any]:
@@ -145,5 +145,6 @@ def _members(entry: Expectation) -> dict[str, Any]:
         "reason": entry.reason,
         "link": entry.link,
         "expires": str(entry.expires or ""),
+        "flaky": entry.flaky,
     }
     return {name: value for name, value in members.items() if value}

@@ -25,6 +25,7 @@ from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
 
 UNWRITTEN = "TODO"  # how a reason begins that nobody wrote yet
 _SHOWN = 160
+_SHAKY = (Outcome.FLAKY, Outcome.INCONCLUSIVE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Expectation:
     """One entry. Exactly one of `requirement` and `case`, a pattern of ids, is not empty.
 
     `outcome` is the expected one, `cause` what the cause must be (None for anything), `expires` the
-    last day on which the entry holds, `line` its line in the file, from 1.
+    last day on which the entry holds, `line` its line in the file, from 1. The cases of a `flaky`
+    entry may pass, too.
     """
 
     line: int
@@ -43,6 +45,7 @@ class Expectation:
     reason: str
     link: str
     expires: date | None
+    flaky: bool = False
 
     @property
     def what(self) -> str:
@@ -57,7 +60,9 @@ class Expectation:
 
     def mismatch(self, case: CaseResult) -> str:
         """How a case failed or passed other than expected; "" for as expected."""
-        if case.outcome is not self.outcome:
+        if self.flaky and (case.outcome.harmless or case.outcome in _SHAKY):
+            return ""
+        if case.outcome is not self.outcome and not (self.flaky and case.outcome is Outcome.FAIL):
             return f"expected {self.outcome}, got {case.outcome}"
         if self.cause is not None and not self.cause.matches(case.cause):
             return f"fails for another reason than {self.cause}: {describe(case.cause)[:_SHOWN]}"
@@ -112,9 +117,9 @@ class Expectations:
     def excuse(self, case: CaseResult, today: date) -> Expectation | None:
         """The entry because of which a case fails as expected, None for any other case."""
         entry = self.entry_for(case.requirement, case.id)
-        if entry is None or entry.expired(today) or entry.mismatch(case):
+        if entry is None or case.outcome.harmless:
             return None
-        return entry
+        return None if entry.expired(today) or entry.mismatch(case) else entry
 
     def complaint(self, case: CaseResult) -> str:
         """What is wrong with one case alone: it must fail in a certain way, and does not.
@@ -185,6 +190,7 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         reason=" ".join(entry["reason"].split()),
         link=entry.get("link", ""),
         expires=expires,
+        flaky=entry.get("flaky", False),
     )
 
 
@@ -256,6 +262,8 @@ def _problems(
         return None
     if entry.case:
         failing = tried  # every case that a pattern matches must fail
+    elif entry.flaky:
+        pass  # that nothing of it fails today shows nothing
     elif not failing:
         every = own <= {case.id for case in tried} | _skipped(cases)
         return ["no case of this requirement fails any more"] if every else None

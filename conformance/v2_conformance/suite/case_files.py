@@ -18,7 +18,8 @@ from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.varied_cases import vary
-from v2_conformance.yaml_files import check_yaml, read_yaml
+from v2_conformance.yaml_bounds import is_decimal
+from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
 
 _THOROUGH = "_thorough"
 _NOT_CASES = {
@@ -85,6 +86,7 @@ def _load(path: Path) -> Iterator[tuple[Case, int]]:
     document = file.document
     for index, entry in enumerate(document["cases"]):
         line = file.line(("cases", index))
+        _check_labels(file, index, entry)
         try:
             for case in _expand(entry):
                 yield case, line
@@ -92,6 +94,18 @@ def _load(path: Path) -> Iterator[tuple[Case, int]]:
             raise CaseFileError(f"{path.name}:{line}: {error}") from None
         if entry["id"][0] != document["family"]:
             raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
+
+
+def _check_labels(file: YamlFile, index: int, entry: Mapping[str, Any]) -> None:
+    """Raise CaseFileError for a number in a list of an axis whose label would be another text."""
+    for axis, values in entry.get("axes", {}).items():
+        for number, value in enumerate(values if isinstance(values, list) else ()):
+            at = ("cases", index, "axes", axis, number)
+            if isinstance(value, int | float) and not is_decimal(file.written(at)):
+                raise CaseFileError(
+                    f"{file.name}:{file.line(at)}: axes.{axis}: {file.written(at)} is read as "
+                    f"another number, {as_text(value)}; put it in quotes"
+                )
 
 
 def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:

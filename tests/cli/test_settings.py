@@ -1,0 +1,86 @@
+"""Settings of `run` in a file of the project."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.cli.run import run
+from v2_conformance.cli.settings import read_settings
+from v2_conformance.report.files import load_report
+
+HERE = "[tool.v2-conformance]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the command is called."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [("pyproject.toml", f'[project]\nname = "x"\n\n{HERE}'), ("v2-conformance.toml", "")],
+)
+def test_a_file_sets_options_and_the_command_line_goes_first(
+    name: str, head: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_text(
+        f'{head}case = ["P5"]\nreport-dir = "of-the-file"\nprofile = "raw"\nworkers = 2\n'
+    )
+    assert main(["run"]) == 1
+    assert f"settings from {name}: case, report-dir, profile, workers" in capsys.readouterr().err
+    report = load_report(folder / "of-the-file" / "report.json")
+    assert report.target.profiles == ("binary", "raw")
+    assert {case.requirement for case in report.cases} == {"P5"}
+    assert main(["run", "--report-dir", "given", "--case", "H6/not-a-number[letters]"]) == 1
+    assert [c.id for c in load_report(folder / "given" / "report.json").cases] == [
+        "H6/not-a-number[letters]"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            f"{HERE}large = true\nprofil = 'raw'\n",
+            "pyproject.toml:3: profil: there is no such",
+        ),
+        (f"{HERE}profil = 'raw'\n", "did you mean profile"),
+        (f"{HERE}large = 'yes'\n", "pyproject.toml:2: large: expected true or false, got 'yes'"),
+        (f"{HERE}case = [['P5']]\n", "pyproject.toml:2: case: expected text, or a list of texts"),
+        (f"{HERE}timeout = 'soon'\n", "expected a number of seconds, got 'soon'"),
+        ("[tool]\nv2-conformance = 3\n", "tool.v2-conformance is not a table"),
+    ],
+)
+def test_a_mistake_in_it_is_one_line(
+    text: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    assert main(["run"]) == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("text", ["[project]\nname = 'x'\n", "this is = = no TOML"])
+def test_a_project_without_settings_says_nothing(text: str, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    assert read_settings(run, folder) == ({}, "")
+
+
+def test_the_settings_of_the_documents_are_settings(folder: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (folder / "pyproject.toml").write_text(block)
+    values, _ = read_settings(run, folder)
+    assert values["profiles"] == ["raw", "compression"]
+    assert values["large"] is True
+
+
+def test_other_commands_have_nothing_to_do_with_it(folder: Path) -> None:
+    (folder / "v2-conformance.toml").write_text("no TOML")
+    assert main(["list", "profiles"]) in (0, 2)
+    assert main(["run", "--help"]) == 0
