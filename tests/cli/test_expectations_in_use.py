@@ -143,6 +143,20 @@ class TestPytest:
         cases = load_report(pytester.path / "out" / "report.json").cases
         assert {c.outcome for c in cases if c.expected} == {"fail"}
 
+    def test_an_expected_failure_has_no_traceback(
+        self, pytester: pytest.Pytester, url: str
+    ) -> None:
+        seen = """
+            def pytest_runtest_logreport(report):
+                if hasattr(report, "wasxfail"):
+                    assert report.longrepr == "It reads with atoi.", report.longrepr
+            """
+        pytester.makeconftest(seen)
+        text = "expected: [{requirement: H6, reason: It reads with atoi.}]"
+        result = self.run(pytester, url, text, "-m", "H6")
+        assert result.ret == 0
+        assert set(result.parseoutcomes()) == {"xfailed", "passed", "deselected"}
+
     def test_one_that_passes_fails_the_test(self, pytester: pytest.Pytester, url: str) -> None:
         text = "expected: [{case: P12/*, reason: x}]"
         result = self.run(pytester, url, text, "-m", "P12")

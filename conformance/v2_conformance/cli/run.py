@@ -291,8 +291,6 @@ def run(
     Sends every case of the suite to the server, judges each answer byte by byte, writes
     report.json, report.html and the other report files, and prints a summary.
     """
-    from v2_conformance.cli.expect import print_comparison
-    from v2_conformance.cli.fuzz import fuzz_server
     from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.engine.access import Access
     from v2_conformance.engine.deaths import Recovery
@@ -305,7 +303,6 @@ def run(
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
-    from v2_conformance.report.signing import sign_report
     from v2_conformance.terminal_safe_text import defused
 
     if fuzz is None and seed is not None:
@@ -365,6 +362,8 @@ def run(
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)
         if fuzz is not None:
+            from v2_conformance.cli.fuzz import fuzz_server
+
             stack.enter_context(sole_run(report_dir))
             stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
             return fuzz_server(
@@ -429,6 +428,8 @@ def run(
                     print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
             report = started.finish(workers=workers, on_case=reporter.show)
         if key is not None:
+            from v2_conformance.report.signing import sign_report
+
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)
         write_ci_files(report, wanted, started.record.mask)
@@ -439,6 +440,8 @@ def run(
         if behind is not None:
             code = behind.exit_code(report, started.record.mask.check, strict=strict)
     if expectation_file:
+        from v2_conformance.cli.expect import print_comparison
+
         return print_comparison(report, known, plan.planned, strict=strict) or code
     if shard is not None:
         return exit_codes.of_shard(report) or code

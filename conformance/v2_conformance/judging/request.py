@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import h11
 
@@ -30,6 +31,9 @@ _TAB_IN_FRAMING = re.compile(
     rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
 )
 _TWO_LENGTHS = {"content-length", "transfer-encoding"}
+
+
+_SHORT = 4096  # bytes; longer requests are not kept to be found again
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,10 @@ class ReadRequest:
 
 def read_request(data: Buffer) -> ReadRequest:
     """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
+    return _read_again(bytes(data)) if len(data) <= _SHORT else _read(data)
+
+
+def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # its head is all that anybody asks for
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
     recorded, data = data, as_http1(data)
@@ -124,3 +132,7 @@ def read_request(data: Buffer) -> ReadRequest:
         body,
         plain=plain and not odd,
     )
+
+
+# The same known-good request follows most cases.
+_read_again = lru_cache(maxsize=64)(_read)

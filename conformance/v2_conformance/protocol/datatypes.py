@@ -11,9 +11,10 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:  # it takes long to import, and many commands need no elements
+    import numpy as np
 
 Buffer = bytes | bytearray | memoryview
 Shape = tuple[int, ...]
@@ -125,6 +126,8 @@ def blob_size(datatype: str, shape: Iterable[int]) -> int | None:
 
 def to_array(datatype: str, blob: Buffer) -> np.ndarray[Any, Any]:
     """A fixed-size blob as a 1-D array that shares its memory (BF16 as uint16 bit patterns)."""
+    import numpy as np
+
     dtype = DATATYPES[datatype].numpy
     if dtype is None:
         raise ElementError("a BYTES tensor has no fixed-size array form")
@@ -139,6 +142,8 @@ def to_array(datatype: str, blob: Buffer) -> np.ndarray[Any, Any]:
 
 def from_values(datatype: str, values: Sequence[Any]) -> bytes:
     """Python values (bool, int, float, bytes) as a blob; floats are rounded to nearest even."""
+    import numpy as np
+
     kind = DATATYPES[datatype].kind
     if kind == "bytes":
         return encode_bytes(values)
@@ -171,6 +176,8 @@ def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool =
 
     Raises ElementError for what JSON cannot express: non-finite floats, BYTES that are not UTF-8.
     """
+    import numpy as np
+
     values = to_values(datatype, blob)
     kind = DATATYPES[datatype].kind
     if kind == "float" and not np.isfinite(values).all():
@@ -187,6 +194,8 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
     Raises ElementError, with the element's index, if a value is not of the datatype or is out of
     its range, and if the number of elements is not the shape's.
     """
+    import numpy as np
+
     values = _flatten(data, tuple(shape))
     kind = DATATYPES[datatype].kind
     wanted = {"bool": (bool,), "int": (int, float), "float": (int, float), "bytes": (str,)}[kind]
@@ -226,6 +235,8 @@ def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
 
 
 def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
+    import numpy as np
+
     dtype = np.dtype(DATATYPES[datatype].numpy)
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
@@ -248,6 +259,8 @@ def _whole(index: int, value: float) -> int:
 
 
 def _bf16_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    import numpy as np
+
     with np.errstate(over="ignore", invalid="ignore"):
         single = values.astype("<f4")
     bits = single.view("<u4").astype("<u8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -41,7 +43,21 @@ def _scenarios() -> tuple[Case, ...]:
 @cache
 def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True, thorough=thorough), generated_case())
+    with _without_garbage_collection():
+        return (*load_cases(large=True, thorough=thorough), generated_case())
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Cases are many small objects, all of which stay: a third of the time to make them would go
+    into looking for garbage among them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @cache

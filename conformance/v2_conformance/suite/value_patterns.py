@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import (
@@ -25,6 +24,7 @@ _COUNTING_STEP = 0x9E3779B97F4A7C15
 # primes: whatever is shifted by a buffer's length, a power of two, still shows.
 _INTEGERS = 1021
 _FRACTIONS = 127
+_FEW = 1024  # elements; longer tensors are not kept to be used again
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,19 @@ def value_pattern(name: str, datatype: str, count: int, *, skip: int = 0) -> byt
     if make is None:
         hint = did_you_mean(name, _PATTERNS, f"the patterns are {', '.join(sorted(_PATTERNS))}")
         raise CaseFileError(f"unknown value pattern {name!r}: {hint}")
-    blob = make(datatype, count + skip)
+    blob = _made(name, datatype, count + skip) if count <= _FEW else make(datatype, count + skip)
     if not skip:
         return blob
     size = DATATYPES[datatype].size
     if size is None:
         return encode_bytes(decode_bytes(blob)[skip:])
     return blob[skip * size :]
+
+
+@lru_cache(maxsize=512)
+def _made(name: str, datatype: str, count: int) -> bytes:
+    """Most cases of a datatype have the same few short tensors."""
+    return _PATTERNS[name](datatype, count)
 
 
 def _repeated(items: list[Any], count: int) -> list[Any]:
@@ -81,6 +87,8 @@ def _counting(datatype: str, count: int) -> bytes:
     if kind == "bool":
         return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(count))
     if kind == "int":
+        import numpy as np  # not before it is needed: it takes long
+
         size = DATATYPES[datatype].size or 1
         mixed = np.arange(count, dtype="<u8") % np.uint64(_INTEGERS) + np.uint64(1)
         mixed *= np.uint64(_COUNTING_STEP)
