@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,10 +179,10 @@ _EXECUTION = cloup.option_group(
         "-n",
         "--workers",
         type=whole_number(least=1),
-        default=1,
         metavar="N",
-        help="Number of cases to run at the same time. Cases that could disturb others always run "
-        "alone.",
+        help="Number of cases to run at the same time. The outcome is the same for every N: cases "
+        "that could disturb others run alone, and whatever is not right beside others runs again "
+        "alone.  [default: one for each 5 ms that the server is away, up to 8]",
     ),
     cloup.option(
         "--restart-command",
@@ -260,7 +261,7 @@ def run(
     variations: tuple[str, ...],
     shard: Shard | None,
     case_files: Path | None,
-    workers: int,
+    workers: int | None,
     restart_command: str | None,
     wait: float,
     report_dir: Path,
@@ -317,7 +318,8 @@ def run(
         if url is None and target_file is None:
             from v2_conformance.reference.server import ReferenceServer
 
-            url = stack.enter_context(ReferenceServer(faults)).url
+            server = stack.enter_context(ReferenceServer(faults))
+            url, recovery = server.url, replace(recovery, anew=server.restart)
         target = make_target(
             url,
             file=target_file,
@@ -373,8 +375,9 @@ def run(
         for role, why in started.engine.server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
-        with Reporter(len(plan.chosen), target.public_url, started.limit_s) as reporter:
-            report = started.finish(workers=workers, on_case=reporter.show)
+        count = workers or started.usual_workers
+        with Reporter(len(plan.chosen), target.public_url, started.limit_s, count) as reporter:
+            report = started.finish(workers=count, on_case=reporter.show)
         if key is not None:
             sign_report(report_dir / REPORT, key)
         present(report, report_dir, started.record.mask)

@@ -268,7 +268,7 @@ class Engine:
             connection.close()  # a server may serve as many as the case needs, and no more
             verdict, exchanges = self._together(case)
         elif isinstance(case, RequestCase) and "client" in case.request:
-            return self._break_off(case, prepared)
+            return self._break_off(case, prepared, beside=beside)
         else:
             before = self._before(case, connection)
             if isinstance(case, RequestCase):
@@ -326,7 +326,7 @@ class Engine:
         transcript, _ = self._exchange(self._prepare(first), connection)
         return [exchange_of(transcript, Purpose.BEFORE)]
 
-    def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
+    def _break_off(self, case: RequestCase, prepared: Prepared, *, beside: bool) -> Result:
         """A case whose client breaks off, on one connection after the other, and what survived."""
         connection = self._fresh_connection()
         transcript = connection.exchange(prepared.request, fresh=True)
@@ -339,7 +339,7 @@ class Engine:
         verdict = judge(case, prepared, transcript)
         exchanges = [exchange_of(transcript, Purpose.CASE)]
         if transcript.sent:  # else the server was away before
-            verdict, more = self._aftermath.survived(case, verdict, connection)
+            verdict, more = self._aftermath.survived(case, verdict, connection, beside=beside)
             exchanges += more
         return Result(case, verdict, exchanges=tuple(exchanges))
 
