@@ -190,3 +190,12 @@ def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
     round_trip_s: float, rate: float | None, workers: int
 ) -> None:
     assert usual_workers(round_trip_s, rate) == workers
+
+
+def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
+    class Closes(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return False
+
+    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}

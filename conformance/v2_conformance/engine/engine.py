@@ -307,16 +307,17 @@ class Engine:
         if turns is None or (connection.open and turns.left_behind()):
             return None
         form = self._aftermath.form(case)
-        while True:
-            kept = connection.open  # a new one would reach the server later than others
+        for _ in range(2):
+            kept = connection.open  # what needs a new one reaches the server later than others
             if kept:
                 turns.known_good()
             transcript, problem = self._canary.send(case.model, connection, form=form)
             if problem is not None and not stale(transcript):
                 seen = exchange_of(transcript, Purpose.CANARY_SAME)
                 return Result(case, Verdict(Outcome.INCONCLUSIVE, problem), exchanges=(seen,))
-            if turns.left_behind() or kept:
-                return None
+            if turns.left_behind() or kept or not connection.open:
+                break
+        return None
 
     def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
         """The request that the case sends first on the same connection, if there is one."""
