@@ -36,7 +36,9 @@ _TIMEOUT_S = 5.0
 # What leaves something behind in a connection, a model or the server.
 _MODULES = ("state", "transport", "framing")
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
-_SAMPLED = 4
+_SAMPLED = 6
+# Whether the server closes before or after the next request leaves is a matter of moments.
+_OF_MOMENTS = frozenset({"C5/rejected-before-the-end-of-the-body", "C5/observed"})
 _SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried in a whole run
 
 
@@ -72,9 +74,12 @@ def _cases(requirements: Collection[str], *, every: bool) -> list[Case]:
     return [
         case
         for case in suite_cases()
-        if (every and not isinstance(case, GeneratedCase))
-        or case.requirement in requirements
-        or case.id.startswith(_COMPANY)
+        if case.id not in _OF_MOMENTS
+        and (
+            (every and not isinstance(case, GeneratedCase))
+            or case.requirement in requirements
+            or case.id.startswith(_COMPANY)
+        )
     ]
 
 
