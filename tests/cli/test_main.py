@@ -75,13 +75,13 @@ class TestRun:
         assert "CONFORMANT, ROBUST" in printed.out
         assert "2 cases at a time (-n)" in printed.err.splitlines()[0]
 
-    def test_a_case_that_kills_the_embedded_server_is_found_among_several(
+    def test_a_fault_that_kills_comes_to_the_same_with_several_workers(
         self, tmp_path: Path
     ) -> None:
         reports = []
         for workers in ("1", "8"):
             folder = tmp_path / workers
-            chosen = ["--fault", "empty-outputs-end-server", "--case", "O17", "--case", "R1"]
+            chosen = ["--fault", "rejection-stops-listening", "--case", "R1", "--case", "D1"]
             main(["run", *chosen, "-n", workers, "--report-dir", str(folder)])
             reports.append(load_report(folder / "report.json"))
         alone, beside = ({case.id: case.outcome for case in r.cases} for r in reports)
