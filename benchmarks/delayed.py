@@ -28,7 +28,16 @@ def delayed(port: int, round_trip_s: float) -> Iterator[str]:
 
 
 async def _serve(port: int, round_trip_s: float) -> None:
+    talking: set[asyncio.Task[None] | None] = set()  # asyncio itself only has weak references
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talking.add(asyncio.current_task())
+        try:
+            await forward_both_ways(reader, writer)
+        finally:
+            talking.discard(asyncio.current_task())
+
+    async def forward_both_ways(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             back, forth = await asyncio.open_connection("127.0.0.1", port)
         except OSError:  # the server is gone

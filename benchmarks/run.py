@@ -37,6 +37,12 @@ def main() -> None:
         figures += _codec(_measure("codec.py"))
         figures += _memory(_measure("memory.py", embedded))
     figures += _startup(_measure("startup.py"))
+    for milliseconds, workers, target in (
+        ("10", "2", ""),
+        ("50", "4", ""),
+        ("50", "8", "at most 1.5"),
+    ):
+        figures += _distance(_measure("distance.py", milliseconds, workers), target)
     _print_table(figures)
 
 
@@ -108,6 +114,19 @@ def _startup(found: dict[str, Any]) -> list[Figure]:
             "command start to first inference request",
             f"{found['median_s']:.2f} s (worst {found['worst_s']:.2f} s)",
             "at most 0.5 s",
+        )
+    ]
+
+
+def _distance(found: dict[str, Any], target: str) -> list[Figure]:
+    away, workers, seconds = found["round_trip_s"], found["workers"], found["seconds"]
+    return [
+        Figure(
+            f"{away * 1000:.0f} ms away, -n {workers}: time / ({found['exchanges']} exchanges x "
+            f"{away * 1000:.0f} ms / {workers})",
+            f"{found['ratio']:.2f} ({seconds:.1f} s; {found['ratio_of_recorded']:.2f} for the "
+            f"{found['recorded']} in the report)",
+            target,
         )
     ]
 

@@ -55,7 +55,7 @@ def certify(
     cases: Sequence[str] = (),
     large: bool = False,
     thorough: bool = False,
-    workers: int = 1,
+    workers: int | None = None,
     report_dir: Path | str | None = None,
     on_case: Callable[[CaseFinished], object] | None = None,
 ) -> Report:
@@ -64,9 +64,9 @@ def certify(
     `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
     `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says
     that the run is incomplete. `large` adds tensors of 64 MiB, `thorough` the cases that cover
-    whole products of axes. `workers` is the number of
-    connections. `report_dir` gets the files that the command `run` writes; by default no file is
-    left. `on_case` is called after each case.
+    whole products of axes. `workers` is how many cases run at the same time; by default more the
+    farther away the server is. `report_dir` gets the files that the command `run` writes; by
+    default no file is left. `on_case` is called after each case.
 
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.

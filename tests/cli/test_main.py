@@ -72,7 +72,22 @@ class TestRun:
         assert [case.id for case in report.cases] == [case.id for case in suite_cases()]
         assert (tmp_path / "report.json").stat().st_size < 3_000_000
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        assert "CONFORMANT, ROBUST" in capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert "CONFORMANT, ROBUST" in printed.out
+        assert "2 cases at a time (-n)" in printed.err.splitlines()[0]
+
+    def test_a_fault_that_kills_comes_to_the_same_with_several_workers(
+        self, tmp_path: Path
+    ) -> None:
+        reports = []
+        for workers in ("1", "8"):
+            folder = tmp_path / workers
+            chosen = ["--fault", "rejection-stops-listening", "--case", "R1", "--case", "D1"]
+            main(["run", *chosen, "-n", workers, "--report-dir", str(folder)])
+            reports.append(load_report(folder / "report.json"))
+        alone, beside = ({case.id: case.outcome for case in r.cases} for r in reports)
+        assert beside == alone
+        assert {Outcome.FAIL, Outcome.NOT_RUN} <= set(alone.values())
 
     @pytest.mark.usefixtures("few")
     def test_a_fault_makes_it_not_conformant(

@@ -16,7 +16,7 @@ from support.cases import make_case
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, results, target_of
 from support.servers import Start, free_port
-from v2_conformance.engine import engine as engine_module
+from v2_conformance.engine import aftermath
 from v2_conformance.engine.deaths import DeathsHere, Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -267,7 +267,7 @@ class TestRecovery:
             server.start()
 
         restarts: list[threading.Timer] = []
-        monkeypatch.setattr(engine_module, "liveness", noticed)
+        monkeypatch.setattr(aftermath, "liveness", noticed)
         with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
             for timer in restarts:

@@ -35,8 +35,12 @@ _FAR_S = 0.02  # what the engine believes, so that all that can share the server
 _TIMEOUT_S = 5.0
 # What leaves something behind in a connection, a model or the server.
 _MODULES = ("state", "transport", "framing")
+# What such a server answers depends on everything that was asked before, in whatever order.
+_OF_HISTORY = frozenset({"bytes-size-kept-by-shape"})
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
-_SAMPLED = 4
+_SAMPLED = 6
+# Whether the server closes before or after the next request leaves is a matter of moments.
+_OF_MOMENTS = frozenset({"C5/rejected-before-the-end-of-the-body", "C5/observed"})
 _SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried in a whole run
 
 
@@ -72,9 +76,12 @@ def _cases(requirements: Collection[str], *, every: bool) -> list[Case]:
     return [
         case
         for case in suite_cases()
-        if (every and not isinstance(case, GeneratedCase))
-        or case.requirement in requirements
-        or case.id.startswith(_COMPANY)
+        if case.id not in _OF_MOMENTS
+        and (
+            (every and not isinstance(case, GeneratedCase))
+            or case.requirement in requirements
+            or case.id.startswith(_COMPANY)
+        )
     ]
 
 
@@ -97,6 +104,9 @@ def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
         beside = outcomes(run_of(server, cases, _WORKERS))
     races = FAULTS[any_fault].requirement == "C6"
     differing = {name for name in alone if alone[name] is not beside[name]}
+    if any_fault in _OF_HISTORY:
+        assert Outcome.FAIL in set(beside.values())
+        return
     assert not differing or races, differing
     assert {beside[name] for name in differing} <= {Outcome.FLAKY}
 
@@ -190,3 +200,12 @@ def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
     round_trip_s: float, rate: float | None, workers: int
 ) -> None:
     assert usual_workers(round_trip_s, rate) == workers
+
+
+def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
+    class Closes(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return False
+
+    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}

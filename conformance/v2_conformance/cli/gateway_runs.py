@@ -49,7 +49,7 @@ class GatewayRun:
     directory: Path
     recovery: Recovery
     ready_within_s: float | None
-    workers: int
+    workers: int | None
     key: Ed25519PrivateKey | None
 
     def exit_code(self, direct: Report, check: Check, *, strict: bool) -> int:
@@ -72,8 +72,9 @@ class GatewayRun:
                 ready_within_s=self.ready_within_s,
             )
             planned = len(self.plan.chosen)
-            with Reporter(planned, self.target.public_url, started.limit_s) as reporter:
-                report = started.finish(workers=self.workers, on_case=reporter.show)
+            count = self.workers or started.usual_workers
+            with Reporter(planned, self.target.public_url, started.limit_s, count) as reporter:
+                report = started.finish(workers=count, on_case=reporter.show)
             if self.key is not None:
                 sign_report(folder / REPORT, self.key)
             mask = started.record.mask

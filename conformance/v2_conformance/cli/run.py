@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,10 +199,10 @@ _EXECUTION = cloup.option_group(
         "-n",
         "--workers",
         type=whole_number(least=1),
-        default=1,
         metavar="N",
-        help="Number of cases to run at the same time. Cases that could disturb others always run "
-        "alone.",
+        help="Number of cases to run at the same time. The outcome is the same for every N: cases "
+        "that could disturb others run alone, and whatever is not right beside others runs again "
+        "alone.  [default: one for each 5 ms that the server is away, up to 8]",
     ),
     cloup.option(
         "--restart-command",
@@ -274,7 +275,7 @@ def run(
     variations: tuple[str, ...],
     shard: Shard | None,
     case_files: Path | None,
-    workers: int,
+    workers: int | None,
     restart_command: str | None,
     wait: float,
     report_dir: Path,
@@ -339,7 +340,8 @@ def run(
         if url is None and target_file is None:
             from v2_conformance.reference.server import ReferenceServer
 
-            url = stack.enter_context(ReferenceServer(faults)).url_of(binding)
+            server = stack.enter_context(ReferenceServer(faults))
+            url, recovery = server.url_of(binding), replace(recovery, anew=server.restart)
         target = make_target(
             url,
             file=target_file,
@@ -419,14 +421,13 @@ def run(
             )
         plan = started.plan
         stack.enter_context(naming_the_record(report_dir))
-        server = target.mask.text(defused(served(started.engine.server)))
-        with Reporter(
-            len(plan.chosen), f"{target.public_url}, {server}", started.limit_s
-        ) as reporter:
+        place = f"{target.public_url}, {target.mask.text(defused(served(started.engine.server)))}"
+        count = workers or started.usual_workers
+        with Reporter(len(plan.chosen), place, started.limit_s, count) as reporter:
             for role, why in started.engine.server.absent.items():
                 if role in target.models:
                     print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
-            report = started.finish(workers=workers, on_case=reporter.show)
+            report = started.finish(workers=count, on_case=reporter.show)
         if key is not None:
             from v2_conformance.report.signing import sign_report
 

@@ -10,11 +10,11 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
+from v2_conformance.engine.at_once import at_once
 from v2_conformance.engine.budget import Budget, Hangs
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
@@ -37,7 +37,6 @@ from v2_conformance.judging.survival import (
     needs_canary,
     needs_the_dead,
     not_sent,
-    of_several,
     out_of_time,
     skipped,
     stale,
@@ -59,14 +58,12 @@ from v2_conformance.suite.causes import (
     SuiteError,
 )
 from v2_conformance.suite.findings import printable
-from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
+from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode import Prepared, prepare, prepare_get
 from v2_conformance.wire.parting import times
 from v2_conformance.wire.stand_ins import stood_in
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Transport
-
-_ROUNDS = 5
 
 
 class Engine:
@@ -273,9 +270,9 @@ class Engine:
             connection.close()  # bytes that nobody asked for: they are not this case's
         if isinstance(case, RequestCase) and case.together > 1:
             connection.close()  # a server may serve as many as the case needs, and no more
-            verdict, exchanges = self._together(case)
+            verdict, exchanges = self._at_once(case)
         elif isinstance(case, RequestCase) and "client" in case.request:
-            return self._break_off(case, prepared)
+            return self._break_off(case, prepared, beside=beside)
         else:
             before = self._before(case, connection)
             if isinstance(case, RequestCase):
@@ -314,16 +311,17 @@ class Engine:
         if turns is None or (connection.open and turns.left_behind()):
             return None
         form = self._aftermath.form(case)
-        while True:
-            kept = connection.open  # a new one would reach the server later than others
+        for _ in range(2):
+            kept = connection.open  # what needs a new one reaches the server later than others
             if kept:
                 turns.known_good()
             transcript, problem = self._canary.send(case.model, connection, form=form)
             if problem is not None and not stale(transcript):
                 seen = exchange_of(transcript, Purpose.CANARY_SAME)
                 return Result(case, Verdict(Outcome.INCONCLUSIVE, problem), exchanges=(seen,))
-            if turns.left_behind() or kept:
-                return None
+            if turns.left_behind() or kept or not connection.open:
+                break
+        return None
 
     def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
         """The request that the case sends first on the same connection, if there is one."""
@@ -333,7 +331,7 @@ class Engine:
         transcript, _ = self._exchange(self._prepare(first), connection)
         return [exchange_of(transcript, Purpose.BEFORE)]
 
-    def _break_off(self, case: RequestCase, prepared: Prepared) -> Result:
+    def _break_off(self, case: RequestCase, prepared: Prepared, *, beside: bool) -> Result:
         """A case whose client breaks off, on one connection after the other, and what survived."""
         connection = self._fresh_connection()
         transcript = connection.exchange(prepared.request, fresh=True)
@@ -346,7 +344,7 @@ class Engine:
         verdict = judge(case, prepared, transcript)
         exchanges = [exchange_of(transcript, Purpose.CASE)]
         if transcript.sent:  # else the server was away before
-            verdict, more = self._aftermath.survived(case, verdict, connection)
+            verdict, more = self._aftermath.survived(case, verdict, connection, beside=beside)
             exchanges += more
         return Result(case, verdict, exchanges=tuple(exchanges))
 
@@ -395,44 +393,13 @@ class Engine:
                 return again, [exchange_of(again, purpose)]
         return transcript, [exchange_of(transcript, Purpose.RETRIED if retried else Purpose.CASE)]
 
-    def _together(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
-        """The case on several connections at once, in rounds; its first failure counts (C6)."""
+    def _at_once(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
         members = [case.member(n) for n in range(case.together)]
         variants = [
             prepare(member, self._address, self.server.present[member.model], variant=n)
             for n, member in enumerate(members)
         ]
-        start = threading.Barrier(case.together)
-
-        def talk(prepared: Prepared) -> list[Transcript]:
-            connection = self._transport.connection()
-            start.wait()
-            found = []
-            try:
-                for _ in range(_ROUNDS):
-                    found.append(
-                        self._patience.exchange(connection, prepared.request, unasked=True)[0]
-                    )
-                    if found[-1].ending is Ending.TIMEOUT:
-                        break  # one is enough
-                return found
-            finally:
-                connection.close()
-
-        with ThreadPoolExecutor(case.together) as pool:
-            transcripts = list(pool.map(talk, variants))
-        judged = [
-            (judge(member, prepared, transcript), transcript)
-            for member, prepared, rounds in zip(members, variants, transcripts, strict=True)
-            for transcript in rounds
-            if not stale(transcript)
-        ]
-        bad = [item for item in judged if not item[0].outcome.harmless]
-        unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
-        verdict, transcript = (bad or unclear or judged)[0]
-        note = sample_note(len(judged), case.together)
-        exchange = Exchange(transcript, Purpose.SAMPLE, note)
-        return of_several(verdict, len(bad), len(judged)), [exchange]
+        return at_once(members, variants, self._transport, self._patience)
 
     def _fresh_connection(self) -> Connection:
         connection = self._connection()

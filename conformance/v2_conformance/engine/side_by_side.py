@@ -56,7 +56,7 @@ def shares(case: Case, round_trip_s: float) -> bool:
         return True
     if not isinstance(case, RequestCase) or case.expects == "disputed":
         return False
-    return not (case.others or case.together > 1 or "client" in case.request)
+    return not (case.others or case.together > 1)
 
 
 def shows_interference(case: Case) -> bool:

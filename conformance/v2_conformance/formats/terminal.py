@@ -42,8 +42,11 @@ _NAME = 80
 class Reporter:
     """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
 
-    def __init__(self, total: int, url: str, limit_s: float | None = None) -> None:
+    def __init__(
+        self, total: int, url: str, limit_s: float | None = None, workers: int = 1
+    ) -> None:
         self._url = url
+        self._workers = workers
         self._limit_s = limit_s
         self._failed = 0
         self._bar = _bar(total) if sys.stderr.isatty() else None
@@ -51,7 +54,8 @@ class Reporter:
     def __enter__(self) -> Reporter:
         limit = self._limit_s
         bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
-        print(f"testing {self._url}{bound}", file=sys.stderr)
+        several = f", {self._workers} cases at a time (-n)" if self._workers > 1 else ""
+        print(f"testing {self._url}{bound}{several}", file=sys.stderr)
         if self._bar is not None:
             self._bar.start()
         return self

@@ -21,7 +21,7 @@ def certify_into(
     cases: Sequence[str],
     large: bool,
     thorough: bool,
-    workers: int,
+    workers: int | None,
     directory: Path | None,
     on_case: Callable[[CaseFinished], object] | None,
 ) -> Report:

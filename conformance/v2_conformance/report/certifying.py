@@ -20,6 +20,7 @@ from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
+from v2_conformance.engine.side_by_side import usual_workers
 from v2_conformance.engine.target import Target, check_claims
 from v2_conformance.report.document import EVERYTHING, Relations, Report, Selection, Shard
 from v2_conformance.report.expectations import Expectations
@@ -88,8 +89,16 @@ class StartedRun:
     record: Record
     limit_s: float
 
+    @property
+    def usual_workers(self) -> int:
+        """How many cases to run at a time if nobody says: more the farther away the server is."""
+        return usual_workers(self.engine.round_trip_s, self.engine.target.rate)
+
     def finish(
-        self, *, workers: int = 1, on_case: Callable[[CaseFinished], object] = lambda event: None
+        self,
+        *,
+        workers: int | None = None,
+        on_case: Callable[[CaseFinished], object] = lambda event: None,
     ) -> Report:
         """Run the chosen cases, `workers` at a time, write report.json and return the report.
 
@@ -97,8 +106,9 @@ class StartedRun:
         leaves a report that says it is incomplete.
         """
         complete = False
+        count = workers or self.usual_workers
         try:
-            for event in run(self.engine, self.plan.chosen, workers):
+            for event in run(self.engine, self.plan.chosen, count):
                 self.record.calibrated(self.engine.calibrations())
                 self.record.add(event.result)
                 on_case(event)
