@@ -119,7 +119,7 @@ def _of_gateways(report: Report) -> Iterator[Caution]:
     line = signs_line(proxy_signs(report))
     if line:
         details = "what is found may be the gateway's; `run --through` tells them apart"
-        yield Caution(Doubt.GATEWAY, line[0].upper() + line[1:], details)
+        yield Caution(Doubt.GATEWAY, line, details)
 
 
 def _of_outcomes(report: Report) -> Iterator[Caution]:

@@ -4,8 +4,8 @@ Each fault is a reference server with one deviation. It meets every case of the 
 breaks and, of most other requirements, one case of each entry of the case files. If no case of its
 own requirement fails, the suite has a hole. The same is true of an entry with MUST cases that no
 fault of its requirement makes fail: nothing shows that it can. And a fault that breaks what every
-exchange has to keep must fail that alone, in however many exchanges it shows. For nearly all faults,
-a run must name the broken requirement first as the cause.
+exchange has to keep must fail that alone, in however many exchanges it shows. For nearly all
+faults, a run must name the broken requirement first as the cause.
 """
 
 from __future__ import annotations
