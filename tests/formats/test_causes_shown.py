@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from support.reports import case, exchange, passes, report_of
 from support.responses import HOSTILE
@@ -23,7 +24,7 @@ NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"
 
 
-def failing(*requirements: str, number: int = 2, **members: object) -> list[CaseResult]:
+def failing(*requirements: str, number: int = 2, **members: Any) -> list[CaseResult]:
     return [
         case(f"{name}/x[{n}]", "fail", cause=NOT_JSON, **members)
         for name in requirements
