@@ -259,5 +259,6 @@
   });
   addEventListener("hashchange", show);
   addEventListener("load", show);
+  all("details.bytes[open]").forEach(reveal);
   show();
 })();
