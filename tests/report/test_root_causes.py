@@ -138,6 +138,11 @@ def test_a_requirement_that_this_version_does_not_know_is_a_cause_like_others() 
     assert named(root_causes(some("Q1", 2, REFUSED))) == [("Q1", 2)]
 
 
+def test_a_report_with_very_many_requirements_is_still_read() -> None:
+    cases = [case for n in range(5000) for case in some(f"Q{n}", 1, REFUSED)]
+    assert len(root_causes(cases)) == 5000
+
+
 def test_nothing_that_failed_has_no_cause() -> None:
     assert root_causes([]) == ()
     assert root_causes(some("P5", 0, NOT_JSON, 5)) == ()
