@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
-from support.reports import case, exchange, passes, report_of
+from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with
 from v2_conformance.formats.html.page import case_anchor, render
 from v2_conformance.suite.requirements import catalogue
@@ -112,6 +112,64 @@ def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> N
     element = f"document.getElementById({case_anchor('D1/off[33]')!r})"
     browser.wait(lambda: browser.evaluate(f"{element}.querySelector('pre.hex').checkVisibility()"))
     assert "01 02 03 04" in browser.evaluate(f"{element}.innerText")
+
+
+@pytest.mark.parametrize("name", ["P5/wrong[FP32]", "D1/off[33]", "S2/gone[1]"])
+def test_a_deep_link_takes_the_id_that_is_shown_everywhere(
+    browser: Browser, page: str, name: str
+) -> None:
+    browser.open(page)
+    browser.evaluate(f"location.hash = {'case-' + name!r}")
+    browser.wait(lambda: in_view(browser, case_anchor(name)))
+
+
+def test_filters_and_search_live_in_the_url(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    choose(browser, "outcome", "fail")
+    browser.evaluate("document.getElementById('find').focus()")
+    browser.type("off[7] & more")
+    browser.wait(lambda: "find=" in browser.evaluate("location.search"))
+    url = browser.evaluate("location.href")
+    assert browser.evaluate("location.search") == "?find=off%5B7%5D+%26+more&outcome=fail"
+    opened(browser, url.replace("+%26+more", ""))
+    assert shown(browser, ".case") == {case_anchor("D1/off[7]")}
+    assert browser.evaluate("document.getElementById('outcome').value") == "fail"
+    browser.evaluate("document.getElementById('clear').click()")
+    assert browser.evaluate("location.search") == ""
+
+
+def test_keys_search_and_go_from_case_to_case(browser: Browser, page: str) -> None:
+    opened(browser, page)
+    focused = "document.activeElement.id"
+    browser.press("j", 74, "j")
+    browser.wait(lambda: browser.evaluate(focused) == case_anchor("P5/wrong[FP32]"))
+    browser.press("j", 74, "j")
+    browser.wait(lambda: browser.evaluate(focused) == case_anchor("D1/off[0]"))
+    browser.wait(lambda: in_view(browser, case_anchor("D1/off[0]")))
+    browser.press("k", 75, "k")
+    browser.wait(lambda: browser.evaluate(focused) == case_anchor("P5/wrong[FP32]"))
+    browser.press("?", 191, "?")
+    browser.wait(lambda: browser.evaluate("document.getElementById('keys').open"))
+    browser.press("/", 191, "/")
+    browser.wait(lambda: browser.evaluate(focused) == "find")
+    browser.press("j", 74, "j")
+    browser.wait(lambda: browser.evaluate("document.getElementById('find').value") == "j")
+
+
+def test_long_bytes_are_scrolled_to_the_first_difference(browser: Browser, tmp_path: Path) -> None:
+    found = differing(3000)
+    report = report_of(passes(found))
+    file = tmp_path / "report.html"
+    file.write_text(render(report), "utf-8")
+    opened(browser, file.as_uri(), case_anchor(found.id))
+    mark = "document.querySelector('mark.diff')"
+    browser.wait(lambda: browser.evaluate(f"{mark} !== null && {mark}.checkVisibility()"))
+    inside = (
+        f"(() => {{ const box = {mark}.closest('pre').getBoundingClientRect(), "
+        f"at = {mark}.getBoundingClientRect(); "
+        "return at.top >= box.top && at.bottom <= box.bottom; })()"
+    )
+    browser.wait(lambda: browser.evaluate(inside))
 
 
 def test_a_case_that_passed_shows_its_bytes_when_it_is_opened(

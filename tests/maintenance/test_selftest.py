@@ -93,3 +93,25 @@ def test_a_fault_of_what_is_observed_must_fail_that_alone() -> None:
 def test_what_shows_only_in_exchanges_of_other_requirements_is_observed() -> None:
     trial = try_fault("errors-in-chunks-are-text")
     assert (trial.own_failures, trial.other_requirements) == (("R2/observed",), ())
+
+
+def test_nearly_every_run_must_name_the_broken_requirement_first() -> None:
+    named = FaultTrial("some", "P2", ("P2/a",), ("P4",), first_cause="P2")
+    other = FaultTrial("other", "P2", ("P2/a",), ("P4",), first_cause="P4")
+    good = SelftestResult((), (named,) * 19 + (other,), ())
+    assert (good.names_causes, good.passed) == (True, True)
+    assert "19 of 20 faults are named first as the cause (at least 95% must be)" in list(
+        selftest_lines(good)
+    )
+    bad = SelftestResult((), (named,) * 18 + (other,) * 2, ())
+    assert (bad.names_causes, bad.passed) == (False, False)
+    assert any("named first as the cause: other (P4), other (P4)" in s for s in selftest_lines(bad))
+
+
+@pytest.mark.parametrize(
+    "name", ["response-header-length-short", "signed-outputs-big-endian", "header-length-ignored"]
+)
+def test_a_fault_that_shows_everywhere_is_named_first(name: str) -> None:
+    trial = try_fault(name)
+    assert len(trial.other_requirements) > 40
+    assert trial.named

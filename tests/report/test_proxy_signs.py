@@ -75,11 +75,11 @@ def test_summary_and_page_name_it_and_are_silent_without_it() -> None:
     summary = " ".join(" ".join(summary_lines(with_it, Path("reports"))).split())
     assert words in summary
     page = render(with_it)
-    assert 'id="gateway"' in page
+    assert 'class="c-gateway"' in page
     assert "&lt;b&gt;caddy" in page
     assert "<b>caddy" not in page
     without = of(v2(answer()))
-    assert 'id="gateway"' not in render(without)
+    assert 'class="c-gateway"' not in render(without)
     assert "gateway" not in " ".join(summary_lines(without, Path("reports")))
 
 

@@ -239,6 +239,18 @@ def test_requirements_are_values_that_hash_and_pickle() -> None:
             "superseded by P99, which is no",
         ),
         ("  - id: P1\n", "  - id: P1\n    superseded_by: [P1]\n", "by P1, which is no other"),
+        ("  - id: P1\n", "  - id: P1\n    findings: [wrong_stauts]\n", "mean wrong_status"),
+        (
+            "  - id: P1\n",
+            "  - id: P1\n    prerequisite_of: [P99]\n",
+            "P1 is a prerequisite of P99, which is not there",
+        ),
+        (
+            "  - id: E4\n",
+            "  - id: E4\n    prerequisite_of: [P5]\n",
+            "a prerequisite of itself: P5 -> E4 -> P5",
+        ),
+        ("  - id: P1\n", "  - id: P1\n    combines: false\n", "True was expected"),
         ("version: 2.", "version: v2.", "does not match"),
         ("    commit: tr", "    date: tr", "does not match"),
         ("    sha256: 0df4", "    # 0df4", "'sha256' is a required property"),

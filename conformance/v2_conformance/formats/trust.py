@@ -25,6 +25,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 TITLE = "Before you trust this"
 _WHY = 300
+_DETAILS = 600
 
 
 class Doubt(str, Enum):
@@ -84,7 +85,7 @@ def _of_models(report: Report) -> Iterator[Caution]:
     for role, why in report.target.absent.items():
         if lost[role]:
             did_not_run = f"{counted(lost[role], 'case')} did not run"
-            what = f"No model for {role}"
+            what = f"No model for {short(role, _WHY)}"
             known = contract().get(role)
             if known is not None:
                 what += f" ({_tensors(known.inputs)} -> {_tensors(known.outputs)})"
@@ -93,7 +94,7 @@ def _of_models(report: Report) -> Iterator[Caution]:
         case.cause.role for case in report.cases if isinstance(case.cause, NoKnownGoodAnswer)
     )
     for role, number in silent.items():
-        what = f"The model for {role} answers no known-good request"
+        what = f"The model for {short(role, _WHY)} answers no known-good request"
         yield Caution(Doubt.NO_GOOD_ANSWER, what, f"{counted(number, 'case')} did not run")
 
 
@@ -112,14 +113,14 @@ def _of_claims(report: Report) -> Iterator[Caution]:
             found[", ".join(case.cause.codings)] += 1
     if found:
         details = "; ".join(f"{name} ({counted(number, 'case')})" for name, number in found.items())
-        yield Caution(Doubt.NOT_CLAIMED, "Not claimed, so not tested", details)
+        yield Caution(Doubt.NOT_CLAIMED, "Not claimed, so not tested", short(details, _DETAILS))
 
 
 def _of_gateways(report: Report) -> Iterator[Caution]:
     line = signs_line(proxy_signs(report))
     if line:
         details = "what is found may be the gateway's; `run --through` tells them apart"
-        yield Caution(Doubt.GATEWAY, line[0].upper() + line[1:], details)
+        yield Caution(Doubt.GATEWAY, line, details)
 
 
 def _of_outcomes(report: Report) -> Iterator[Caution]:

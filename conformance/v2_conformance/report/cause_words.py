@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.root_causes import CauseGroup, root_causes
+from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 
 _FAILED = (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
 _IDS = 6
+_NAME = 120
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class ShownCause:
     @property
     def name(self) -> str:
         """The requirement and its title, such as "P5 Response header length is …"."""
-        return f"{self.group.requirement} {self.title}".strip()
+        return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
 
     @property
     def number(self) -> str:
@@ -101,7 +103,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 def listed(ids: Iterable[str]) -> str:
     """Some of these ids, with "…" for the rest."""
-    names = list(ids)
+    names = [short(name, _NAME) for name in ids]
     return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")
 
 

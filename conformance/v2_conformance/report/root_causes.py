@@ -10,7 +10,7 @@ this run is named: what it explains, compared with what fails and what does not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
@@ -90,20 +90,33 @@ class _Grouping(Generic[Case]):
             for key, found in self._own.items()
         }
         self._owned = {key.finding for key in self._own if self._is_about(key)}
+        self._combining: dict[str, set[str]] = {}
+        for key in self._own:
+            if self._combines(key.requirement):
+                self._combining.setdefault(key.finding, set()).add(key.requirement)
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
     def groups(self) -> list[CauseGroup[Case]]:
-        left = dict(self._own)
+        by_finding: dict[str, list[_Key]] = {}
         found = []
-        while left:
-            root = min(left, key=lambda key: self._rank(key, left))
-            taken = [root, *(key for key in left if key != root and self._explains(root, key))]
-            cases = [case for key in taken for case in left.pop(key)]
-            found.append((root, self._group(root, taken, cases)))
+        for key in self._own:
+            if self._requirement(key.requirement) is None:  # nothing is known of it
+                found.append((key, self._group(key, [key])))
+            else:
+                by_finding.setdefault(key.finding, []).append(key)
+        for left in by_finding.values():
+            while left:
+                rank = self._ranking(left)
+                root = min(left, key=rank)
+                others = (key for key in left if key != root and self._explains(root, key))
+                taken = [root, *others]
+                found.append((root, self._group(root, taken)))
+                left = [key for key in left if key not in taken]
         found.sort(key=lambda pair: self._order(*pair))
         return [group for _, group in found]
 
-    def _group(self, root: _Key, taken: list[_Key], cases: list[Case]) -> CauseGroup[Case]:
+    def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
+        cases = [case for key in taken for case in self._own[key]]
         requirements = tuple(dict.fromkeys(key.requirement for key in taken))
         waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
         return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting)
@@ -130,37 +143,34 @@ class _Grouping(Generic[Case]):
         if known is not None and self._share[key] > _BROKEN:
             would.update(name for name in known.prerequisite_of if total[name])
         if not self._combines(key.requirement):
-            same = (other.requirement for other in self._own if other.finding == key.finding)
-            would.update(name for name in same if self._combines(name))
+            would |= self._combining.get(key.finding, frozenset())
         return frozenset(would)
 
-    def _likeness(self, key: _Key, left: Iterable[_Key]) -> Fraction:
-        """How much what fails looks like what would fail: 1 if it is the same."""
-        failing = {
-            other.requirement
-            for other in left
-            if other.finding == key.finding and not self._is_foreign(other)
-        }
-        would = self._would[key]
-        return Fraction(len(would & self._failing), len(would | failing))
-
     def _explains(self, root: _Key, key: _Key) -> bool:
-        if key.finding != root.finding:
-            return False
         # What the root needs fails there, too, where it happens to use what is broken.
         known = self._requirement(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
         return self._is_foreign(key) or key.requirement in self._would[root] or needed
 
-    def _rank(self, key: _Key, left: dict[_Key, list[Case]]) -> tuple[object, ...]:
-        return (
-            self._is_foreign(key),
-            -self._likeness(key, left),
-            -len(left[key]),
-            -sum(other.requirement in self._would[key] for other in left),
-            self._share[key],
-            *self._catalogued(key),
-        )
+    def _ranking(self, left: Sequence[_Key]) -> Callable[[_Key], tuple[object, ...]]:
+        """Ranks what is left of one finding: the cause whose failure would look most like what
+        fails, then what has most cases, explains most, and fails in the narrowest corner."""
+        names = frozenset(key.requirement for key in left)
+        failing = frozenset(key.requirement for key in left if not self._is_foreign(key))
+
+        def rank(key: _Key) -> tuple[object, ...]:
+            would = self._would[key]
+            likeness = Fraction(len(would & self._failing), len(would | failing))
+            return (
+                self._is_foreign(key),
+                -likeness,
+                -len(self._own[key]),
+                -len(would & names),
+                self._share[key],
+                *self._catalogued(key),
+            )
+
+        return rank
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
         """What explains most first; of two that explain as much, the narrower corner."""

@@ -198,14 +198,15 @@ def _check_prerequisites(entries: Sequence[Mapping[str, Any]]) -> None:
     def follow(name: str, path: tuple[str, ...]) -> None:
         if name in done:
             return
+        here = (*path, name)
         for other in entries[index[name]].get("prerequisite_of", ()):
             where: list[str | int] = ["requirements", index[name], "prerequisite_of"]
             if other not in index:
                 raise _bad(f"{name} is a prerequisite of {other}, which is not there", where)
-            if other in (*path, name):
-                around = " -> ".join((*path, name, other))
+            if other in here:
+                around = " -> ".join((*here[here.index(other) :], other))
                 raise _bad(f"a requirement is a prerequisite of itself: {around}", where)
-            follow(other, (*path, name))
+            follow(other, here)
         done.add(name)
 
     for name in index:

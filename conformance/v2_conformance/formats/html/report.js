@@ -30,8 +30,25 @@
     });
     byId("nothing").hidden = rows + cases > 0;
     byId("clear").hidden = !filtering;
+    remember();
     found.value = filtering ? rows + (rows === 1 ? " requirement, " : " requirements, ") +
       cases + (cases === 1 ? " case" : " cases") : "";
+  }
+
+  // The filters live in the URL, so that a link or a reload shows the same.
+  function remember() {
+    var query = new URLSearchParams();
+    [find].concat(choices).forEach(function (box) { if (box.value) query.set(box.id, box.value); });
+    var text = query.toString();
+    if (text === location.search.slice(1)) return;
+    try { history.replaceState(null, "", location.pathname + (text ? "?" + text : "") + location.hash); }
+    catch (error) { /* a page that may not change its URL */ }
+  }
+
+  function recall() {
+    var query = new URLSearchParams(location.search);
+    [find].concat(choices).forEach(function (box) { box.value = query.get(box.id) || ""; });
+    if (find.value || choices.some(function (choice) { return choice.value; })) filter();
   }
 
   function clear() {
@@ -40,9 +57,18 @@
     filter();
   }
 
+  // The id of a case as it is shown everywhere, as the page's anchors write it.
+  function anchor(name) {
+    return name.replace(/\[/g, "(").replace(/\]/g, ")").replace(/[^A-Za-z0-9\/,:._+=()~-]/gu, function (character) {
+      return Array.from(new TextEncoder().encode(character)).map(function (byte) {
+        return "~" + byte.toString(16).padStart(2, "0");
+      }).join("");
+    });
+  }
+
   function show() {
     var name = location.hash.slice(1), target = byId(name);
-    try { target = target || byId(decodeURIComponent(name)); } catch (error) { /* no such anchor */ }
+    try { target = target || byId(anchor(decodeURIComponent(name))); } catch (error) { /* no such anchor */ }
     if (!name || !target) return;
     if (target.closest("[hidden]")) clear();
     for (var up = target; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
@@ -67,6 +93,16 @@
       frames += 1;
       if (still < 10 && frames < 300) requestAnimationFrame(scroll);
     })();
+  }
+
+  // Long bytes scroll within their box: to the first difference, without moving the page.
+  function reveal(root) {
+    all("mark.diff", root).forEach(function (mark) {
+      var box = mark.closest("pre");
+      if (!box || box.dataset.revealed) return;
+      box.dataset.revealed = "1";
+      box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+    });
   }
 
   function copy(button) {
@@ -179,22 +215,50 @@
 
   document.addEventListener("toggle", function (event) {
     var details = event.target;
+    if (details.open && details.matches("details.bytes")) reveal(details);
     if (!details.open || !details.matches("details[data-packed]") || details.dataset.filled) return;
     details.dataset.filled = "1";
     fill(details);
   }, true);
 
+  // j and k go from one case to the next; / searches, ? says so.
+  function step(by) {
+    var cases = all("article.case, details.case").filter(function (one) { return one.checkVisibility(); });
+    var here = cases.indexOf(document.activeElement && document.activeElement.closest(".case"));
+    var next = cases[here < 0 ? (by > 0 ? 0 : cases.length - 1) : here + by];
+    if (!next) return;
+    next.setAttribute("tabindex", "-1");
+    next.focus({ preventScroll: true });
+    keep(next);
+  }
+
+  var keys = {
+    "/": function () { find.focus(); find.select(); },
+    "j": function () { step(1); },
+    "k": function () { step(-1); },
+    "?": function () { byId("keys").open = !byId("keys").open; byId("keys").scrollIntoView({ block: "nearest" }); }
+  };
+
   byId("filter").hidden = false;
+  recall();
   find.addEventListener("input", filter);
   choices.forEach(function (choice) { choice.addEventListener("change", filter); });
   byId("clear").addEventListener("click", function () { clear(); find.focus(); });
   document.addEventListener("click", function (event) {
     if (event.target.matches("button.copy")) copy(event.target);
   });
+  // Before the listener that lets go of what is kept in place, which j and k set again.
+  addEventListener("keydown", function (event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    if (event.target.matches && event.target.matches("input, select, textarea")) return;
+    event.preventDefault();
+    setTimeout(keys[event.key]);
+  });
   ["wheel", "keydown", "pointerdown", "touchstart"].forEach(function (kind) {
     addEventListener(kind, function () { keeping = null; }, { passive: true });
   });
   addEventListener("hashchange", show);
   addEventListener("load", show);
+  all("details.bytes[open]").forEach(reveal);
   show();
 })();

@@ -1,0 +1,138 @@
+"""Terminal, page and step summary name the causes of failures, and what to know before."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from support.reports import case, exchange, passes, report_of
+from support.responses import HOSTILE
+from v2_conformance.engine.discovery import Server
+from v2_conformance.formats.github import markdown
+from v2_conformance.formats.html.page import render
+from v2_conformance.formats.terminal import served, summary_lines
+from v2_conformance.formats.trust import Doubt, cautions
+from v2_conformance.report.cause_words import headline, must_words, shown_causes
+from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
+from v2_conformance.suite.causes import NoKnownGoodAnswer, ProfileNotClaimed, RoleAbsent
+from v2_conformance.suite.findings import HeaderLengthNotJson
+
+NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
+P5 = "P5 Response header length is the JSON's exact length"
+
+
+def failing(*requirements: str, number: int = 2, **members: Any) -> list[CaseResult]:
+    return [
+        case(f"{name}/x[{n}]", "fail", cause=NOT_JSON, **members)
+        for name in requirements
+        for n in range(number)
+    ]
+
+
+def terminal(report: Report) -> str:
+    return " ".join(" ".join(summary_lines(report, Path("reports"))).split())
+
+
+def everywhere(report: Report) -> Iterable[str]:
+    yield terminal(report)
+    for marked in (render(report).partition("<body>")[2], markdown(report)):
+        yield " ".join(html.unescape(re.sub(r"<[^>]*>", "", marked)).split())
+
+
+def test_one_cause_is_named_with_all_that_it_explains() -> None:
+    report = report_of(passes(*failing("B1", "D1", "P5")))
+    assert headline(shown_causes(report)) == f"1 cause, 6 cases: {P5}"
+    for text in everywhere(report):
+        assert f"1 cause, 6 cases: {P5}" in text
+        assert "3 of " in text
+        assert "MUST fail: P5, " in text
+
+
+def test_several_causes_are_counted_and_the_first_is_named() -> None:
+    report = report_of(passes(*failing("P5", "D1"), case("P4/y", "fail")))
+    words = headline(shown_causes(report))
+    assert words == f"2 causes, 5 cases; the first explains 4: {P5}"
+    assert terminal(report).index("4 cases: P5") < terminal(report).index("1 case: P4")
+
+
+def test_the_terminal_begins_with_what_explains_most_and_not_with_the_first_failure() -> None:
+    report = report_of(passes(case("B1/a", "fail"), *failing("P5", "D1")))
+    assert terminal(report).index("FAIL MUST P5/x[0]") < terminal(report).index("FAIL MUST B1/a")
+
+
+def test_what_was_expected_comes_behind_what_nobody_knew() -> None:
+    known = failing("P5", "D1", expected=ExpectedFailure("a known bug"))
+    report = report_of(passes(*known, case("P4/y", "fail")))
+    assert [cause.expected for cause in shown_causes(report)] == [False, True]
+    assert terminal(report).index("P4/y") < terminal(report).index("a known bug")
+
+
+def test_the_counts_say_what_was_not_shown_and_that_all_hold() -> None:
+    report = report_of(outcomes={"P2": "inconclusive", "P3": "not_run"})
+    assert must_words(report, []).endswith("MUST not shown: P2, P3")
+    good = report_of()
+    assert must_words(good, []).startswith("all ")
+    assert must_words(report_of([]), []) == "no MUST was tested"
+
+
+def test_an_absent_model_is_named_with_its_tensors_and_what_was_lost() -> None:
+    role = "identity/INT32"
+    lost = [case(f"P2/x[{n}]", "not_run", cause=RoleAbsent(role, "404")) for n in range(43)]
+    report = report_of(passes(*lost), absent={role: "status 404", "mixed": "status 404"})
+    (caution,) = cautions(report)
+    assert caution.doubt is Doubt.ABSENT_MODEL
+    assert caution.what.startswith("No model for identity/INT32 (INPUT0 INT32 [-1] -> OUTPUT0 ")
+    assert "43 cases did not run; status 404" in caution.details
+    for text in everywhere(report):
+        assert "Before you trust this".lower() in text.lower()
+        assert "No model for identity/INT32" in text
+
+
+def test_every_doubt_has_a_line_and_a_sound_report_has_none() -> None:
+    assert cautions(report_of()) == []
+    assert "trust" not in terminal(report_of())
+    doubtful = report_of(
+        passes(
+            case("P2/a", "flaky"),
+            case("P3/a", "error"),
+            case("W1/a", "unsupported", cause=ProfileNotClaimed("raw")),
+            case("D1/a", "not_run", cause=NoKnownGoodAnswer("mixed", "500")),
+            case("P5/a", "pass", None, exchange(b"", b"HTTP/1.1 200 OK\r\nVia: 1.1 x\r\n\r\n")),
+        ),
+        complete=False,
+    )
+    assert [caution.doubt for caution in cautions(doubtful)] == [
+        Doubt.INCOMPLETE, Doubt.NO_GOOD_ANSWER, Doubt.NOT_CLAIMED, Doubt.GATEWAY, Doubt.FLAKY,
+        Doubt.SUITE_ERROR,
+    ]  # fmt: skip
+    part = report_of(left_out=["P2"])
+    assert [caution.doubt for caution in cautions(part)] == [Doubt.LEFT_OUT]
+
+
+def test_it_stands_above_all_results() -> None:
+    report = report_of(passes(case("P2/a", "flaky"), *failing("P5")))
+    lines = summary_lines(report, Path("reports"))
+    assert lines[1] == "before you trust this:"
+    page = render(report)
+    assert page.index('id="verdict"') < page.index('id="must"') < page.index('id="headline"')
+    assert page.index('id="headline"') < page.index('id="trust"') < page.index('id="causes"')
+    assert page.index('id="causes"') < page.index('id="counts"')
+
+
+def test_a_hostile_server_stays_text_in_all_of_it() -> None:
+    report = report_of(
+        passes(
+            case("P5/x", "fail", HOSTILE),
+            case("P2/x", "not_run", cause=RoleAbsent("identity/INT32", HOSTILE)),
+        ),
+        absent={"identity/INT32": HOSTILE},
+    )
+    assert "<script>alert" not in render(report)
+    assert "<script>" not in markdown(report)
+    assert all(line.isascii() or "…" in line for line in summary_lines(report, Path("r")))
+    name = served(Server(HOSTILE, HOSTILE, (), {}, {}))
+    assert name.isprintable()
+    assert len(name) <= 6 * 80
