@@ -9,7 +9,7 @@ import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
 from support.reports import case, differing, exchange, passes, report_of
-from support.responses import message_with
+from support.responses import message_with, v2
 from v2_conformance.formats.html.page import case_anchor, render
 from v2_conformance.suite.requirements import catalogue
 
@@ -170,6 +170,34 @@ def test_long_bytes_are_scrolled_to_the_first_difference(browser: Browser, tmp_p
         "return at.top >= box.top && at.bottom <= box.bottom; })()"
     )
     browser.wait(lambda: browser.evaluate(inside))
+
+
+@pytest.mark.parametrize("outcome", ["pass", "fail"])
+def test_each_message_is_drawn_to_scale_and_where_its_json_ends_if_the_length_is_wrong(
+    browser: Browser, tmp_path: Path, outcome: str
+) -> None:
+    response = v2({"outputs": []}, bytes(400), length=16)
+    one = case("P5/wrong[FP32]", outcome, "", exchange(message_with(bytes(100)), response))
+    file = tmp_path / "report.html"
+    file.write_text(render(report_of(passes(one))), "utf-8")
+    opened(browser, file.as_uri(), case_anchor(one.id))
+    browser.wait(lambda: browser.evaluate("document.querySelectorAll('.layout').length") == 2)
+    drawn = browser.evaluate(
+        "Array.from(document.querySelectorAll('.layout')).map(bar => Array.from(bar.children)"
+        ".filter(part => part.title).map(part => part.getBoundingClientRect().width))"
+    )
+    assert [len(widths) for widths in drawn] == [3, 3]
+    assert min(map(sum, drawn)) > 500
+    shares = sorted(widths[-1] / sum(widths) for widths in drawn)
+    head = response.index(b"\r\n\r\n") + 4
+    share = (400 if outcome == "pass" else 401) / len(response)
+    assert shares[-1] == pytest.approx(share, abs=0.02)
+    ends = browser.evaluate(
+        "Array.from(document.querySelectorAll('.json-end')).map(end => parseFloat(end.style.left"
+        " || end.style.insetInlineStart))"
+    )
+    right = 100 * (head + len(b'{"outputs":[]}')) / len(response)
+    assert ends == ([pytest.approx(right, abs=0.1)] if outcome == "fail" else [])
 
 
 def test_a_case_that_passed_shows_its_bytes_when_it_is_opened(

@@ -187,6 +187,12 @@ def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
     message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
     assert message.sections[1].end - message.sections[1].start == end
     assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
+    assert message.json_end == message.sections[0].end + len(document())
+
+
+def test_where_the_json_ends_is_not_said_again_if_the_header_length_says_it() -> None:
+    right = f"{HEADER_LENGTH}: {len(document())}"
+    assert annotate_request(request(document() + BLOB, right)).json_end is None
 
 
 @pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])

@@ -95,10 +95,15 @@ class Section:
 
 @dataclass(frozen=True)
 class AnnotatedMessage:
-    """A message's sections, which cover every byte once and in order; `notes` are oddities."""
+    """A message's sections, which cover every byte once and in order; `notes` are oddities.
+
+    `json_end` is where the JSON object of the body ends, counted in what was recorded, if the header
+    length says that it ends elsewhere.
+    """
 
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
+    json_end: int | None = None
 
 
 def annotate_request(data: bytes, answers: int = 1) -> AnnotatedMessage:
@@ -172,19 +177,19 @@ def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
         raw = Section("raw", _NOT_HTTP[member], at, len(data), data[at:], at)
         return AnnotatedMessage((*sections, raw))
     sections.append(Section("head", "head", at, end, data[at:end], at))
-    more, notes, end = _body(data, end, _fields(data[at:end]), member)
+    more, notes, end, json_end = _body(data, end, _fields(data[at:end]), member)
     sections += more
     if answers > 1 and _PIPELINED[member].match(data, end):
         start, end = end, _head_end(data, end)
         label = "head of the second " + _MESSAGE[member]
         sections.append(Section("head", label, start, end, data[start:end], start))
-        more, more_notes, end = _body(data, end, _fields(data[start:end]), member)
+        more, more_notes, end, _ = _body(data, end, _fields(data[start:end]), member)
         sections += more
         notes += more_notes
     if len(data) > end:
         label = f"after the end of the {_MESSAGE[member]}"
         sections.append(Section("slack", label, end, len(data), data[end:], end))
-    return AnnotatedMessage(tuple(sections), tuple(notes))
+    return AnnotatedMessage(tuple(sections), tuple(notes), json_end)
 
 
 # After most cases comes the same known-good request.
@@ -216,8 +221,9 @@ def _fields(head: bytes) -> _Fields:
 
 def _body(
     data: bytes, at: int, fields: _Fields, member: str
-) -> tuple[list[Section], list[str], int]:
-    """The sections of the body that follows the head, notes, and where the body ends."""
+) -> tuple[list[Section], list[str], int, int | None]:
+    """The sections of the body that follows the head, notes, where the body ends, and where its
+    JSON does if the header length is wrong."""
     notes: list[str] = []
     trailer = ""
     if any("chunked" in value.lower() for value in fields.values("transfer-encoding")):
@@ -238,12 +244,16 @@ def _body(
             there = _count(len(data) - at, "byte")
             notes.append(f"Content-Length is {length}, but the body has {there}")
     content = b"".join(data[a:b] for a, b in spans)
-    ranges, more = _ranges(content, fields, member)
+    ranges, more, object_end = _ranges(content, fields, member)
     sections = list(_place(content, ranges, spans, at))
+    json_end = None
+    if object_end is not None:
+        before = [_BodyRange("json", "", 0, object_end)]
+        json_end = next(_place(content, before, spans, at)).end
     cursor = sections[-1].end if sections else at
     if end > cursor:
         sections.append(Section("raw", trailer, cursor, end, data[cursor:end], cursor))
-    return sections, notes + more, end
+    return sections, notes + more, end, json_end
 
 
 def _chunks(data: bytes, at: int) -> tuple[list[tuple[int, int]], int, bool]:
@@ -282,18 +292,19 @@ def _place(
         cursor = end
 
 
-def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str]]:
-    """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end."""
+def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str], int | None]:
+    """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end. Then notes,
+    and where the JSON object ends if the header length says otherwise."""
     if not body:
-        return [], []
+        return [], [], None
     size = len(body)
     codings = [c for c in fields.values("content-encoding") if c.lower() != "identity"]
     if codings:
-        return [_BodyRange("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], []
+        return [_BodyRange("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], [], None
     document, object_end = _document(body)
     declared = fields.header_length
     if declared == 0:
-        return [_BodyRange("blob", "body without JSON (header length 0)", 0, size)], []
+        return [_BodyRange("blob", "body without JSON (header length 0)", 0, size)], [], None
     notes = []
     if declared is not None and declared > size:
         notes.append(f"{HEADER_LENGTH} is {declared}, but the body has {_count(size, 'byte')}")
@@ -303,18 +314,19 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
     if document is None and _is_long(body):
         end = size if declared is None else declared
         rest = [_BodyRange("blob", "what follows the JSON", end, size)] if end < size else []
-        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes
+        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes, None
     end = object_end if declared is None else declared
     if document is None:
         if declared is None:
-            return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes
+            return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes, None
         head = _BodyRange("raw", "declared to be JSON, but not a JSON object", 0, end)
         rest = [_BodyRange("slack", "after the declared JSON", end, size)] if end < size else []
-        return [head, *rest], notes
-    if end != object_end and body[object_end:end].strip(b" \t\r\n") + body[end:object_end]:
+        return [head, *rest], notes, None
+    wrong = end != object_end and body[object_end:end].strip(b" \t\r\n") + body[end:object_end]
+    if wrong:
         notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
     blobs = _blobs(document.get(member), end, size)
-    return [_BodyRange("json", "JSON", 0, end), *blobs], notes
+    return [_BodyRange("json", "JSON", 0, end), *blobs], notes, object_end if wrong else None
 
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:

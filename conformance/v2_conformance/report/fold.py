@@ -14,7 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from v2_conformance.report.annotate import HexRow, Section, annotate_request, annotate_response
+from v2_conformance.report.annotate import (
+    AnnotatedMessage,
+    HexRow,
+    Section,
+    annotate_request,
+    annotate_response,
+)
 from v2_conformance.report.document import CaseResult, RecordedExchange
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.visible_text import is_visible, short, visible
@@ -141,12 +147,14 @@ class FoldedSection:
 
 @dataclass(frozen=True)
 class FoldedMessage:
-    """A request or a response of `size` bytes; `notes` are oddities."""
+    """A request or a response of `size` bytes; `notes` are oddities. `json_end` is where its JSON
+    ends if the header length says otherwise, see `AnnotatedMessage`."""
 
     name: str
     size: int
     notes: tuple[str, ...]
     sections: tuple[FoldedSection, ...]
+    json_end: int | None = None
 
     @property
     def title(self) -> str:
@@ -224,8 +232,8 @@ def _exchange(
         facts=tuple(exchange_facts(exchange)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            _message("Request", sent, notes, request.sections, limits, None),
-            _message("Response", came, response.notes, response.sections, limits, difference),
+            _message("Request", sent, notes, request, limits, None),
+            _message("Response", came, response.notes, response, limits, difference),
         ),
     )
 
@@ -269,13 +277,13 @@ def _message(
     name: str,
     data: bytes,
     notes: Sequence[str],
-    sections: Sequence[Section],
+    annotated: AnnotatedMessage,
     limits: FoldLimits,
     difference: FirstDifference | None,
 ) -> FoldedMessage:
     folded = []
     blobs = 0
-    for section in sections:
+    for section in annotated.sections:
         differing = _differing(section, difference)
         at = differing.offset - section.base if differing else None
         folded.append(
@@ -288,7 +296,8 @@ def _message(
             )
         )
         blobs += section.kind == "blob"
-    return FoldedMessage(name, len(data), tuple(map(visible, notes)), tuple(folded))
+    shown = tuple(map(visible, notes))
+    return FoldedMessage(name, len(data), shown, tuple(folded), annotated.json_end)
 
 
 def _differing(section: Section, difference: FirstDifference | None) -> DifferingByte | None:

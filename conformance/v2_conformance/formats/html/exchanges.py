@@ -28,10 +28,11 @@ _REPEATED = 2048  # bytes; longer messages are not kept to be found again
 
 @dataclass(frozen=True)
 class SectionMarkup:
-    """A section of a message. `content` says in its place what was left out, of which `sha256` is
-    the digest; "" if nothing was. `style` is the class for its color."""
+    """A section of a message, `length` bytes on the wire. `content` says in its place what was left
+    out, of which `sha256` is the digest; "" if nothing was. `style` is the class for its color."""
 
     title: str
+    length: int
     style: str
     is_text: bool
     content: Markup
@@ -40,16 +41,18 @@ class SectionMarkup:
     @property
     def cost(self) -> int:
         """About how many bytes of a page it takes."""
-        return 110 + size(self.title) + size(self.content) + (125 if self.sha256 else 0)
+        return 123 + size(self.title) + size(self.content) + (125 if self.sha256 else 0)
 
 
 @dataclass(frozen=True)
 class MessageMarkup:
-    """A request or a response."""
+    """A request or a response. `json_end` is where its JSON ends if the header length says
+    otherwise."""
 
     title: str
     notes: Sequence[str]
     sections: Sequence[SectionMarkup]
+    json_end: int | None
 
     @property
     def cost(self) -> int:
@@ -98,7 +101,8 @@ def _message(message: FoldedMessage) -> MessageMarkup:
 
 
 def _marked(message: FoldedMessage) -> MessageMarkup:
-    return MessageMarkup(message.title, message.notes, tuple(map(_section, message.sections)))
+    sections = tuple(map(_section, message.sections))
+    return MessageMarkup(message.title, message.notes, sections, message.json_end)
 
 
 # After most cases comes the same known-good request.
@@ -116,6 +120,7 @@ def _section(folded: FoldedSection) -> SectionMarkup:
     blob = folded.blob
     return SectionMarkup(
         folded.title,
+        folded.section.end - folded.section.start,
         folded.section.kind if blob is None else f"blob{blob % _COLORS}",
         folded.is_text,
         content,

@@ -105,6 +105,34 @@
     });
   }
 
+  // Each message as a bar, drawn to scale: its parts, and where its JSON ends if the header length is wrong.
+  // The headings of the parts say the same in words.
+  function draw(root) {
+    all("h5 ~ h6[data-n]", root).forEach(function (first) {
+      var before = first.previousElementSibling;
+      if (before.matches("ul.notes")) before = before.previousElementSibling;
+      if (!before.matches("h5") || first.previousElementSibling.matches(".layout")) return;
+      var bar = made("div", "", "layout"), total = 0;
+      for (var part = first; part && !part.matches("h5"); part = part.nextElementSibling) {
+        if (!part.dataset.n) continue;
+        var piece = made("span", "", part.className);
+        piece.style.flexGrow = part.dataset.n;
+        piece.title = part.textContent;
+        total += +part.dataset.n;
+        bar.append(piece);
+      }
+      if (before.dataset.json) {
+        var end = made("span", "JSON ends here", "json-end"), share = before.dataset.json / total;
+        end.style.insetInlineStart = share * 100 + "%";
+        if (share > 0.5) end.classList.add("late");
+        bar.append(end);
+        bar.classList.add("wrong");
+      }
+      bar.setAttribute("aria-hidden", "true");
+      if (total) first.before(bar);
+    });
+  }
+
   function copy(button) {
     var source = byId(button.getAttribute("aria-controls")), text = source.textContent;
     function say(words) { button.textContent = words; }
@@ -204,18 +232,21 @@
             var kind = { Head: "head", JSON: "json", Body: "raw" }[part[0]] || "blob0";
             var lines = made("pre", text === null ? hexdump(part[1], base) : visible(text), (text === null ? "hex k-" : "text k-") + kind);
             lines.tabIndex = 0;
-            shown.append(made("h6", part[0] + " · " + part[1].length + " bytes", "k-" + kind), lines);
+            var heading = made("h6", part[0] + " · " + part[1].length + " bytes", "k-" + kind);
+            heading.dataset.n = part[1].length;
+            shown.append(heading, lines);
             if (part[0] !== "Head") base += part[1].length;
           });
         });
         details.append(shown);
       });
+      draw(details);
     }).catch(function () { /* a browser without DecompressionStream: the command stays */ });
   }
 
   document.addEventListener("toggle", function (event) {
     var details = event.target;
-    if (details.open && details.matches("details.bytes")) reveal(details);
+    if (details.open && details.matches("details.bytes")) { draw(details); reveal(details); }
     if (!details.open || !details.matches("details[data-packed]") || details.dataset.filled) return;
     details.dataset.filled = "1";
     fill(details);
@@ -259,6 +290,6 @@
   });
   addEventListener("hashchange", show);
   addEventListener("load", show);
-  all("details.bytes[open]").forEach(reveal);
+  all("details.bytes[open]").forEach(function (open) { draw(open); reveal(open); });
   show();
 })();
