@@ -97,8 +97,8 @@ class Section:
 class AnnotatedMessage:
     """A message's sections, which cover every byte once and in order; `notes` are oddities.
 
-    `json_end` is where the JSON object of the body ends, counted in what was recorded, if the header
-    length says that it ends elsewhere.
+    `json_end` is where the JSON object of the body ends, counted in what was recorded, if the
+    header length says that it ends elsewhere.
     """
 
     sections: tuple[Section, ...]
@@ -292,15 +292,18 @@ def _place(
         cursor = end
 
 
-def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str], int | None]:
-    """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end. Then notes,
-    and where the JSON object ends if the header length says otherwise."""
+def _ranges(
+    body: bytes, fields: _Fields, member: str
+) -> tuple[list[_BodyRange], list[str], int | None]:
+    """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end. Then
+    notes, and where the JSON object ends if the header length says otherwise."""
     if not body:
         return [], [], None
     size = len(body)
     codings = [c for c in fields.values("content-encoding") if c.lower() != "identity"]
     if codings:
-        return [_BodyRange("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], [], None
+        words = f"body, compressed ({_short(', '.join(codings))})"
+        return [_BodyRange("raw", words, 0, size)], [], None
     document, object_end = _document(body)
     declared = fields.header_length
     if declared == 0:
