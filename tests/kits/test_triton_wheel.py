@@ -74,8 +74,14 @@ def start(packages: Path, tmp_path: Path) -> Start:
 
     def started(*options: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(packages), "TMPDIR": str(tmp_path / "tmp")}
+        script = str(tmp_path / "models" / "serve_wheel.py")
+        # A shell that runs the tests in the background has them ignore SIGINT.
+        heed = (
+            "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+            "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+        )
         return subprocess.Popen(
-            [sys.executable, str(tmp_path / "models" / "serve_wheel.py"), *options],
+            [sys.executable, "-c", heed, script, *options],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
