@@ -96,9 +96,9 @@ class TestWhatIsShown:
 class TestStopped:
     @contextlib.contextmanager
     def half_done(
-        self, start: Start, folder: Path, *more: str
+        self, start: Start, folder: Path, *more: str, after: int = 60
     ) -> Iterator[tuple[Popen[str], Callable[[], None]]]:
-        """A run that waits in its middle for an answer, and what lets that answer go."""
+        """A run that waits `after` requests for an answer, and what lets that answer go."""
         reached, release = threading.Event(), threading.Event()
 
         class Pauses(Behaviour):
@@ -106,7 +106,7 @@ class TestStopped:
 
             def infer(self, model: object, request: Request) -> Response:
                 type(self).served += 1
-                if self.served == 60:
+                if self.served == after:
                     reached.set()
                     release.wait(20)
                 return super().infer(model, request)  # type: ignore[arg-type]
@@ -124,7 +124,9 @@ class TestStopped:
     def test_a_signal_leaves_a_report_that_says_incomplete(
         self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
     ) -> None:
-        with self.half_done(start, tmp_path, "-n", workers) as (process, answer):
+        # Cases that share the server come after some that show whether they can.
+        after = 60 if workers == "1" else 900
+        with self.half_done(start, tmp_path, "-n", workers, after=after) as (process, answer):
             process.send_signal(number)
             answer()
             _, errors = process.communicate(timeout=20)
@@ -138,7 +140,7 @@ class TestStopped:
         assert not report.complete
         assert not report.verdict.conformant
         assert "incomplete" in report.verdict.reasons[0]
-        assert 0 < len(report.cases) < 200
+        assert 0 < len(report.cases) < 500
 
     def test_a_second_run_into_its_folder_is_refused_and_disturbs_nothing(
         self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]

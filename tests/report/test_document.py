@@ -231,6 +231,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "The report of one run.integrity",
         "CaseResult.expected",
         "ClientLacks.basic",
+        "DidNotSurvive.beside",
         "ExpectedFailure.link",
         "TargetInfo.masked",
         "RecordedExchange.expected",

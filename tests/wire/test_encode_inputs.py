@@ -94,7 +94,7 @@ INPUTS: list[tuple[dict[str, Any], str]] = [
     (
         one_input(fom="json"),
         "`inputs[0]`: the entry: unknown member 'fom'; expected tensor, name, datatype, shape, "
-        "values, form, size, blob, parameters or elements",
+        "values, form, size, blob, parameters, elements or special",
     ),
     (one_input(tensor=1), "`inputs[0]`: `tensor`: expected at most 0, got 1"),
     (one_input(tensor=-1), "`inputs[0]`: `tensor`: expected at least 0, got -1"),
@@ -192,7 +192,7 @@ SEVERAL: list[tuple[dict[str, Any], str]] = [
     (
         several(**{"except": {"0": {"vlaues": "ones"}}}),
         "`inputs[1]`: the entry: unknown member 'vlaues'; expected tensor, name, datatype, "
-        "shape, values, form, size, blob, parameters or elements",
+        "shape, values, form, size, blob, parameters, elements or special",
     ),
 ]
 

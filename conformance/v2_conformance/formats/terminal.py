@@ -55,7 +55,8 @@ class Reporter:
         limit = self._limit_s
         bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
         several = f", {self._workers} cases at a time (-n)" if self._workers > 1 else ""
-        print(f"testing {self._url}{bound}{several}", file=sys.stderr)
+        for line in wrapped(f"testing {self._url}{bound}{several}", "  "):
+            print(line, file=sys.stderr)
         if self._bar is not None:
             self._bar.start()
         return self

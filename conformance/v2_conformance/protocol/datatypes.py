@@ -68,6 +68,8 @@ def datatype_of(dtype: np.dtype[Any]) -> str | None:
         return "BOOL"
     native = dtype.newbyteorder("<")
     fits = (d.name for d in DATATYPES.values() if d.kind in ("int", "float") and d.name != "BF16")
+    import numpy as np
+
     return next((name for name in fits if np.dtype(DATATYPES[name].numpy) == native), None)
 
 
