@@ -56,7 +56,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--variation": "",
         "--shard": "",
         "--cases": "",
-        "-n, --workers": "one for each 5 ms that the server is away, up to 8",
+        "-n, --workers": "one for each 10 ms that the server is away, up to 8",
         "--restart-command": "",
         "--wait": "0",
         "--report-dir": "reports",

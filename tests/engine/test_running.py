@@ -68,6 +68,9 @@ class Scripted:
     def start_over(self) -> bool:
         return True
 
+    def serves_together(self, number: int) -> bool:
+        return True
+
     def share(self, workers: int) -> None:
         pass
 

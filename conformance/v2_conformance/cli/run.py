@@ -202,7 +202,7 @@ _EXECUTION = cloup.option_group(
         metavar="N",
         help="Number of cases to run at the same time. The outcome is the same for every N: cases "
         "that could disturb others run alone, and whatever is not right beside others runs again "
-        "alone.  [default: one for each 5 ms that the server is away, up to 8]",
+        "alone.  [default: one for each 10 ms that the server is away, up to 8]",
     ),
     cloup.option(
         "--restart-command",

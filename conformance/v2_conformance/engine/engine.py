@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,10 +60,10 @@ from v2_conformance.suite.causes import (
 )
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.encode import Prepared, prepare, prepare_get
+from v2_conformance.wire.encode import Prepared, get_request, prepare, prepare_get
 from v2_conformance.wire.parting import times
 from v2_conformance.wire.stand_ins import stood_in
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Transport
 
 
@@ -209,6 +210,21 @@ class Engine:
     def share(self, workers: int) -> None:
         """So many threads share the server from now on; 1 for none."""
         self._aftermath.turns = Turns(self.round_trip_s / (2 * workers)) if workers > 1 else None
+
+    def serves_together(self, number: int) -> bool:
+        """Whether so many connections, all of which stay open, get an answer each.
+
+        A server may serve one connection after the other, or have few threads for them.
+        """
+        request = get_request(self._address, "/v2")
+        connections = [self._transport.connection() for _ in range(number)]
+        try:
+            with ThreadPoolExecutor(number) as pool:
+                found = list(pool.map(lambda one: one.exchange(request).ending, connections))
+        finally:
+            for connection in connections:
+                connection.close()
+        return set(found) == {Ending.COMPLETE}
 
     def start_over(self) -> bool:
         """Forget what was learnt of the server, as if no case had run. False if one has killed

@@ -26,7 +26,7 @@ from v2_conformance.suite.outcomes import Outcome
 MOST_WORKERS = 8
 """How many cases run at the same time at most unless the user says so."""
 
-_WORTH_A_WORKER_S = 0.005
+_WORTH_A_WORKER_S = 0.010
 FAR_S = 0.005
 """The round trip from which on requests spend most of their time on the way."""
 _HELD = 2  # results of each worker that wait for what comes of their neighbours
@@ -34,7 +34,7 @@ _AHEAD = 8  # results of each worker that may wait for somebody to take them
 
 
 def usual_workers(round_trip_s: float, rate: float | None) -> int:
-    """How many cases to run at the same time against a server that far away: one for each 5 ms.
+    """How many cases to run at the same time against a server that far away: one for each 10 ms.
 
     More would not be faster than `rate`, the requests per second that it allows.
     """
@@ -87,7 +87,8 @@ class SideBySide:
         self._known: dict[str, Result] = {}
         self._passed: set[str] = set()  # ids of cases that passed beside others
         self._lingers = False
-        self.shared = workers > 1
+        # Each worker keeps a connection, and has another one for a known-good request.
+        self.shared = workers > 1 and engine.serves_together(2 * workers)
 
     def close(self) -> None:
         """End its threads, none of which is running a case."""
@@ -98,6 +99,8 @@ class SideBySide:
 
         One whose model does not answer it exactly beside others is found later, alone.
         """
+        if not self.shared:
+            return
         of_model: dict[str | None, list[Case]] = {}
         for case in cases:
             of_model.setdefault(case.role, []).append(case)
@@ -109,6 +112,8 @@ class SideBySide:
 
         If the server fails one, it cannot be shared, and they run again at their place.
         """
+        if not self.shared:
+            return
         for case in cases:
             self._known[case.id] = result = self._engine.run(case)
             self.shared = self.shared and result.outcome is not Outcome.FAIL
