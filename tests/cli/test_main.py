@@ -74,7 +74,7 @@ class TestRun:
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
         printed = capsys.readouterr()
         assert "CONFORMANT, ROBUST" in printed.out
-        assert "2 cases at a time (-n)" in printed.err.splitlines()[0]
+        assert "2 cases at a time (-n)" in " ".join(printed.err.split())
 
     def test_a_fault_that_kills_comes_to_the_same_with_several_workers(
         self, tmp_path: Path
