@@ -66,7 +66,9 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    assert refusal(tmp_path) == f"cannot read {tmp_path}: Is a directory"
+    assert refusal(tmp_path) == f"cannot read {tmp_path}: it is a folder"
+    (tmp_path / "report.json").write_bytes(b"{}")
+    assert refusal(tmp_path).endswith(": it is a folder; name the report.json in it")
     assert "No such file" in refusal(tmp_path / "absent")
     assert "symbolic links" in refusal(tmp_path / "loop")
     assert "null byte" in refusal(tmp_path / "a\0b")

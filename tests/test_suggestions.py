@@ -16,6 +16,7 @@ KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
         ("RAW", ["raw"]),
         ("comprssion", ["compression"]),
         ("h6/wrd[a]", ["H6/word[A]"]),
+        ("compress", ["compression"]),
         ("zzz", []),
         ("", []),
         ("x" * 100_000, []),
@@ -27,7 +28,11 @@ def test_close_names_are_found_whatever_their_case(name: str, names: list[str]) 
 
 
 def test_the_closest_comes_first_and_there_are_at_most_three() -> None:
-    assert closest("abcd", ["abxd", "abcx", "abc", "abcde", "zzzz"]) == ["abcde", "abc", "abxd"]
+    assert closest("abcd", ["abxd", "abcx", "abc", "bcd", "zzzz"]) == ["bcd", "abc", "abxd"]
+
+
+def test_only_names_that_begin_with_it_are_meant_if_there_are_any() -> None:
+    assert closest("abcd", ["abxd", "abc", "abcdef", "ABCDE"]) == ["ABCDE", "abcdef"]
 
 
 def test_the_question_goes_before_what_always_helps() -> None:

@@ -29,15 +29,22 @@ def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     except OSError as problem:
-        raise error(f"cannot read {path}: {problem.strerror}") from problem
+        raise error(_unreadable(path, problem)) from problem
     except ValueError as problem:  # a NUL in its name
         raise error(f"cannot read {path}: {problem}") from problem
     try:
         return _read(descriptor, path, most, error)
     except OSError as problem:
-        raise error(f"cannot read {path}: {problem.strerror}") from problem
+        raise error(_unreadable(path, problem)) from problem
     finally:
         os.close(descriptor)
+
+
+def _unreadable(path: Path, problem: OSError) -> str:
+    if isinstance(problem, IsADirectoryError):
+        hint = "; name the report.json in it" if (path / "report.json").is_file() else ""
+        return f"cannot read {path}: it is a folder{hint}"
+    return f"cannot read {path}: {problem.strerror}"
 
 
 def _read(descriptor: int, path: Path, most: int, error: type[ConformanceError]) -> bytes:

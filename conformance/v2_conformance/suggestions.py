@@ -12,14 +12,18 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
-    """At most three known names that are close to `name`, ignoring case, the closest first."""
+    """At most three known names that are close to `name`, ignoring case, the closest first; only
+    those that begin with it if there are any."""
     # Takes its time to import, and nobody needs it who mistypes nothing.
     from difflib import get_close_matches
 
     spelled: dict[str, str] = {}
     for each in known:
         spelled.setdefault(each.casefold(), each)
-    return [spelled[found] for found in get_close_matches(name.casefold(), spelled)]
+    typed = name.casefold()
+    close = get_close_matches(typed, spelled)
+    longer = [found for found in close if found.startswith(typed)]
+    return [spelled[found] for found in longer or close]
 
 
 def question(names: Sequence[str], otherwise: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,24 @@ from v2_conformance.yaml_bounds import YamlBoundsError, check_events, check_node
 _LONGEST = 160
 _MOST_BYTES = 8 << 20
 _MOST_ERRORS = 1000
+_KINDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+_TYPES = (  # a boolean is an int, too
+    (dict, "object"),
+    (list, "array"),
+    (str, "string"),
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (type(None), "null"),
+)
 _TEXT = "tag:yaml.org,2002:str"
 
 
@@ -143,7 +161,9 @@ def check_yaml(
     where = tuple(wrong.absolute_path)
     member = ".".join(str(step) for step in where[unnamed:]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
-    if where and where[0] in private:
+    if wrong.validator == "type":
+        words = f"expected {_expected(wrong.validator_value)}, got {_kind(wrong.instance)}"
+    elif where and where[0] in private:
         words = f"does not fit the schema ({wrong.validator})"
     elif wrong.validator == "additionalProperties":
         known = wrong.schema.get("properties", {})
@@ -154,6 +174,18 @@ def check_yaml(
                 extra, known, f"there are {', '.join(known)}"
             )
     raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
+
+
+def _expected(types: str | Sequence[str]) -> str:
+    """JSON types of a schema in words; they are no secret, and neither is that of a value."""
+    return " or ".join(_KINDS[name] for name in ([types] if isinstance(types, str) else types))
+
+
+def _kind(value: object) -> str:
+    for kind, name in _TYPES:
+        if isinstance(value, kind):
+            return _KINDS[name]
+    return "something else"
 
 
 def _telling(validator: str) -> int:

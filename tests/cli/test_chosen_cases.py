@@ -87,7 +87,7 @@ def test_a_run_of_given_cases_is_no_run_of_the_suite(
         (["--cases", "{here}/nowhere"], 2, "there is no such file or folder"),
         (["--cases", "{here}"], 2, "no case files (*.yaml) are there"),
         (["--cases", "{here}/empty/none.yaml"], 2, "should be non-empty"),
-        (["--cases", "{here}/empty/nothing.yaml"], 2, "is not of type 'object'"),
+        (["--cases", "{here}/empty/nothing.yaml"], 2, "expected a mapping"),
         (["--cases", "{here}/empty/axis.yaml"], 2, "axes.n"),
         (["--fuzz", "0"], 2, "--fuzz: expected a whole number from 1, got 0"),
         (["--seed", "1"], 2, "--seed needs --fuzz"),

@@ -35,6 +35,7 @@ from v2_conformance.cli.main import main
         ("diff -x", "unknown option '-x': see `v2-conformance diff --help`"),
         ("run --timeout soon", "--timeout: expected a number of seconds, got 'soon'"),
         ("run --wait soon", "--wait: expected a number of seconds, got 'soon'"),
+        ("run --wait -1", "--wait: expected at least 0 seconds, got -1"),
         ("run --wait nan", "--wait: expected a number of seconds, got 'nan'"),
         ("run -n two", "--workers: expected a whole number from 1, got 'two'"),
         ("run -n 0", "--workers: expected a whole number from 1, got 0"),

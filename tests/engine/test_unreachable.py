@@ -201,11 +201,15 @@ def test_waiting_for_a_server_ends_with_the_cause_too(authority: trustme.CA) -> 
 
 
 def said(
-    status: int, *fields: tuple[str, str], headers: Sequence[str] = (), body: bytes = b""
+    status: int,
+    *fields: tuple[str, str],
+    headers: Sequence[str] = (),
+    body: bytes = b"",
+    path: str = "",
 ) -> str:
     with serving(forever_answering(http(body, status, *fields))) as server:
         with pytest.raises(UnreachableError) as error:
-            discover(make_target(server.url, timeout=5, headers=tuple(headers)))
+            discover(make_target(server.url + path, timeout=5, headers=tuple(headers)))
         return str(error.value).replace(server.url, "URL")
 
 
@@ -241,6 +245,11 @@ def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
     message = said(404)
     assert "no V2 server is at this path" in message
     assert "--host-header" in message
+
+
+def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
+    message = said(404, path="/v2/")
+    assert message.endswith(": leave /v2 out of the URL, for the suite adds it")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

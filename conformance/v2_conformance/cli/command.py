@@ -101,8 +101,10 @@ def seconds(value: Any) -> float:
         number = float(value)
     except ValueError:
         number = math.nan
-    if not number >= 0:
+    if math.isnan(number):
         raise click.BadParameter(f"expected a number of seconds, got {value!r}")
+    if number < 0:
+        raise click.BadParameter(f"expected at least 0 seconds, got {value}")
     if number > _DAY_S:
         raise click.BadParameter(f"expected at most {_DAY_S} seconds, got {value}")
     return number

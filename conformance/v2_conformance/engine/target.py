@@ -459,4 +459,5 @@ def check_claims(target: Target, cases: Sequence[Case]) -> None:
     tested = {"binary", *(case.profile for case in cases)}
     for profile in target.profiles:
         if profile not in tested:
-            raise UsageError(f"this version has no cases for the profile {profile}")
+            hint = ": `v2-conformance client` tests clients" if profile == "client" else ""
+            raise UsageError(f"this version has no cases for the profile {profile}{hint}")

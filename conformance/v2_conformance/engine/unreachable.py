@@ -100,6 +100,8 @@ def of_status(where: str, response: Response, target: Target) -> str:
         )
     if status == 407:
         return f"{got}: a proxy wants credentials; give them with --header 'Proxy-Authorization: …'"
+    if status == 404 and urlsplit(target.url).path.rstrip("/").endswith("/v2"):
+        return f"{got}: leave /v2 out of the URL, for the suite adds it"
     if status == 404:
         return (
             f"{got}: no V2 server is at this path; the URL must have the server's base path, and "

@@ -98,7 +98,8 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     if open_ones:
         of = "" if failing else f" of {len(tested)} MUST"
         parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
-    return "; ".join(parts) or f"all {len(tested)} MUST hold"
+    all_hold = "the only MUST holds" if len(tested) == 1 else f"all {len(tested)} MUST hold"
+    return "; ".join(parts) or all_hold
 
 
 def listed(ids: Iterable[str]) -> str:
