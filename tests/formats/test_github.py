@@ -140,8 +140,15 @@ class TestAnnotations:
     def test_what_was_expected_is_a_notice(self) -> None:
         failing = case("S1/x", "fail", expected=ExpectedFailure("known"))
         report = report_of(passes(failing))
-        assert annotation_lines(report)[1].startswith("::notice title=expected%3A MUST S1 ")
+        verdict, failure = annotation_lines(report)
+        assert verdict.startswith("::notice title=V2 conformance%3A not conformant")
+        assert failure.startswith("::notice title=expected%3A MUST S1 ")
         assert "fail, as expected | MUST |" in markdown(report)
+
+    def test_the_verdict_is_an_error_if_a_single_failure_was_not_expected(self) -> None:
+        known = case("S1/x", "fail", expected=ExpectedFailure("known"))
+        report = report_of(passes(known, case("S2/x", "fail")))
+        assert annotation_lines(report)[0].startswith("::error ")
 
     def test_a_good_run_is_a_notice_and_a_part_of_one_an_error(self) -> None:
         assert [line.split(" ")[0] for line in annotation_lines(report_of())] == ["::notice"]

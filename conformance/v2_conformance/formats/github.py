@@ -133,11 +133,16 @@ def _trust(report: Report) -> list[str]:
 
 
 def annotation_lines(report: Report) -> list[str]:
-    """At most ten workflow commands, each one line: the verdict, then what fails."""
+    """At most ten workflow commands, each one line: the verdict, then what fails.
+
+    What was expected marks no job as wrong, not even as the verdict.
+    """
     found = standing(report)
     troubles = _troubles(report)
     about = _in_short(report, troubles)
-    lines = [_command(_severity(found), f"V2 conformance: {found.words}", about)]
+    known = report.complete and bool(troubles) and all(trouble.expected for trouble in troubles)
+    severity = "notice" if known else _severity(found)
+    lines = [_command(severity, f"V2 conformance: {found.words}", about)]
     for trouble in troubles[: MOST_ANNOTATIONS - 1]:
         row, case = trouble.requirement, trouble.case
         title = f"{row.level} {row.id} {row.title}"
