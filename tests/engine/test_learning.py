@@ -67,6 +67,16 @@ class OfFew(Behaviour):
         return super().output_tensor(output, tensor)
 
 
+class Infinite(Behaviour):
+    """A model whose second output is infinite."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        if output.name != "OUTPUT1":
+            return super().output_tensor(output, tensor)
+        endless = np.full(tensor.shape, np.inf, "<f4").tobytes()
+        return Tensor(output.name, output.datatype, tensor.shape, endless)
+
+
 class WithoutIndex(Behaviour):
     """A server without a repository index."""
 
@@ -121,6 +131,12 @@ def test_a_model_whose_values_the_user_chose_plays_no_role() -> None:
     with ReferenceServer() as server:
         (found,) = learn_models(target(server), ["identity_fp32"], of_ones, None, SETS).models
     assert found.learned.identity is None
+
+
+def test_outputs_that_no_json_can_hold_are_known(start: Start) -> None:
+    (found,) = learn_models(target(start(Infinite)), ["matrix_product"], Choice(), None).models
+    assert found.learned.problem is None
+    assert found.learned.model.not_in_json == ((None, 1),)
 
 
 def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> None:

@@ -7,7 +7,7 @@ The questions depend on the answers. So whoever asks hands in `Ask`: a run sends
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from v2_conformance.judging.response import (
     read_message,
 )
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.findings import excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
@@ -228,11 +228,29 @@ def _learned(
         answers.append(other)
         kept = (*kept, model.samples[number])
     special = _special_answers(binding, way, address, ask)
-    model = replace(model, samples=kept, special=tuple(special))
+    model = replace(
+        model,
+        samples=kept,
+        special=tuple(special),
+        not_in_json=tuple(dict.fromkeys(_not_in_json(answers, tuple(special.values())))),
+    )
     known = Known(model, tuple(answers), tolerance, special=tuple(special.values()))
     if len(special) < len(binding.contract.special):
         return Learned(replace(binding, known=known))
     return Learned(replace(binding, known=known), identity=_identity(model, known))
+
+
+def _not_in_json(
+    answers: Sequence[Sequence[Tensor]], special: Sequence[Sequence[Tensor]]
+) -> Iterator[tuple[int | None, int]]:
+    """The outputs with infinities, NaN or BYTES that are no text (ModelContract.not_in_json)."""
+    sets: list[tuple[int | None, Sequence[Tensor]]] = [(None, outputs) for outputs in answers]
+    for number, outputs in (*sets, *enumerate(special)):
+        for place, tensor in enumerate(outputs):
+            try:
+                to_json(tensor.datatype, tensor.shape, tensor.blob)
+            except ElementError:
+                yield number, place
 
 
 def _special_answers(
@@ -302,8 +320,8 @@ def _identity(model: ModelContract, known: Known) -> str | None:
             return None
     spec = model.inputs[0]
     for role in (f"identity/{spec.datatype}", f"matrix/{spec.datatype}"):
-        known = contract().get(role)
-        if known is not None and known.inputs[0].dims == spec.dims:
+        played = contract().get(role)
+        if played is not None and played.inputs[0].dims == spec.dims:
             return role if model.outputs[0].datatype == spec.datatype else None
     return None
 

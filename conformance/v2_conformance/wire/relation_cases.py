@@ -239,7 +239,9 @@ def _fits_variations(
 
 
 def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
-    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have."""
+    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have, and which cannot
+    hold infinities, NaN, and BYTES that are no text."""
+    used = {entry.get("special") for entry in made.request["inputs"]} or {None}
     for entry in made.request["inputs"]:
         form = entry.get("form", "binary")
         if form in ("json", "nested", "both"):
@@ -247,3 +249,4 @@ def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
     for key, form in made.expect.get("outputs", {}).items():
         if form != "binary":
             need(model.outputs[int(key)].datatype not in NO_JSON)
+            need(not {(number, int(key)) for number in used} & set(model.not_in_json))
