@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,14 +12,18 @@ import pytest
 from v2_conformance.engine.learning import learn_models, repository_index
 from v2_conformance.engine.target import Target, make_target
 from v2_conformance.errors import NothingRanError, UsageError
+from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.samples import Choice
 from v2_conformance.wire.encode import Tolerance
+from v2_conformance.wire.relation_cases import special_sets
 
+SETS = partial(special_sets, suite_cases())
 Start = Callable[[type[Behaviour]], ReferenceServer]
 
 
@@ -40,6 +45,36 @@ class Nameless(Behaviour):
 
     def model_metadata(self, model: ModelContract) -> Response:
         return self.json_response({"name": model.model, "inputs": [], "outputs": []})
+
+
+class Rectifier(Behaviour):
+    """Models that give back floats from 0 on, and 0 for all others."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.maximum(np.frombuffer(made.blob, "<f4"), np.float32(0))
+        return Tensor(made.name, made.datatype, made.shape, values.tobytes())
+
+
+class OfFew(Behaviour):
+    """Models that give back what they take, which is not every number."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        if tensor.datatype == "FP32" and not np.all(np.abs(np.frombuffer(tensor.blob, "<f4")) <= 1):
+            raise ElementError("a number is not from -1 to 1")
+        return super().output_tensor(output, tensor)
+
+
+class Infinite(Behaviour):
+    """A model whose second output is infinite."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        if output.name != "OUTPUT1":
+            return super().output_tensor(output, tensor)
+        endless = np.full(tensor.shape, np.inf, "<f4").tobytes()
+        return Tensor(output.name, output.datatype, tensor.shape, endless)
 
 
 class WithoutIndex(Behaviour):
@@ -67,9 +102,41 @@ def test_answers_are_learned_with_another_set_of_values() -> None:
 
 def test_a_model_that_gives_back_its_input_plays_the_role_of_the_contract() -> None:
     with ReferenceServer() as server:
-        found = learn_models(target(server), ["identity_int32", "matrix_fp32"], Choice(), None)
-    assert [one.learned.identity for one in found.models] == ["identity/INT32", "matrix/FP32"]
+        found = learn_models(
+            target(server),
+            ["identity_int32", "matrix_bytes", "identity_bool"],
+            Choice(),
+            None,
+            SETS,
+        )
+    assert [one.learned.identity for one in found.models] == [
+        "identity/INT32",
+        "matrix/BYTES",
+        "identity/BOOL",
+    ]
     assert found.server.present["identity/INT32"].model == "identity_int32"
+
+
+@pytest.mark.parametrize("behaviour", [Rectifier, OfFew])
+def test_a_model_that_gives_back_only_some_values_plays_no_role(
+    start: Start, behaviour: type[Behaviour]
+) -> None:
+    names = ["identity_fp32", "matrix_fp32"]
+    found = learn_models(target(start(behaviour)), names, Choice(), None, SETS)
+    assert [one.learned.identity for one in found.models] == [None, None]
+
+
+def test_a_model_whose_values_the_user_chose_plays_no_role() -> None:
+    of_ones = Choice(ranges={"INPUT0": (0, 1)})
+    with ReferenceServer() as server:
+        (found,) = learn_models(target(server), ["identity_fp32"], of_ones, None, SETS).models
+    assert found.learned.identity is None
+
+
+def test_outputs_that_no_json_can_hold_are_known(start: Start) -> None:
+    (found,) = learn_models(target(start(Infinite)), ["matrix_product"], Choice(), None).models
+    assert found.learned.problem is None
+    assert found.learned.model.not_in_json == ((None, 1),)
 
 
 def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> None:

@@ -10,7 +10,7 @@ from v2_conformance.judging.learning import unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.samples import Choice, make_samples
 from v2_conformance.wire.relation_cases import relation_cases, special_sets, transposed
 
@@ -80,3 +80,11 @@ def test_special_values_are_few_and_small() -> None:
 def test_a_case_is_sent_once_with_either_tensors() -> None:
     made = relation_cases(CASES, [TAUGHT])
     assert len({case.id for case in made}) == len(made)
+
+
+def test_a_case_whose_size_other_inputs_cannot_have_is_not_sent() -> None:
+    inputs = (TensorSpec("INPUT0", "FP16", (-1, -1, -1)), TensorSpec("INPUT1", "INT32", (-1,)))
+    wide = unknown_model("wide", inputs, inputs, make_samples(inputs, Choice(), 3))
+    sets = special_sets(CASES, wide, {"INPUT0", "INPUT1"})
+    assert sets
+    assert all(sum(len(sample.blob) for sample in values) <= 4 << 20 for values in sets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,3 +121,22 @@ def test_a_model_with_one_output_cannot_show_that_others_stay_away() -> None:
         case for case in relation_cases(list(SUITE.values()), [single]) if case.id[:4] == "O13/"
     ]
     assert [c for c in relation_cases(list(SUITE.values()), [WIDENER]) if c.id[:4] == "O13/"]
+
+
+def test_an_input_that_may_be_optional_is_not_left_out() -> None:
+    case = SUITE["J6/inputs-of-the-model[first_missing]"]
+    assert transposed(case, PRODUCT) is None
+    assert transposed(case, WIDENER) is not None
+    assert transposed(SUITE["J6/inputs-of-the-model[in_the_place_of_another]"], PRODUCT) is not None
+
+
+def test_an_output_that_no_json_can_hold_is_not_asked_for_in_json() -> None:
+    of_first = replace(PRODUCT, not_in_json=((None, 0),))
+    assert transposed(SUITE["P2/blob-follows-json[INT32]"], of_first) is not None
+    ids = {case.template for case in relation_cases(list(SUITE.values()), [of_first])}
+    everything = {case.template for case in relation_cases(list(SUITE.values()), [PRODUCT])}
+    lost = everything - ids
+    assert lost
+    for case in relation_cases(list(SUITE.values()), [of_first]):
+        if case.expects not in ("reject", "survives"):
+            assert case.expect.get("outputs", {}).get("0", "binary") == "binary"

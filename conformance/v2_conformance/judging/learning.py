@@ -7,7 +7,7 @@ The questions depend on the answers. So whoever asks hands in `Ask`: a run sends
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from v2_conformance.judging.response import (
     read_message,
 )
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.findings import excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
@@ -41,6 +41,7 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _TIMES = 3  # how often the plain request is sent before the model counts as repeatable
 _TIMES_OF_OTHERS = 2
 _NO_JSON = frozenset({"FP16", "BF16"})
+_SMALL = 127
 _MOST_TENSORS = 64
 _MOST_DIMENSIONS = 32
 
@@ -227,9 +228,29 @@ def _learned(
         answers.append(other)
         kept = (*kept, model.samples[number])
     special = _special_answers(binding, way, address, ask)
-    model = replace(model, samples=kept, special=tuple(special))
+    model = replace(
+        model,
+        samples=kept,
+        special=tuple(special),
+        not_in_json=tuple(dict.fromkeys(_not_in_json(answers, tuple(special.values())))),
+    )
     known = Known(model, tuple(answers), tolerance, special=tuple(special.values()))
-    return Learned(replace(binding, known=known), identity=_identity(model, answers))
+    if len(special) < len(binding.contract.special):
+        return Learned(replace(binding, known=known))
+    return Learned(replace(binding, known=known), identity=_identity(model, known))
+
+
+def _not_in_json(
+    answers: Sequence[Sequence[Tensor]], special: Sequence[Sequence[Tensor]]
+) -> Iterator[tuple[int | None, int]]:
+    """The outputs with infinities, NaN or BYTES that are no text (ModelContract.not_in_json)."""
+    sets: list[tuple[int | None, Sequence[Tensor]]] = [(None, outputs) for outputs in answers]
+    for number, outputs in (*sets, *enumerate(special)):
+        for place, tensor in enumerate(outputs):
+            try:
+                to_json(tensor.datatype, tensor.shape, tensor.blob)
+            except ElementError:
+                yield number, place
 
 
 def _special_answers(
@@ -280,17 +301,27 @@ def _differing(
     return None
 
 
-def _identity(model: ModelContract, answers: Sequence[Sequence[Tensor]]) -> str | None:
-    """The role whose model answers like this one: it gives back its only input."""
+def _identity(model: ModelContract, known: Known) -> str | None:
+    """The role whose model answers like this one: it gives back its only input, whatever that is.
+
+    Many models do that with small numbers alone: one that cuts off what is negative, say.
+    """
+    answers = known.answers or ()
     if (len(model.inputs), len(model.outputs)) != (1, 1) or len(answers) < 2:
         return None
-    for sample, outputs in zip(model.samples, answers, strict=True):
+    # Of small numbers no byte is above 127. BOOL has no other values than 0 and 1.
+    blobs = (values[0].blob for values in model.special)
+    if not any(max(blob, default=0) > _SMALL for blob in blobs) and model.datatypes != {"BOOL"}:
+        return None
+    pairs = [*zip(model.samples, answers, strict=True)]
+    pairs += zip(model.special, known.special, strict=True)
+    for sample, outputs in pairs:
         if (sample[0].shape, sample[0].blob) != (outputs[0].shape, outputs[0].blob):
             return None
     spec = model.inputs[0]
     for role in (f"identity/{spec.datatype}", f"matrix/{spec.datatype}"):
-        known = contract().get(role)
-        if known is not None and known.inputs[0].dims == spec.dims:
+        played = contract().get(role)
+        if played is not None and played.inputs[0].dims == spec.dims:
             return role if model.outputs[0].datatype == spec.datatype else None
     return None
 

@@ -18,6 +18,9 @@ from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contr
 from v2_conformance.wire.encode_inputs import SAMPLE, encode_inputs, input_entries
 from v2_conformance.wire.relation_fit import UnfitError, changed_places, need
 
+MOST_BYTES = 4 << 20
+"""Of all values of their own that cases have for a model."""
+
 _JSON = frozenset({"json", "nested", "neither"})
 
 
@@ -114,6 +117,7 @@ def _resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
     shape = tuple(variable if dim == -1 else dim for dim in spec.dims)
     count = prod(shape)
     size = DATATYPES[spec.datatype].size
+    need(count * (size or 1) <= MOST_BYTES)
     if size is None:
         elements = decode_bytes(sample.blob)
         need(elements)

@@ -25,7 +25,7 @@ from v2_conformance.suite.relations import ROLE, Relation, relation_of
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.encode import Address, Binding, Known, prepare
-from v2_conformance.wire.own_tensors import own_tensors
+from v2_conformance.wire.own_tensors import MOST_BYTES, own_tensors
 from v2_conformance.wire.relation_changes import adapted, check_changes
 from v2_conformance.wire.relation_fit import NO_JSON, Fit, UnfitError, input_datatypes, need
 
@@ -33,7 +33,6 @@ AT = "@"
 """Between the id of a case and the model that it is sent to."""
 
 _MOST_SETS = 128
-_MOST_BYTES = 4 << 20  # of all special sets of a model
 _LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request does not go with more
 _ANYWHERE = Address("host")
 
@@ -47,7 +46,7 @@ def special_sets(
     they take.
     """
     found: dict[tuple[Sample, ...], None] = {}
-    room = _MOST_BYTES
+    room = MOST_BYTES
     for case in cases:
         if not isinstance(case, RequestCase) or case.large:
             continue
@@ -240,7 +239,9 @@ def _fits_variations(
 
 
 def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
-    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have."""
+    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have, and which cannot
+    hold infinities, NaN, and BYTES that are no text."""
+    used = {entry.get("special") for entry in made.request["inputs"]} or {None}
     for entry in made.request["inputs"]:
         form = entry.get("form", "binary")
         if form in ("json", "nested", "both"):
@@ -248,3 +249,4 @@ def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
     for key, form in made.expect.get("outputs", {}).items():
         if form != "binary":
             need(model.outputs[int(key)].datatype not in NO_JSON)
+            need(not {(number, int(key)) for number in used} & set(model.not_in_json))
