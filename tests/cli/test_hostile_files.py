@@ -202,12 +202,14 @@ WHOLE = json.loads(as_json(report_of()))
 
 
 def in_blocks(count: int, size: int) -> bytes:
-    """A report with so many blocks of so many bytes each, and a message in every one."""
+    """A report with one block of so many bytes, and in it the messages of so many exchanges, each
+    nearly as long and at another place."""
     block = msgspec.to_builtins(deflated(bytes(size)))
     one = msgspec.to_builtins(case("P2/x", "pass", None, *[exchange(b"")] * count))
     for number, placed in enumerate(one["exchanges"]):
-        placed["request"] = [number, 0, 100]
-    return sealed(cases=[one], messages=[block] * count)
+        placed["request"] = [0, 2 * number, size - 2 * number]
+        placed["response"] = [0, 2 * number + 1, size - 2 * number - 1]
+    return sealed(cases=[one], messages=[block])
 
 
 def sealed(**members: object) -> bytes:
@@ -261,7 +263,7 @@ REPORTS: Mapping[str, Content] = {
     "outcome-unknown": with_case(outcome="perfect"),
     "cause-unknown": with_case(cause={"kind": "nope"}),
     "half-a-surrogate": b'{"suite":{"version":"\\ud800","report":2}}',
-    "blocks-that-are-bombs": in_blocks(400, 80 << 10),
+    "messages-that-overlap": in_blocks(1000, 80 << 10),
     "a-block-that-is-a-bomb": in_blocks(1, 300 << 20),
     "a-list": b"[]",
     "a-number": b"1",

@@ -149,8 +149,8 @@ class Prepared:
     response may have. `model` is the name of the model that the request is for. `following` is the
     request that is pipelined behind it, if any. `to_old_client` says that the client speaks
     HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
-    request, with its name. `foreign_ids` are those of other requests, which no response to this one
-    may have.
+    request, or what it expects, with its name. `foreign_ids` are those of other requests, which no
+    response to this one may have.
     """
 
     request: Request
@@ -252,7 +252,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         codings=_codings(request),
         following=following,
         to_old_client=spelling.is_http_1_0,
-        declined_by={status: item.name for item in given for status in item.declined_by},
+        declined_by=_declined_by(case, given),
         foreign_ids=case.foreign_ids,
     )
 
@@ -367,6 +367,19 @@ def _fields(
     for name, value in mapping(request.get("headers", {}), "`headers`").items():
         fields.append((text(name, "`headers`"), text(value, "`headers`")))
     return fields
+
+
+def _declined_by(case: RequestCase, given: Sequence[Variation]) -> dict[int, str]:
+    """Statuses with which the server may refuse a request that is right, and what they refuse.
+
+    417 is an answer to any Expect field (RFC 9110, section 10.1.1).
+    """
+    found = {status: item.name for item in given for status in item.declined_by}
+    if case.expects == "success" and any(
+        name.lower() == "expect" for name in case.request.get("headers", ())
+    ):
+        found.setdefault(417, "Expect")
+    return found
 
 
 def get_request(address: Address, path: str) -> Request:
