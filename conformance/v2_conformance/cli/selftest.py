@@ -35,7 +35,7 @@ from v2_conformance.cli.command import Command, whole_number
 def selftest(*, workers: int | None, full: bool, any_model: bool) -> int:
     """Check that the suite notices every fault of the reference server and of the plain client.
 
-    Takes two or three minutes, and far longer with --full.
+    Takes up to ten minutes on two cores, and far longer with --full.
     """
     if any_model:
         from v2_conformance.maintenance.relation_faults import (
