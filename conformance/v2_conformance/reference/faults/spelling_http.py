@@ -172,8 +172,8 @@ _REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
     ),
     (
         "expectation-refused",
-        "An Expect field is answered with 400.",
-        _field("Expect", "."),
+        "An Expect field is answered with 400 where the body is not in chunks.",
+        lambda request: request.framing == b"" and request.values("Expect") != [],
         400,
     ),
     (
