@@ -313,12 +313,12 @@ def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", 1, "object"),
-        ("# nothing\n", 1, "object"),
-        ("- a\n", 1, "object"),
+        ("", 1, "mapping"),
+        ("# nothing\n", 1, "mapping"),
+        ("- a\n", 1, "mapping"),
         ("family: D\n", 1, "'cases' is a required property"),
         ("family: D\ncases: []\n", 2, ""),
-        ("family: D\ncases:\n", 2, "array"),
+        ("family: D\ncases:\n", 2, "list"),
         ("family: d\ncases:\n" + one(), 1, "does not match"),
     ],
 )
