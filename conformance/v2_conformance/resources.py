@@ -7,24 +7,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema_rs
-import yaml
-
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
+    import jsonschema_rs
     from jsonschema import Draft202012Validator
 
-_PACKAGE = Path(__file__).resolve().parent
-
-# The C parser reads a file ten times faster; a PyYAML without libyaml lacks it.
-YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+PACKAGE = Path(__file__).resolve().parent
 
 
 @cache
 def folder(name: str) -> Path:
     """The folder `cases` or `schemas`. An installed wheel carries it inside the package."""
-    for candidate in (_PACKAGE / name, _PACKAGE.parents[1] / name):
+    for candidate in (PACKAGE / name, PACKAGE.parents[1] / name):
         if candidate.is_dir():
             return candidate
     raise UsageError(f"the installation lacks its {name}/ folder; install v2-conformance again")
@@ -60,4 +55,6 @@ def fits(name: str, document: object) -> bool:
 
 @cache
 def _compiled(name: str) -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs
+
     return jsonschema_rs.Draft202012Validator(schema_document(name))

@@ -8,13 +8,20 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import msgspec
+
+from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.cases import (
+    Case,
+    ClientCase,
+    GeneratedCase,
+    GetCase,
+    ObservedCase,
+    RequestCase,
+)
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.suite.scenario_files import load_scenarios
-from v2_conformance.yaml_files import read_yaml
 
 GENERATED = "M7/generated"
 REQUESTS_FILE = "generated_requests.yaml"
@@ -37,14 +44,55 @@ def every_case() -> Sequence[Case]:
 
 @cache
 def _scenarios() -> tuple[Case, ...]:
-    return tuple(load_scenarios())
+    return tuple(one.case for one in derived("scenarios", list[_OneCase], _read_scenarios))
+
+
+def _read_scenarios() -> list[_OneCase]:
+    from v2_conformance.suite.scenario_files import load_scenarios
+
+    return list(map(_one_case, load_scenarios()))
 
 
 @cache
 def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
+    if not thorough:
+        return tuple(case for case in _cases(thorough=True) if not case.thorough)
     with _without_garbage_collection():
-        return (*load_cases(large=True, thorough=thorough), generated_case())
+        made = derived("cases", list[_OneCase], _read_cases)
+        return (*(one.case for one in made), generated_case())
+
+
+def _read_cases() -> list[_OneCase]:
+    from v2_conformance.suite.case_files import load_cases
+
+    return list(map(_one_case, load_cases(large=True, thorough=True)))
+
+
+class _OneCase(msgspec.Struct, omit_defaults=True):
+    """A case in a file, which has to say of which kind it is."""
+
+    request: RequestCase | None = None
+    get: GetCase | None = None
+    observed: ObservedCase | None = None
+    client: ClientCase | None = None
+
+    @property
+    def case(self) -> Case:
+        kinds = (self.request, self.get, self.observed, self.client)
+        return next(case for case in kinds if case is not None)
+
+
+def _one_case(case: Case) -> _OneCase:
+    if isinstance(case, RequestCase):
+        return _OneCase(request=case)
+    if isinstance(case, GetCase):
+        return _OneCase(get=case)
+    if isinstance(case, ObservedCase):
+        return _OneCase(observed=case)
+    if isinstance(case, ClientCase):
+        return _OneCase(client=case)
+    raise TypeError("the generated case is in no file of cases")
 
 
 @contextmanager
@@ -66,6 +114,12 @@ def generated_case() -> GeneratedCase:
 
     Raises CaseFileError if their file cannot be read.
     """
+    return derived("generated", GeneratedCase, _read_generated)
+
+
+def _read_generated() -> GeneratedCase:
+    from v2_conformance.yaml_files import read_yaml
+
     requirement = catalogue()["M7"]
     requests = read_yaml(folder("cases") / REQUESTS_FILE, CaseFileError).document["requests"]
     return GeneratedCase(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.resources import folder
-from v2_conformance.yaml_files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,12 @@ class ModelContract:
 @cache
 def contract() -> dict[str, ModelContract]:
     """Every role of cases/models.yaml, in its order."""
+    return derived("models", dict[str, ModelContract], _read_contract)
+
+
+def _read_contract() -> dict[str, ModelContract]:
+    from v2_conformance.yaml_files import read_yaml
+
     entries = read_yaml(folder("cases") / "models.yaml", CaseFileError).document["models"]
     return {entry["role"]: _model(entry) for entry in entries}
 

@@ -6,14 +6,16 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.suite.causes import FINDINGS
-from v2_conformance.yaml_files import YamlFile, read_yaml
+
+if TYPE_CHECKING:
+    from v2_conformance.yaml_files import YamlFile
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Basis = Literal["text", "oip", "http", "derived"]
@@ -151,7 +153,9 @@ def check_catalogue() -> None:
     requirement is a prerequisite of itself, directly or by way of others. A test calls this;
     loading the catalogue does not.
     """
-    data = _data()
+    from v2_conformance.suite.causes import FINDINGS
+
+    data: dict[str, Any] = _file().document
     errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))
     if errors:
         first = errors[0]
@@ -215,12 +219,14 @@ def _check_prerequisites(entries: Sequence[Mapping[str, Any]]) -> None:
 
 @cache
 def _file() -> YamlFile:
+    from v2_conformance.yaml_files import read_yaml
+
     return read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
 
 
+@cache
 def _data() -> dict[str, Any]:
-    data: dict[str, Any] = _file().document
-    return data
+    return derived("requirements", dict[str, Any], lambda: _file().document)
 
 
 def _requirement(entry: Mapping[str, Any]) -> Requirement:

@@ -12,13 +12,13 @@ from functools import cache
 from math import ceil, prod
 from typing import Any, Literal
 
+from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import folder
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.requirements import Citation, Level
-from v2_conformance.yaml_files import check_yaml, read_yaml
 
 Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 
@@ -88,6 +88,12 @@ class Variation:
 @cache
 def variations() -> dict[str, Variation]:
     """Every variation by name, in the order of the file. Raises CaseFileError for a wrong file."""
+    return derived("variations", dict[str, Variation], _read_variations)
+
+
+def _read_variations() -> dict[str, Variation]:
+    from v2_conformance.yaml_files import check_yaml, read_yaml
+
     file = read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
     check_yaml(file, "variations", CaseFileError, unnamed=2)
     found: dict[str, Variation] = {}
