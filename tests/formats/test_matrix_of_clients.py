@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from support.reports import report_of
-from v2_conformance.formats.matrix.page import column_of, render
+from v2_conformance.formats.matrix.columns import column_of
+from v2_conformance.formats.matrix.page import render
 from v2_conformance.report.document import ClientInfo, Report
 
 

@@ -16,7 +16,7 @@ from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.formats.diff_text import as_text
 from v2_conformance.formats.github import annotation_lines, markdown
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.matrix.page import column_of
+from v2_conformance.formats.matrix.columns import column_of
 from v2_conformance.formats.matrix.page import render as render_matrix
 from v2_conformance.formats.terminal import summary_lines
 from v2_conformance.pytest_plugin.html import verdict_html

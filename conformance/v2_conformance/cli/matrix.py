@@ -83,7 +83,8 @@ def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> 
     Links lead to the page beside each report (report.html for report.json), relative to the folder
     of `output`, or below `link_base`. Raises ReportFileError and UsageError.
     """
-    from v2_conformance.formats.matrix.page import column_of, render
+    from v2_conformance.formats.matrix.columns import column_of
+    from v2_conformance.formats.matrix.page import render
     from v2_conformance.report.files import load_report, write_atomically
 
     if urlsplit(link_base).scheme not in ("", "http", "https"):

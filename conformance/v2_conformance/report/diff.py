@@ -131,17 +131,20 @@ def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | N
         return ChangeKind.NEW
     if after is None:
         return ChangeKind.GONE
-    was, now = before.outcome, after.outcome
+    kind = kind_of_change(before.outcome, after.outcome)
+    if kind is None and not after.outcome.harmless:
+        return None if same_failure(before.cause, after.cause) else ChangeKind.CHANGED
+    return kind
+
+
+def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
+    """How the outcome of a case changed, None if it did not."""
     if was.harmless and not now.harmless:
         return ChangeKind.BROKEN
     # A case that is not claimed any more is not fixed.
     if not was.harmless and now.harmless and now is not Outcome.UNSUPPORTED:
         return ChangeKind.FIXED
-    if was is not now:
-        return ChangeKind.CHANGED
-    if now.harmless or same_failure(before.cause, after.cause):
-        return None
-    return ChangeKind.CHANGED
+    return None if was is now else ChangeKind.CHANGED
 
 
 def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -> bool:

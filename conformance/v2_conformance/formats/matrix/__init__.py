@@ -1,1 +1,1 @@
-"""The page that compares servers."""
+"""The pages that compare servers, or clients: the matrix, and one in all its versions."""

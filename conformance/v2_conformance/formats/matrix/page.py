@@ -8,57 +8,35 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Template
 
 from v2_conformance.formats.html.page import requirement_anchor
+from v2_conformance.formats.matrix.columns import FAILED, Column
+from v2_conformance.formats.matrix.folds import LEAST, Fold, folds
+from v2_conformance.formats.matrix.heat import SHOWN, heat_map
+from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
-from v2_conformance.report.document import Report, RequirementResult
-from v2_conformance.report.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")
-_SHORT, _LONG = 60, 600
-
-
-@dataclass(frozen=True)
-class Column:
-    """A server, or a client, as `what` says. `page` is the URL of its report.html, "" if there is
-    none."""
-
-    label: str
-    name: str
-    page: str
-    standing: Standing
-    complete: bool
-    profiles: str
-    date: str
-    suite: str
-    catalogue: str
-    requirements: Mapping[str, RequirementResult]
-    left: Mapping[str, int]
-    what: str = "server"
-    other_catalogue: bool = False
-
-    @property
-    def tally(self) -> str:
-        """How many mandatory requirements pass."""
-        found = [r for r in self.requirements.values() if r.level == "MUST"]
-        whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
-        return f"{len(whole)} of {len(found)} MUST"
+_LONG = 600
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one server's report says of a requirement; `tone` is the outcome whose color it has."""
+    """What one server's report says of a requirement; `tone` is the outcome whose color it has.
+
+    `level` is that of a failure, which its form shows, `show_level` whether to name it, and `roots`
+    are the requirements by whose failure it fails.
+    """
 
     tone: Outcome
     sign: str
@@ -66,15 +44,17 @@ class Cell:
     detail: str
     level: str
     href: str
+    show_level: bool = False
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A requirement. `level` names every level that it has in some report, and `stated_otherwise`
-    the servers whose report states it in other words."""
+    """A requirement. `levels` are all that it has in some report, and `stated_otherwise` the
+    servers whose report states it in other words."""
 
     id: str
-    level: str
+    levels: Sequence[str]
     title: str
     statement: str
     stated_otherwise: Sequence[str]
@@ -86,46 +66,56 @@ class MatrixRow:
         return len({cell.word for cell in self.cells}) > 1
 
     @property
+    def failing(self) -> list[int]:
+        """The numbers of the columns in which it fails."""
+        return [number for number, cell in enumerate(self.cells) if cell.tone in FAILED]
+
+    @property
     def holds(self) -> bool:
         """Whether every server that claims it passes."""
         return {cell.tone for cell in self.cells} <= {Outcome.PASS, Outcome.UNSUPPORTED}
 
 
-def column_of(report: Report, page: str) -> Column:
-    """The column of a report, whose page is at the URL `page`."""
-    suite = report.suite
-    name = server_name(report)
-    return Column(
-        label=name,
-        name=name,
-        page=page,
-        standing=standing(report),
-        complete=report.complete,
-        profiles=short(claim(report), _LONG),
-        date=_date(report.started),
-        suite=short(f"{suite.name} {suite.version}", _SHORT),
-        catalogue=short(suite.catalogue, _SHORT),
-        requirements={row.id: row for row in report.requirements},
-        left=missing(report),
-        what=report.target.what,
-    )
+@dataclass(frozen=True)
+class ShownFold:
+    """A fold with its rows, and a number that names it on the page."""
+
+    number: int
+    fold: Fold
+    rows: Sequence[MatrixRow]
 
 
-def render(placed: Sequence[tuple[str, Column]]) -> str:
-    """The page for servers, each with the place of its report, which tells namesakes apart."""
+def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str = "") -> str:
+    """The page for servers, each with the place of its report, which tells namesakes apart.
+
+    `kind` is what the columns are, "" to find out, and `other` the URL of another such page.
+    """
     columns = _told_apart(placed)
     catalogues = Counter(column.catalogue for column in columns)
-    usual = catalogues.most_common(1)[0][0]
+    usual = next((name for name, _ in catalogues.most_common(1)), "")
     columns = [replace(c, other_catalogue=c.catalogue != usual) for c in columns]
-    rows = [_row(requirement, columns) for requirement in _in_order(columns)]
+    rows = {requirement: _row(requirement, columns) for requirement in _in_order(columns)}
+    folded = [
+        ShownFold(number, fold, [rows[name] for name in fold.requirements])
+        for number, fold in enumerate(folds(list(rows), columns))
+    ]
+    inside = {row.id for one in folded for row in one.rows}
     kinds = {column.what for column in columns}
     return _template().render(
         columns=columns,
-        what=kinds.pop() if len(kinds) == 1 else "implementation",
+        what=kind or (kinds.pop() if len(kinds) == 1 else "implementation"),
+        other=other,
         catalogues=len(catalogues),
-        families=_families(rows),
+        families=_families([row for row in rows.values() if row.id not in inside]),
+        all_families=families(),
+        folds=folded,
+        worth=LEAST,
+        heat=heat_map(columns),
+        heat_levels=SHOWN,
+        trends=trends(columns),
         total=len(rows),
-        differing=sum(row.differs for row in rows),
+        differing=sum(row.differs for row in rows.values()),
+        levels=[level for level in LEVELS if any(level in row.levels for row in rows.values())],
         anchor=requirement_anchor,
     )
 
@@ -165,7 +155,7 @@ def _row(requirement: str, columns: Sequence[Column]) -> MatrixRow:
     catalogues = {column.catalogue for column in having}
     return MatrixRow(
         id=requirement,
-        level=" / ".join(levels),
+        levels=levels,
         title=short(stated.title, _LONG),
         statement=short(stated.statement, _LONG),
         stated_otherwise=[
@@ -198,8 +188,10 @@ def _cell(requirement: str, column: Column, having: set[str], show_level: bool) 
         sign,
         word,
         detail,
-        entry.level if show_level else "",
+        entry.level,
         f"{column.page}#{requirement_anchor(requirement)}" if column.page else "",
+        show_level,
+        column.explained.get(requirement, ()) if tone in FAILED else (),
     )
 
 
@@ -209,15 +201,6 @@ def _families(rows: Sequence[MatrixRow]) -> list[tuple[str, str, list[MatrixRow]
         groups.setdefault(row.id[:1], []).append(row)
     titles = families()
     return [(letter, titles.get(letter, "Other"), group) for letter, group in groups.items()]
-
-
-def _date(text: str) -> str:
-    """The day in UTC; an odd date as it is."""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError):
-        return short(text, _SHORT)
 
 
 @cache

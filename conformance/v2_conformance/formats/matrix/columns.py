@@ -1,0 +1,113 @@
+"""A column of the matrix: what one report says of its server, without the recorded bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from v2_conformance.report.cause_words import shown_causes
+from v2_conformance.report.document import Report, RequirementResult
+from v2_conformance.report.standing import Standing, claim, missing, server_name, standing
+from v2_conformance.report.trend import Findings, findings
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.outcomes import Outcome
+
+FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
+_SHORT, _LONG = 60, 600
+
+
+@dataclass(frozen=True)
+class CauseBrief:
+    """A cause of failures: the requirement that it is about, by id and with its title, and how many
+    failing cases it explains, of which requirements."""
+
+    requirement: str
+    name: str
+    cases: int
+    requirements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A server, or a client, as `what` says.
+
+    `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
+    if there is none. `explained` maps a requirement whose failures all come from others to those.
+    """
+
+    label: str
+    name: str
+    page: str
+    standing: Standing
+    complete: bool
+    profiles: str
+    date: str
+    suite: str
+    catalogue: str
+    requirements: Mapping[str, RequirementResult]
+    left: Mapping[str, int]
+    findings: Findings
+    causes: tuple[CauseBrief, ...]
+    explained: Mapping[str, tuple[str, ...]]
+    what: str = "server"
+    other_catalogue: bool = False
+    versions: str = ""
+
+    @property
+    def tally(self) -> str:
+        """How many mandatory requirements pass."""
+        passed, total = self.passing("MUST")
+        return f"{passed} of {total} MUST"
+
+    def passing(self, level: str) -> tuple[int, int]:
+        """How many requirements of a level pass with all their cases, out of how many."""
+        found = [row for row in self.requirements.values() if row.level == level]
+        whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
+        return len(whole), len(found)
+
+
+def column_of(report: Report, page: str) -> Column:
+    """The column of a report, whose page is at the URL `page`."""
+    suite = report.suite
+    name = server_name(report)
+    causes = tuple(
+        CauseBrief(
+            cause.group.requirement, cause.name, len(cause.group.cases), cause.group.requirements
+        )
+        for cause in shown_causes(report)
+    )
+    return Column(
+        label=name,
+        name=name,
+        page=page,
+        standing=standing(report),
+        complete=report.complete,
+        profiles=short(claim(report), _LONG),
+        date=day(report.started),
+        suite=short(f"{suite.name} {suite.version}", _SHORT),
+        catalogue=short(suite.catalogue, _SHORT),
+        requirements={row.id: row for row in report.requirements},
+        left=missing(report),
+        findings=findings(report),
+        causes=causes,
+        explained=_explained(causes),
+        what=report.target.what,
+    )
+
+
+def _explained(causes: tuple[CauseBrief, ...]) -> dict[str, tuple[str, ...]]:
+    by_requirement: dict[str, dict[str, None]] = {}
+    for cause in causes:
+        for requirement in cause.requirements:
+            by_requirement.setdefault(requirement, {})[cause.requirement] = None
+    return {name: tuple(roots) for name, roots in by_requirement.items() if name not in roots}
+
+
+def day(text: str) -> str:
+    """The day in UTC; an odd date as it is."""
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return moment.astimezone(timezone.utc).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError):
+        return short(text, _SHORT)

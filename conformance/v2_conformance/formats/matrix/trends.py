@@ -1,0 +1,101 @@
+"""The versions of a server side by side: bars for each, and what got better and worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from v2_conformance.formats.matrix.columns import Column
+from v2_conformance.report.trend import LevelTally, Step, steps, tallies, version_order
+from v2_conformance.report.visible_text import short
+
+_NAME = 60
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a bar shows of a level: parts of 100, in which all versions have the same scale."""
+
+    tally: LevelTally
+    passing: float
+    failing: float
+
+
+@dataclass(frozen=True)
+class VersionBars:
+    """A version of a server, with a bar for each level."""
+
+    label: str
+    page: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """What changed from a version to the next; `page` is the report of the newer one."""
+
+    before: str
+    after: str
+    step: Step
+    page: str
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A server, or a client, in several versions, the oldest first."""
+
+    name: str
+    versions: tuple[VersionBars, ...]
+    steps: tuple[ShownStep, ...]
+
+    @property
+    def better(self) -> int:
+        """How many requirements got better, summed over all steps."""
+        return sum(len(one.step.better) for one in self.steps)
+
+    @property
+    def worse(self) -> int:
+        """How many requirements got worse, likewise."""
+        return sum(len(one.step.worse) for one in self.steps)
+
+
+def trends(columns: Sequence[Column]) -> list[Trend]:
+    """A trend for each server of which there are several versions among the columns.
+
+    If there are several reports of a version, the last of them counts.
+    """
+    groups: dict[tuple[str, str], dict[str, Column]] = {}
+    for column in columns:
+        groups.setdefault(column.findings.key, {})[column.findings.version] = column
+    return [
+        trend_of(list(versions.values()))
+        for versions in groups.values()
+        if len(versions) > 1 and all(versions)
+    ]
+
+
+def trend_of(columns: Sequence[Column]) -> Trend:
+    """The trend of some versions of one server, at least one."""
+    ordered = sorted(columns, key=lambda column: version_order(column.findings.version))
+    found = [column.findings for column in ordered]
+    labels = [short(one.version or "no version", _NAME) for one in found]
+    counted = [tallies(one) for one in found]
+    most = max((tally.judged for all_ in counted for tally in all_), default=1)
+    bars = tuple(
+        VersionBars(
+            label,
+            column.page,
+            tuple(
+                Bar(tally, 100 * tally.passing / most, 100 * tally.failing / most)
+                for tally in levels
+            ),
+        )
+        for label, column, levels in zip(labels, ordered, counted, strict=True)
+    )
+    shown = tuple(
+        ShownStep(before, after, step, column.page)
+        for before, after, step, column in zip(
+            labels, labels[1:], steps(found), ordered[1:], strict=False
+        )
+    )
+    return Trend(short(found[0].name or "unnamed", _NAME), bars, shown)

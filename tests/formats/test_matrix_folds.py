@@ -1,0 +1,141 @@
+"""What the matrix makes of many reports: folds by cause, the heat map, trends, forms of levels."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.reports import case, report_of
+from support.responses import HOSTILE
+from v2_conformance.formats.matrix.columns import Column, column_of
+from v2_conformance.formats.matrix.folds import LEAST, folds
+from v2_conformance.formats.matrix.heat import HeatCell, heat_map
+from v2_conformance.formats.matrix.page import render
+from v2_conformance.formats.matrix.trends import trends
+from v2_conformance.suite.requirements import catalogue
+
+ROOT = "P12"
+FLOOD = [
+    name
+    for name in catalogue()[ROOT].prerequisite_of
+    if (catalogue()[name].level, catalogue()[name].profile) == ("MUST", "binary")
+]
+
+
+def good(name: str = "Good") -> Column:
+    return column_of(report_of(server=(name, "1")), "")
+
+
+def flooded(*others: str, name: str = "Bad") -> Column:
+    """A server that fails P12, all that needs it, and `others`."""
+    return column_of(
+        report_of(outcomes=dict.fromkeys([ROOT, *FLOOD, *others], "fail"), server=(name, "1")), ""
+    )
+
+
+def rows(*columns: Column) -> list[str]:
+    return list(columns[0].requirements)
+
+
+def test_what_fails_on_one_server_for_one_reason_is_one_fold() -> None:
+    columns = (good(), flooded())
+    (found,) = folds(rows(*columns), columns)
+    assert set(found.requirements) == set(FLOOD)
+    assert found.labels == ("Bad 1",)
+    (why,) = found.explanations
+    assert (why.requirement, why.rows) == (ROOT, len(FLOOD))
+
+
+def test_the_reason_itself_stays_in_the_table() -> None:
+    columns = (good(), flooded())
+    assert ROOT not in folds(rows(*columns), columns)[0].requirements
+
+
+def test_a_row_in_which_another_server_fails_for_itself_stays_in_the_table() -> None:
+    other = column_of(report_of(outcomes={FLOOD[0]: "fail"}, server=("Other", "1")), "")
+    columns = (flooded(), other)
+    assert FLOOD[0] not in folds(rows(*columns), columns)[0].requirements
+
+
+def test_two_servers_with_one_reason_share_a_fold() -> None:
+    columns = (flooded(name="A"), flooded(name="B"), good())
+    (found,) = folds(rows(*columns), columns)
+    assert found.labels == ("A 1", "B 1")
+
+
+def test_a_few_rows_are_no_fold() -> None:
+    few = dict.fromkeys([ROOT, *FLOOD[: LEAST - 1]], "fail")
+    columns = (column_of(report_of(outcomes=few), ""), good())
+    assert folds(rows(*columns), columns) == []
+
+
+def test_every_requirement_has_one_row_folded_or_not() -> None:
+    page = render([("a", good()), ("b", flooded())])
+    ids = re.findall(r'<tr id="req-([A-Z0-9]+)"', page)
+    assert sorted(ids) == sorted(rows(good()))
+    assert page.count(f"by {ROOT}</span>") == len(FLOOD)
+
+
+def test_without_a_script_every_row_is_shown() -> None:
+    page = render([("a", good()), ("b", flooded())])
+    hidden = re.findall(r"<(\w+)[^>]* hidden[ >]", page)
+    assert set(hidden) == {"form", "button"}
+
+
+def cell(column: Column, letter: str, level: str) -> HeatCell:
+    row = next(row for row in heat_map([column]) if row.letter == letter)
+    return next(cell for cell in row.cells if cell.level == level)
+
+
+def test_the_heat_map_counts_what_fails_of_what_came_to_an_end() -> None:
+    column = column_of(
+        report_of(
+            [
+                case("H6/a", "fail"),
+                case("H7/a"),
+                case("H8/a", "not_run"),
+                case("H12/a", "fail"),
+                case("S1/a", "not_run"),
+            ]
+        ),
+        "",
+    )
+    must, should = (cell(column, "H", level) for level in ("MUST", "SHOULD"))
+    assert (must.failing, must.tested, must.heat) == (1, 2, "2")
+    assert (should.failing, should.tested, should.heat) == (1, 1, "4")
+    assert cell(column, "S", "MUST").heat == "none"
+
+
+def test_nothing_that_fails_is_cold() -> None:
+    assert {c.heat for row in heat_map([good()]) for c in row.cells} == {"0", "none"}
+
+
+def test_levels_and_their_failures_differ_in_form() -> None:
+    report = report_of([case("H6/a", "fail"), case("H12/a", "fail"), case("P13/a", "fail")])
+    page = render([("r", column_of(report, ""))])
+    for level, form in (("MUST", "■"), ("SHOULD", "◧"), ("MAY", "□")):
+        assert (
+            f'<span class="level l-{level}"><span aria-hidden="true">{form}</span> {level}' in page
+        )
+        assert f'class="mark o-fail m-{level}"' in page
+
+
+def test_servers_in_several_versions_have_a_trend_in_the_order_of_versions() -> None:
+    reports = [
+        report_of(server=("S", "0.10"), outcomes={"H6": "fail"}),
+        report_of(server=("Other", "1")),
+        report_of(server=("S", "0.9"), outcomes={"H7": "fail"}),
+    ]
+    (found,) = trends([column_of(report, "") for report in reports])
+    assert [version.label for version in found.versions] == ["0.9", "0.10"]
+    assert (found.better, found.worse) == (1, 1)
+    assert found.steps[0].step.better[0].id == "H7"
+
+
+@pytest.mark.parametrize("version", ["", HOSTILE])
+def test_nothing_in_a_trend_becomes_markup(version: str) -> None:
+    reports = [report_of(server=(HOSTILE, v), outcomes={"H6": "fail"}) for v in (version, "2")]
+    page = render([(str(n), column_of(report, "")) for n, report in enumerate(reports)])
+    assert "<script>alert" not in page
+    assert page.count("<script>") == 1
