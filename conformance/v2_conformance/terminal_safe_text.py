@@ -48,6 +48,21 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
 
 
+def for_people(line: str, indent: str) -> str:
+    """A line of ours in as many as a terminal needs; all but the first begin with `indent`.
+
+    No word is broken, so that paths and commands can be copied.
+    """
+    begin = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line,
+        columns(),
+        subsequent_indent=begin + indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def matches(case_id: str, pattern: str) -> bool:
     """Whether `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a pattern
     they stand for themselves."""

@@ -164,3 +164,25 @@ def test_clients_can_be_run_by_hand(tmp_path: Path) -> None:
     assert outcomes.pop(offered[0]["id"]) is Outcome.FAIL
     assert set(outcomes.values()) == {Outcome.PASS, Outcome.INCONCLUSIVE}
     assert main(["verify", str(tmp_path / "report.json")]) == 0
+
+
+def test_a_command_that_cannot_work_is_a_line_and_no_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "report.json").write_text("an older one")
+    assert client(tmp_path, "--", sys.executable, "nope.py", scenario="*") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the command does not work: in 3 scenarios it sent no request" in line
+    assert "nope.py" in line
+    assert (tmp_path / "report.json").read_text() == "an older one"
+
+
+def test_a_client_that_fails_only_sometimes_is_judged(tmp_path: Path) -> None:
+    code = (
+        "import os, runpy, sys\n"
+        "if os.environ['V2_BENCH_SCENARIO'].endswith('[reversed]'): sys.exit('no')\n"
+        "runpy.run_module('v2_conformance.reference.client', run_name='__main__')\n"
+    )
+    assert client(tmp_path, "--", sys.executable, "-c", code, scenario="K3/*") == 1
+    outcomes = {case.outcome for case in load_report(tmp_path / "report.json").cases}
+    assert outcomes == {Outcome.PASS, Outcome.FAIL}

@@ -139,3 +139,23 @@ def test_a_reader_that_wants_only_the_first_line_does_not_change_the_exit_code(
         process.stdout.close()  # as `head` does once it has enough
         assert process.stderr.read() == b""
     assert process.returncode == code
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_terminal_breaks_no_word_of_an_error_or_a_listing(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["run", "--profile", "rwa"]
+    assert main(words) == 2
+    whole = capsys.readouterr().err
+    assert whole.count("\n") == 1
+    monkeypatch.setenv("COLUMNS", str(width))
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert main(words) == 2
+    fitted = capsys.readouterr().err
+    assert fitted.split() == whole.split()
+    assert max(map(len, fitted.splitlines())) <= width
+    assert main(["list", "variations"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if len(line.split()) > 1) <= width

@@ -186,6 +186,7 @@ def test_certificates_that_cannot_be_used_are_one_line(
     cert, url = tmp_path / "cert.pem", "https://h"
     assert "--key needs --cert" in refused(url=url, key=cert)
     assert "needs a URL that begins with https://" in refused(cert=cert)
+    assert "--cacert needs a URL that begins with https://" in refused(cacert=cert)
     assert "cannot read the client cert" in refused(url=url, cert=tmp_path / "missing.pem")
     assert "cannot use the client cert" in refused(url=url, cert=tmp_path / "no.pem")
     assert "cannot use the client cert" in refused(url=url, cert=cert)

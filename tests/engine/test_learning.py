@@ -172,6 +172,8 @@ def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
     with ReferenceServer() as server:
         with pytest.raises(NothingRanError, match=r"no_such: GET /v2/models/no_such .* status 404"):
             learn_models(target(server), ["no_such"], Choice(), None)
+        with pytest.raises(NothingRanError, match=r"; the server has the models .* and \d+ more$"):
+            learn_models(target(server), ["no_such"], Choice(), None)
         wrong = Choice(shapes={"INPUT0": (3, 5)})
         with pytest.raises(UsageError, match=r"INPUT0: the model takes the shape \[-1, 4\], got"):
             learn_models(target(server), ["matrix_product"], wrong, None)

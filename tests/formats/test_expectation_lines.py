@@ -20,3 +20,13 @@ def test_hostile_causes_stay_one_plain_line() -> None:
         r"expect.yaml:1: H6/sign: fails for another reason than not_http (detail: no\x1b*): "
         r"the response is not HTTP: a\nb\x1b[2J\u202e"
     )
+
+
+def test_failures_have_one_total_whatever_counts() -> None:
+    entry = expectation("H6/sign")
+    cases = [case("H6/sign", "fail"), case("O16/may", "fail", level="MAY")]
+    file = Expectations("expect.yaml", (entry,))
+    ids = {each.id: each.requirement for each in cases}
+    found = judge_expectations(file, cases, ids, date(2026, 6, 15))
+    said = expectation_lines("expect.yaml", found, words="not conformant")[-1]
+    assert said == "not conformant; of 2 failures, 1 was expected and 1 does not count"

@@ -10,6 +10,7 @@ import pytest
 from support.reports import causes_of_all_kinds
 from v2_conformance.report.cause_patterns import (
     PatternError,
+    lasting,
     pattern_of,
     read_pattern,
     same_failure,
@@ -178,3 +179,25 @@ def test_what_is_no_pattern_is_said_with_its_place(
     assert error.value.place == place
     assert words in str(error.value)
     assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "7f3c2a10-9b1e-4c55-8d2f-0a1b2c3d4e5f",
+        "0x7f3a9c0012d0",
+        "2026-06-15T12:00:01.5Z",
+        "1781234567890",
+        "9f86d081884c7d65",
+    ],
+)
+def test_what_a_server_makes_anew_each_time_is_no_part_of_a_failure(made: str) -> None:
+    one, other = (findings.WrongDatatype("OUT", "INT32", text) for text in (f"id-{made}", "id-*"))
+    assert pattern_of(one).matches(one)
+    assert same_failure(one, other)
+    assert lasting(f"no ({made}): 4 bytes, not 12345678") == "no (*): 4 bytes, not 12345678"
+
+
+@pytest.mark.parametrize("text", ["INT32", "facade", "feedbeefs", "port 8080", "v2.51.0", "0x3"])
+def test_what_lasts_is_kept(text: str) -> None:
+    assert lasting(text) == text

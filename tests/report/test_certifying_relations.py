@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.engine.target import make_target
+from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected
@@ -187,3 +189,19 @@ def test_samples_or_models_that_were_edited_are_found(
         forged = msgspec.structs.replace(report, relations=relations, integrity=None)
         write_report(tmp_path, sealed(forged))
         assert verify(tmp_path / REPORT, every_case()).exit_code == 1
+
+
+def test_a_report_without_its_relations_does_not_hold_and_is_called_nothing_good(
+    whole: tuple[Report, Path], tmp_path: Path
+) -> None:
+    report, _ = whole
+    planned = Counter(case.requirement for case in report.cases)
+    bare = msgspec.structs.replace(report, relations=None, planned=dict(planned), integrity=None)
+    write_report(tmp_path, sealed(bare))
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 1
+    last = " ".join(" ".join(verification_lines(found)).split()).rpartition("hold")[0]
+    assert last.endswith("does NOT ")
+    said = " ".join(verification_lines(found)[-3:])
+    for good in ("amount to CONFORMANT", "amount to CONSISTENT"):
+        assert good not in said

@@ -216,7 +216,7 @@ class TestUnexpectedFailures:
     def test_a_may_never_needs_one(self, level: str) -> None:
         found = judged([], [case("H6/sign", level=level)], strict=True)
         assert found.good
-        assert not found.tolerated
+        assert not found.unexpected
 
 
 class TestFiles:

@@ -45,7 +45,9 @@ class Some:
     level: Level = "MUST"
 
 
-def some(requirement: str, failing: int, cause: Cause, of: int | None = None) -> list[Some]:
+def some(
+    requirement: str, failing: int, cause: Cause, of: int | None = None, level: Level = "MUST"
+) -> list[Some]:
     """So many failures of a requirement, of so many cases."""
     total = failing if of is None else of
     return [
@@ -54,6 +56,7 @@ def some(requirement: str, failing: int, cause: Cause, of: int | None = None) ->
             requirement,
             Outcome.FAIL if n < failing else Outcome.PASS,
             cause if n < failing else None,
+            level,
         )
         for n in range(total)
     ]
@@ -117,6 +120,15 @@ def test_what_killed_the_server_explains_what_could_not_run() -> None:
     first, second = root_causes([*cases, *waiting])
     assert (first.requirement, first.waiting) == ("H7", waiting)
     assert (second.requirement, second.waiting) == ("P4", ())
+
+
+def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
+    cases = [
+        *some("P4", 9, REFUSED, level="SHOULD"),
+        *some("O6", 20, WRONG, level="MAY"),
+        *some("H6", 1, NOT_JSON, 12),
+    ]
+    assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
 
 
 def test_cases_without_a_result_come_behind_all_failures() -> None:

@@ -142,7 +142,12 @@ def client(
     from v2_conformance.formats.registry import file_names
     from v2_conformance.formats.terminal import Reporter
     from v2_conformance.report.certifying import NO_EXPECTATIONS
-    from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
+    from v2_conformance.report.client_runs import (
+        check_client,
+        client_target,
+        make_client_plan,
+        start_client_run,
+    )
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
@@ -156,6 +161,8 @@ def client(
         stack.enter_context(masked_errors(target.mask))
         tested = CommandClient(command) if command else None
         stack.enter_context(sole_run(report_dir))
+        if tested is not None:
+            check_client(plan, tested, timeout_s=timeout)
         started = start_client_run(
             target,
             plan,

@@ -73,7 +73,8 @@ class GatewayRun:
             )
             planned = len(self.plan.chosen)
             count = self.workers or started.usual_workers
-            with Reporter(planned, self.target.public_url, started.limit_s, count) as reporter:
+            limit = self.target.max_time_s
+            with Reporter(planned, self.target.public_url, limit, count) as reporter:
                 report = started.finish(workers=count, on_case=reporter.show)
             if self.key is not None:
                 sign_report(folder / REPORT, self.key)

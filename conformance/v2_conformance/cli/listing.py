@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import cloup
 
 from v2_conformance.cli.command import Command, one_of
+from v2_conformance.terminal_safe_text import for_people
 
 if TYPE_CHECKING:
     from v2_conformance.suite.models import TensorSpec
@@ -130,6 +132,8 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
 )
 def listing(*, what: str) -> int:
     """List what the suite has: requirements, cases, scenarios, faults and more."""
+    # A program that reads this wants one item a line, and Markdown has lines of its own.
+    fitted = sys.stdout.isatty() and what != "traceability"
     for line in LISTINGS[what]():
-        print(line)
+        print(for_people(line, "      ") if fitted else line)
     return 0

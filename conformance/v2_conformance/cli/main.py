@@ -45,7 +45,7 @@ from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
 from v2_conformance.cli.verify import verify
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
-from v2_conformance.terminal_safe_text import defused
+from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
 # A full disk, a quota, a limit on the size of files, a device or terminal that is gone.
@@ -139,8 +139,9 @@ def _call(arguments: list[str]) -> int:
 
 
 def _complain(message: str, code: int) -> int:
+    line = f"{PROGRAM}: {defused(message)}"
     with contextlib.suppress(OSError):  # the terminal may have gone
-        print(f"{PROGRAM}: {defused(message)}", file=sys.stderr)
+        print(for_people(line, "  ") if sys.stderr.isatty() else line, file=sys.stderr)
     return code
 
 

@@ -355,6 +355,7 @@ def run(
             insecure=insecure,
             access=Access(**access),
             binding=binding,
+            through=through,
         )
         if through is not None and target.endpoint is not None:
             raise UsageError("--through compares V2 endpoints: remove the binding")
@@ -423,7 +424,7 @@ def run(
         stack.enter_context(naming_the_record(report_dir))
         place = f"{target.public_url}, {target.mask.text(defused(served(started.engine.server)))}"
         count = workers or started.usual_workers
-        with Reporter(len(plan.chosen), place, started.limit_s, count) as reporter:
+        with Reporter(len(plan.chosen), place, target.max_time_s, count) as reporter:
             for role, why in started.engine.server.absent.items():
                 if role in target.models:
                     print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -12,7 +12,7 @@ from v2_conformance.engine.discovery import Server, Session, server_metadata_of
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
-from v2_conformance.errors import NothingRanError, UsageError
+from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
 from v2_conformance.judging.learning import (
     NAME,
     Described,
@@ -40,6 +40,7 @@ ALL = "all"
 
 INDEX = "/v2/repository/index"
 _MOST_MODELS = 200
+_NAMED = 5
 _ROOM = 16 << 20  # bytes of answers in a run; its report keeps all of them
 
 
@@ -104,10 +105,13 @@ def learn_models(
                 made.append(one)
                 room -= sum(len(exchange.transcript.received) for exchange in one.exchanges)
         asked = session.asked[:1]
+        listed: list[str] = []
+        if not made:
+            with suppress(ConformanceError):  # what it did not answer before is the news
+                listed = _index(session) or []
     if not made:
-        raise NothingRanError(
-            "; ".join(f"{name}: {target.mask.text(why)}" for name, why in list(failed.items())[:5])
-        )
+        why = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_NAMED])
+        raise NothingRanError(target.mask.text(why + _others(listed, failed)))
     used = {spec.name for one in made for spec in one.asked.inputs}
     unused = sorted(choice.names - used)
     if unused:
@@ -128,6 +132,18 @@ def repository_index(target: Target) -> list[str] | None:
     """The models in the server's repository index, None if it has none."""
     with closing(Session(target)) as session:
         return _index(session)
+
+
+def _others(listed: Sequence[str], failed: Collection[str]) -> str:
+    """Which models the server has instead of those that cannot be tested, if it lists them."""
+    others = [name for name in listed if name not in failed]
+    if not others:
+        return ""
+    if len(others) == 1:
+        return f"; the server has the model {others[0]}"
+    more = len(others) - _NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"; the server has the models {', '.join(others[:_NAMED])}{rest}"
 
 
 def _names(session: Session, names: Sequence[str]) -> list[str]:

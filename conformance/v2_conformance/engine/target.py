@@ -194,8 +194,12 @@ def make_target(
     insecure: bool = False,
     access: Access = NO_WORDS,
     binding: str | None = None,
+    through: str | None = None,
 ) -> Target:
-    """A target from the command line's words over a target file's. Raises UsageError."""
+    """A target from the command line's words over a target file's. Raises UsageError.
+
+    `through` is the URL of a gateway, to which the same words apply.
+    """
     target = load_target(file) if file else Target("")
     if url:
         target = replace(target, url=url)
@@ -224,7 +228,10 @@ def make_target(
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
     if insecure:
         target = replace(target, verify=False)
-    return checked_target(_with_access(target, access, headers))
+    target = _with_access(target, access, headers)
+    if access.cacert is not None and not any(map(_secure, (target.url, through or ""))):
+        raise UsageError("--cacert needs a URL that begins with https://")
+    return checked_target(target)
 
 
 def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Target:
@@ -250,6 +257,10 @@ def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Ta
         raise UsageError("credentials are given twice: remove --header Authorization")
     others = tuple(field for field in target.headers if not _is_authorization(field[0]))
     return replace(target, headers=(*others, ("Authorization", given)), authorized=True)
+
+
+def _secure(url: str) -> bool:
+    return url.lower().startswith("https:")
 
 
 def _is_authorization(name: str) -> bool:
@@ -280,12 +291,12 @@ def checked_target(target: Target) -> Target:
             f"the binding {target.endpoint.name} is one of HTTP/1.1: remove it, or --http2 "
             "(`http2` of a target file)"
         )
-    if target.cert is not None and not target.url.lower().startswith("https:"):
+    if target.cert is not None and not _secure(target.url):
         raise UsageError("a client certificate needs a URL that begins with https://")
     if target.authorized and any(map(_is_authorization, target.public)):
         raise UsageError("credentials are always secret: Authorization cannot be public")
     _check_secrets(target)
-    if target.url.lower().startswith("https:"):
+    if _secure(target.url):
         target.transport()  # reads the files of certificates, which may be missing
     return target
 

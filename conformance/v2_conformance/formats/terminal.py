@@ -45,6 +45,7 @@ class Reporter:
     def __init__(
         self, total: int, url: str, limit_s: float | None = None, workers: int = 1
     ) -> None:
+        """`limit_s` is the time that the user gave the run, None for the usual limit."""
         self._url = url
         self._workers = workers
         self._limit_s = limit_s
@@ -181,17 +182,19 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
 
 
 def _as_expected(judged: Judgement) -> str:
-    number = len(judged.expected)
+    number, others = len(judged.expected), len(judged.tolerated)
     if not judged.good:
+        rest = f", {others} that do not count" if others else ""
         return (
-            f"failures: {number} expected, {len(judged.unexpected)} unexpected; expectations that "
-            f"do not hold: {len(judged.problems)}"
+            f"failures: {number} expected, {len(judged.unexpected)} unexpected{rest}; expectations "
+            f"that do not hold: {len(judged.problems)}"
         )
     if not number:
         return "no failure was expected, and no case that counts failed"
-    rest = f"; failures that do not count: {len(judged.tolerated)}" if judged.tolerated else ""
-    all_of_them = "the one failure was" if number == 1 else f"all {number} failures were"
-    return f"{all_of_them} expected{rest}"
+    if others:
+        was, do = ("was" if number == 1 else "were"), ("does" if others == 1 else "do")
+        return f"of {number + others} failures, {number} {was} expected and {others} {do} not count"
+    return f"{'the one failure was' if number == 1 else f'all {number} failures were'} expected"
 
 
 def _table(report: Report) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from v2_conformance.report.claim_words import CONFORMANT, CONSISTENT, NOT_ROBUST
 from v2_conformance.report.document import Report
 from v2_conformance.report.standing import server_name
 from v2_conformance.suite.causes import NotKept
@@ -15,6 +16,7 @@ from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.verification import Verification
 from v2_conformance.version import __version__
 
+_GOOD = (CONFORMANT, NOT_ROBUST, CONSISTENT)
 _SHOWN = 20
 _LONGEST = 300
 
@@ -124,6 +126,8 @@ def _conclusion(found: Verification) -> str:
         trust = f"; of these MUST requirements, on belief alone: {' '.join(rest)}" if rest else ""
         return f"the verdict holds: {stated}{trust}"
     if found.exit_code == 1:
+        if found.now in _GOOD:  # what was edited or left out says nothing good of a server
+            return f"the report does NOT hold: what is named above is not as {stated} needs it"
         if stated != now:
             return (
                 f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"

@@ -52,6 +52,18 @@ answers was the first to be wrong.
 
 
 _FEW = 10
+# What a server makes anew for each request or process: UUIDs, times, addresses and other long
+# numbers, in decimal or hexadecimal.
+_MADE_ANEW = re.compile(
+    r"\b(?:"
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|0x[0-9a-f]{6,}"
+    r"|\d{9,}"
+    r"|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}"
+    r")(?![0-9A-Za-z])",
+    re.IGNORECASE,
+)
 
 
 class PatternError(ValueError):
@@ -104,6 +116,11 @@ def pattern_of(cause: Cause) -> CausePattern:
     return CausePattern(cause.kind, members)
 
 
+def lasting(text: str) -> str:
+    """`text` with `*` for what a server makes anew, such as the id of a request."""
+    return _MADE_ANEW.sub("*", text)
+
+
 def same_failure(one: Cause | None, other: Cause | None) -> bool:
     """Whether two causes are the same failure, in words and numbers that may differ."""
     if one is None or other is None:
@@ -123,6 +140,8 @@ def _stable(value: Any) -> Expected:
     if isinstance(value, findings.CauseBase):
         cause: Any = value
         return pattern_of(cause)
+    if isinstance(value, str):
+        return lasting(value)
     expected: Expected = value
     return expected
 

@@ -22,12 +22,15 @@ from v2_conformance.report.document import ClientInfo, Report, Selection
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
+from v2_conformance.suite.findings import printable
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.selection import select
 
 BENCH = "http://127.0.0.1"
 """What stands for the address of the bench, whose ports differ from scenario to scenario."""
+_TRIED = 3
+_SHOWN = 300
 CLIENT_PROFILES = ("client", "bf16")
 """What a client can claim; every client claims the first."""
 
@@ -119,6 +122,33 @@ class ClientRun:
         return report
 
 
+def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
+    """Try `client` with some scenarios of a plan, and raise UsageError if it fails in each of them
+    before it does anything: what cannot work at all is no client that could be judged.
+
+    With fewer scenarios than would be tried nothing is done: their run says as much.
+    """
+    _check_limit(timeout_s)
+    scenarios = [case for case in plan.chosen if isinstance(case, ClientCase)]
+    if len(scenarios) <= _TRIED:
+        return
+    how = printed = ""
+    for number in range(_TRIED):
+        case = scenarios[number * (len(scenarios) - 1) // (_TRIED - 1)]
+        result = run_scenario(case, client, timeout_s=timeout_s)
+        said = result.said
+        if said is None or said.ended != "exit" or not said.exit:
+            return
+        if result.exchanges or said.lines or said.garbage is not None:
+            return
+        how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
+        printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
+    raise UsageError(
+        f"the command does not work: in {_TRIED} scenarios it sent no request, said nothing and "
+        f"ended with {how}; it printed: {printed}"
+    )
+
+
 class ByHand:
     """A run whose client somebody else starts: results come as they are said, and the last one of a
     scenario counts."""
@@ -163,8 +193,7 @@ def start_client_run(
 
     Raises UsageError.
     """
-    if not 0 < timeout_s <= 600:
-        raise UsageError("the time limit of a client must be from 0 to 600 seconds")
+    _check_limit(timeout_s)
     record = Record(
         directory,
         target,
@@ -177,3 +206,8 @@ def start_client_run(
         client=ClientInfo(tuple(command), timeout_s),
     )
     return ClientRun(target, plan, record)
+
+
+def _check_limit(timeout_s: float) -> None:
+    if not 0 < timeout_s <= 600:
+        raise UsageError("the time limit of a client must be from 0 to 600 seconds")

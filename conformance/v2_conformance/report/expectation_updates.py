@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from v2_conformance.report.cause_patterns import pattern_of
+from v2_conformance.report.cause_patterns import lasting, pattern_of
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations import (
     UNWRITTEN,
@@ -102,7 +102,7 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
         case=case.id,
         outcome=case.outcome,
         cause=None if case.cause is None else pattern_of(case.cause),
-        reason=f"{UNWRITTEN}: {plain(describe(case.cause))[:_LONGEST]}{was}",
+        reason=f"{UNWRITTEN}: {plain(lasting(describe(case.cause)))[:_LONGEST]}{was}",
         link="",
         expires=None,
     )

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from v2_conformance.report.summary import JudgedCase
 from v2_conformance.suite.causes import KilledBy, finding_of
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.requirements import LEVELS, Requirement, catalogue
 
 Case = TypeVar("Case", bound=JudgedCase)
 
@@ -173,11 +173,11 @@ class _Grouping(Generic[Case]):
         return rank
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
-        """What explains most first; of two that explain as much, the narrower corner."""
-        known = self._requirement(root.requirement)
+        """What blocks most of the verdict first; then what explains most and, of two that explain
+        as much, the narrower corner."""
         return (
+            min(LEVELS.index(case.level) for case in group.cases),
             self._is_foreign(root),
-            known is not None and known.level == "MAY",
             -len(group.requirements),
             -len(group.cases) - len(group.waiting),
             self._share[root],
