@@ -94,6 +94,9 @@ def test_bytes_after_the_response_are_excess_and_end_the_connection() -> None:
 
 def test_a_response_that_asks_to_close_is_not_kept() -> None:
     assert not exchange(answering(http(b"x", 200, ("Connection", "close")))).open
+    among = (("Connection", "x, y"), ("Connection", "keep-alive ,\tClose"))
+    assert not exchange(answering(http(b"x", 200, *among))).open
+    assert exchange(answering(http(b"x", 200, ("Connection", "not-close, closed")))).open
     assert not exchange(answering(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).open
 
 

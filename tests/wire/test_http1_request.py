@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from v2_conformance.wire.http1_request import write_head
+import pytest
+
+from v2_conformance.wire.http1_request import asks_to_close, write_head
 from v2_conformance.wire.transport import Head
 
 
@@ -11,3 +13,17 @@ def test_a_head_is_written_just_as_it_is() -> None:
     text = "POST /a b?c HTTP/1.1\r\nHost: h\r\nx-A: \r\nX-A: é\r\nx-A:  2 \r\n\r\n"
     assert write_head(head) == text.encode()
     assert write_head(Head("GET", "/")) == b"GET / HTTP/1.1\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "closes"),
+    [
+        ("Connection: close", True),
+        ("connection:keep-alive ,\tCLOSE", True),
+        ("Connection: x\r\nHost: h\r\nConnection: close, te", True),
+        ("Connection: x-close, not-closed", False),
+        ("X-Connection: close", False),
+    ],
+)
+def test_close_is_read_among_other_options(fields: str, closes: bool) -> None:
+    assert asks_to_close(f"GET / HTTP/1.1\r\n{fields}\r\n\r\n".encode()) is closes

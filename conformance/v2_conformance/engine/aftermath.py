@@ -12,6 +12,7 @@ import msgspec
 from v2_conformance.engine.canary import Canary, Seen
 from v2_conformance.engine.deaths import Deaths, Recovery
 from v2_conformance.engine.patience import liveness
+from v2_conformance.engine.repeating import TIMES
 from v2_conformance.engine.restarting import restart
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.engine.target import Target
@@ -27,7 +28,7 @@ from v2_conformance.judging.survival import (
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.cases import RelationCase, RequestCase
 from v2_conformance.suite.causes import DidNotSurvive, Unavailable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
@@ -135,9 +136,12 @@ class Aftermath:
 
     def _record_death(self, case: RequestCase, connection: Connection) -> None:
         """Find out what is dead, note who killed it, and get it back if the user said how."""
-        connection.close()
-        if self._canary.send(case.model, connection)[1] is None:
-            return  # one request was lost, the model lives
+        # A model that nobody knows may not repeat its answers.
+        times = TIMES if isinstance(case, RelationCase) else 1
+        for _ in range(times):
+            connection.close()
+            if self._canary.send(case.model, connection)[1] is None:
+                return  # one request was lost, the model lives
         dead = None if down(liveness(connection, self._target.address)) else case.model
         self._deaths.add(dead, case.id)
         recovery = self._recovery

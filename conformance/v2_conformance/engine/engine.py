@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
@@ -24,6 +25,7 @@ from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.fuzzing import Exploration
 from v2_conformance.engine.generated import ANSWERED, GeneratedResults
 from v2_conformance.engine.patience import Patience
+from v2_conformance.engine.repeating import Repeats
 from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.engine.turns import Turns, round_trip_s
@@ -105,6 +107,7 @@ class Engine:
         self._patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, self._patience)
         recovery = recovery or Recovery()
+        self._repeats = Repeats(self._canary)
         self._aftermath = Aftermath(target, self._canary, self._deaths, recovery)
         self._local = threading.local()
         self._connections: list[Connection] = []
@@ -154,6 +157,9 @@ class Engine:
             return Result(case, unsent)
         try:
             result = self._run(case, beside=beside)
+            if not beside:
+                alone = partial(self._run, case, beside=False)
+                result = self._repeats.checked(result, alone, self._fresh_connection)
         except CaseFileError as error:
             result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
         except Exception as error:  # the suite's own mistake ends neither the run nor in a pass

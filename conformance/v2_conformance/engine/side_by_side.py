@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import Result
-from v2_conformance.judging.survival import passed_alone
+from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes import Hung, died, unsurvived
 from v2_conformance.suite.outcomes import Outcome
@@ -230,8 +230,11 @@ def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
             found[number] = again[number] = engine.run(result.case, again=True)
     interfered = not any(map(_harms_others, again.values()))
     for number in differing if interfered else ():
-        verdict = passed_alone(found[number].verdict, results[number].verdict)
-        found[number] = replace(found[number], verdict=verdict)
+        alone, beside = found[number], results[number]
+        verdict = unrepeated(alone.case, alone.verdict, beside.verdict)
+        found[number] = replace(
+            alone, verdict=verdict or passed_alone(alone.verdict, beside.verdict)
+        )
     return _found_alone(engine, found, again, interfered=interfered)
 
 

@@ -36,6 +36,7 @@ from v2_conformance.suite.causes import (
     SeveralWrong,
     Unavailable,
     WasDown,
+    wrong_output,
 )
 from v2_conformance.suite.findings import TimedOut, printable
 from v2_conformance.suite.models import contract
@@ -209,6 +210,15 @@ def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
         return verdict
     outcome = Outcome.FLAKY if beside.outcome is Outcome.FAIL else verdict.outcome
     return replace(verdict, outcome=outcome, cause=FailedBesideOthers(beside.cause, verdict.cause))
+
+
+def unrepeated(case: Case, verdict: Verdict, wrong: Verdict) -> Verdict | None:
+    """The verdict on a case for a model that nobody knows, which got a `wrong` value and then
+    passed: which of the two is the model's answer is not known. None if it is no such case."""
+    output = wrong_output(wrong.cause)
+    if not isinstance(case, RelationCase) or output is None or not verdict.outcome.harmless:
+        return None
+    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=AnswersDiffer(case.model, output))
 
 
 def passed_again(verdict: Verdict, first: Verdict) -> Verdict:

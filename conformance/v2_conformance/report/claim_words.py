@@ -9,7 +9,7 @@ from v2_conformance.suite.causes import Cause, NotOverHttp2, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
 INCOMPLETE = "incomplete run"
-CONSISTENT, NOT_CONSISTENT = "consistent", "not consistent"
+CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "conformant, robust",
     "conformant, not robust",
@@ -36,16 +36,23 @@ class _Row(Protocol):
 
 
 def verdict_words(
-    *, conformant: bool, robust: bool, complete: bool, consistent: bool | None = None
+    *,
+    conformant: bool,
+    robust: bool,
+    complete: bool,
+    consistent: bool | None = None,
+    contradicted: bool = True,
 ) -> str:
     """A verdict as people say it; a run without all of its cases is only `INCOMPLETE`.
 
-    `consistent` is None for a run with the models of the contract.
+    `consistent` is None for a run with the models of the contract. `contradicted` says whether a
+    MUST failed in one about relations: else its consistency was only not shown.
     """
     if not complete:
         return INCOMPLETE
     if consistent is not None:
-        return CONSISTENT if consistent else NOT_CONSISTENT
+        not_so = NOT_CONSISTENT if contradicted else NOT_SHOWN
+        return CONSISTENT if consistent else not_so
     if not conformant:
         return NOT_CONFORMANT
     return CONFORMANT if robust else NOT_ROBUST

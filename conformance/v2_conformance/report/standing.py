@@ -11,10 +11,12 @@ from v2_conformance.report.claim_words import (
     NOT_CONFORMANT,
     NOT_CONSISTENT,
     NOT_ROBUST,
+    NOT_SHOWN,
     claim_words,
     verdict_words,
 )
 from v2_conformance.report.document import Report
+from v2_conformance.report.summary import contradicted
 from v2_conformance.report.visible_text import short, visible
 from v2_conformance.suite.outcomes import Outcome
 
@@ -25,6 +27,7 @@ TONES = {
     NOT_CONFORMANT: (Outcome.FAIL, "✗"),
     CONSISTENT: (Outcome.PASS, "≈"),
     NOT_CONSISTENT: (Outcome.FAIL, "✗"),
+    NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
 }
 _NAME = 80
@@ -52,6 +55,7 @@ def standing(report: Report) -> Standing:
         robust=verdict.robust,
         complete=report.complete and not left_out,
         consistent=verdict.consistent,
+        contradicted=contradicted(report.requirements),
     )
     return Standing(words, *TONES[words], left_out)
 

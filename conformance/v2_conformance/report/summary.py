@@ -142,7 +142,11 @@ def conclude(
         reasons=(*conformant, *robust),
         warnings=tuple(warnings),
         standing=verdict_words(
-            conformant=holds, robust=is_robust, complete=whole, consistent=consistent
+            conformant=holds,
+            robust=is_robust,
+            complete=whole,
+            consistent=consistent,
+            contradicted=contradicted(rows),
         ),
         claim=claim_words(profiles, unsupported, cases, rows, binding, http2=http2, about=about),
         consistent=consistent,
@@ -150,6 +154,12 @@ def conclude(
         needs_identity=needs,
     )
     return Conclusion(verdict, tuple(rows))
+
+
+def contradicted(rows: Iterable[RequirementResult]) -> bool:
+    """Whether a MUST failed, rather than not being shown to hold."""
+    failed = (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
+    return any(row.level == "MUST" and row.outcome in failed for row in rows)
 
 
 def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:

@@ -269,8 +269,9 @@ class RoleAbsent(CauseBase, frozen=True):
 
 
 class AnswersDiffer(CauseBase, frozen=True):
-    """Not sent: the model answers the same request in more than one way, so that what it should
-    answer to another one is not known. `output` is where, or what came instead of an answer."""
+    """The model answers the same request in more than one way, so that what it should answer to
+    another one is not known: the case was not sent, or its wrong value is nobody's fault.
+    `output` is where, or what came instead of an answer."""
 
     role: str
     output: str
@@ -471,6 +472,22 @@ def difference_in(cause: Cause | None) -> FirstDifference | None:
         return difference_in(cause.finding)
     if isinstance(cause, GeneratedFailure):
         return difference_in(cause.request)
+    return None
+
+
+def wrong_output(cause: Cause | None) -> str | None:
+    """The output that is another than it should be, if that is all that a cause is about."""
+    if isinstance(cause, WrongValue | WrongBytesElement):
+        return cause.difference.output
+    if isinstance(cause, WrongShape | WrongElementCount):
+        return cause.output
+    if isinstance(cause, SeveralWrong):
+        return wrong_output(cause.first)
+    if isinstance(cause, DidNotSurvive):
+        own = None if cause.case_passed else cause.case
+        found = [one for one in (cause.same_connection, cause.fresh_connection, own) if one]
+        outputs = [wrong_output(one) for one in found]
+        return outputs[0] if outputs and None not in outputs else None
     return None
 
 

@@ -23,6 +23,7 @@ class Belief(Enum):
     NO_MORE = "that nothing more arrived before the time-out"
     CUT_OFF = "that the server, and nobody else, ended the connection"
     FAILED_BEFORE = "that the case had failed before it passed"
+    DIFFERED = "that their model answered the same request in another way, too"
     OTHERS = "the answers of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
     CLOSED = "that it was the server that closed kept connections, and when"

@@ -34,10 +34,12 @@ from v2_conformance.suite.cases import (
     GeneratedCase,
     GetCase,
     ObservedCase,
+    RelationCase,
     RequestCase,
     SentCase,
 )
 from v2_conformance.suite.causes import (
+    AnswersDiffer,
     Cause,
     FailedAtFirst,
     FailedBesideOthers,
@@ -50,6 +52,7 @@ from v2_conformance.suite.causes import (
     RoleAbsent,
     SuiteError,
     difference_in,
+    wrong_output,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.varied_cases import crossed_case
@@ -137,6 +140,9 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
             return _unjudged(recorded, "this installation has it as a scenario for clients")
         seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = _verdict(case, recorded, exchanges, known)
+        if _differed(case, recorded, verdict):
+            verdict = replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
+            believed = [*believed, Belief.DIFFERED]
         if exchanges:
             seen = (*seen, *observe_verdict(case, verdict))
     except OmittedError as error:
@@ -230,6 +236,17 @@ def _compared(
     masked = hidden or (known.masks and "*" in verdict.message)
     other = None if masked or _same_cause(recorded, verdict) else verdict.message or "(no message)"
     return Rejudged(name, outcome, outcome, other_cause=other, believed=beliefs)
+
+
+def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
+    """Whether the bytes are those of one answer of a model that did not repeat its answers."""
+    return (
+        isinstance(recorded.cause, AnswersDiffer)
+        and recorded.outcome is Outcome.INCONCLUSIVE
+        and isinstance(case, RelationCase)
+        and recorded.cause.role == case.model
+        and (verdict.outcome.harmless or wrong_output(verdict.cause) is not None)
+    )
 
 
 def _passed_at_last(recorded: CaseResult, verdict: Verdict) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -133,7 +134,8 @@ def _encode(
     if parameters:
         document["parameters"] = parameters
     if form in ("json", "nested", "both"):
-        document["data"] = _data(tensor, nested=form == "nested")
+        data = _data_of_sample if given.get("values") == SAMPLE else _data
+        document["data"] = data(tensor, nested=form == "nested")
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
     return EncodedInput(document, tensor, index, sent, pattern_given and datatype == true_datatype)
 
@@ -217,6 +219,10 @@ def _data(tensor: Tensor, *, nested: bool) -> Any:
         return to_json(tensor.datatype, tensor.shape, tensor.blob, nested=nested)
     except ElementError as error:
         raise CaseFileError(f"it has no JSON form: {error}") from error
+
+
+# A sample can be large, and goes with hundreds of cases.
+_data_of_sample = lru_cache(maxsize=4)(_data)
 
 
 def check_tensor(tensor: Tensor) -> None:

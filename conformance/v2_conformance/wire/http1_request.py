@@ -19,5 +19,7 @@ def asks_to_close(request: Buffer) -> bool:
     """Whether a server must close the connection after it has answered a request."""
     head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
     first, *fields = head.split(b"\r\n")
-    asked = any(field.startswith(b"connection:") and b"close" in field for field in fields)
-    return asked or not first.endswith(b"http/1.1")
+    named = (field.partition(b":") for field in fields)
+    values = b",".join(value for name, _, value in named if name == b"connection")
+    options = {option.strip(b" \t") for option in values.split(b",")}
+    return b"close" in options or not first.endswith(b"http/1.1")

@@ -188,9 +188,10 @@ def _kept_alive(head: h11.Response | None) -> bool:
     """Whether a response of HTTP/1.0 says that others may follow it (RFC 9112, section 9.3)."""
     if head is None or head.http_version != b"1.0":
         return False
-    fields = dict(head.headers)
-    options = fields.get(b"connection", b"").lower().split(b",")
-    return b"content-length" in fields and b"keep-alive" in map(bytes.strip, options)
+    values = [value for name, value in head.headers if name == b"connection"]
+    options = {option.strip(b" \t") for option in b",".join(values).lower().split(b",")}
+    kept = b"keep-alive" in options and b"close" not in options
+    return kept and any(name == b"content-length" for name, _ in head.headers)
 
 
 def read_again(

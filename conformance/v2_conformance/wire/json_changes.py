@@ -23,15 +23,24 @@ _MARK = "\ue000"
 
 def change_json(document: Mapping[str, Any], changes: object, *, indent: int | None) -> bytes:
     """`document` with all `changes`, written as `write_json` does. Raises CaseFileError."""
-    root = {"": copy.deepcopy(dict(document))}
-    literals: list[bytes] = []
-    for change in array(changes, "`json.change`"):
-        _change(root, mapping(change, "`json.change`", ("at", *_KINDS)), literals)
-    written = write_json(root[""], indent=indent)
+    changed, literals = changed_json(document, changes)
+    written = write_json(changed, indent=indent)
     # Backwards: a literal can have the marks of earlier ones in it.
     for number, literal in reversed(list(enumerate(literals))):
         written = written.replace(write_json(_marked(number)), literal)
     return written
+
+
+def changed_json(document: Mapping[str, Any], changes: object) -> tuple[Any, list[bytes]]:
+    """A copy of `document` with all `changes`, and the literals that its marks stand for.
+
+    Raises CaseFileError for a place that is not there.
+    """
+    root = {"": copy.deepcopy(dict(document))}
+    literals: list[bytes] = []
+    for change in array(changes, "`json.change`"):
+        _change(root, mapping(change, "`json.change`", ("at", *_KINDS)), literals)
+    return root[""], literals
 
 
 def change_words(changes: object) -> str:

@@ -24,7 +24,7 @@ from v2_conformance.suite.models import ModelContract, Sample, contract
 from v2_conformance.suite.relations import ROLE, Relation, relation_of
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
-from v2_conformance.wire.encode import Address, Binding, Known, prepare
+from v2_conformance.wire.encode import Address, Binding, Known, check_prepared
 from v2_conformance.wire.own_tensors import MOST_BYTES, own_tensors
 from v2_conformance.wire.relation_changes import adapted, check_changes
 from v2_conformance.wire.relation_fit import NO_JSON, Fit, UnfitError, input_datatypes, need
@@ -119,7 +119,8 @@ def transposed(case: Case, model: ModelContract) -> RelationCase | None:
         named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
         made = replace(made, id=named, first=first, members=members)
         for one in (made, *made.others):
-            prepare(one, _ANYWHERE, _unbound(model))  # a place in the body may not be there
+            # A place in the body may not be there.
+            check_prepared(one, _ANYWHERE, _unbound(model))
         return made
     except (UnfitError, CaseFileError):
         return None

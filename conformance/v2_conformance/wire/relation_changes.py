@@ -12,6 +12,9 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode_inputs import input_entries
 from v2_conformance.wire.relation_fit import LARGE, fillable, need
 
+MOST_REPEATED = 4 << 20
+"""Bytes of a sample, repeated in one request: more would fill the memory of both sides."""
+
 _INDEX = re.compile(r"(inputs|outputs)\.(\d+)")
 
 
@@ -70,6 +73,8 @@ def check_changes(case: RequestCase, request: Mapping[str, Any], model: ModelCon
         # No metadata says which inputs of several a model can do without.
         left_out = "remove" in change and re.fullmatch(r"inputs\.\d+", at)
         need(not left_out or len(changes) > 1 or len(model.inputs) == 1)
+        for place in _places(at, request) if "repeat" in change else ():
+            need(change["repeat"] * len(model.samples[0][place].blob) <= MOST_REPEATED)
         if all("special" in entry for entry in request["inputs"]):
             continue  # they were made for these tensors
         need(case.expects in ("reject", "survives") or ".data" not in at)

@@ -53,6 +53,21 @@ def test_a_command_gets_the_task_as_variables_and_in_its_arguments(tmp_path: Pat
     assert not os.path.exists(told["V2_BENCH_TASK"])
 
 
+def test_no_proxy_stands_between_a_command_and_the_bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTPS_PROXY", "All_Proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("PROXY_OF_MINE", "kept")
+    says = """
+import json, os
+print(json.dumps({"error": " ".join(n for n in sorted(os.environ) if "proxy" in n.lower())}))
+"""
+    result = run_scenario(scenario(tmp_path, expect={"reading": "refused"}), program(says))
+    assert result.said is not None
+    assert result.said.lines[0].error == "PROXY_OF_MINE"
+
+
 def test_no_shell_reads_the_command(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     made = scenario(tmp_path, expect={"reading": "refused"})

@@ -32,6 +32,7 @@ _IN_PROCESS_S = 2.0
 _READ = 64 * 1024
 _STDERR = 4096
 _PIPES_S = 0.5
+_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "ws_proxy"})
 
 
 class Client(Protocol):
@@ -47,7 +48,8 @@ class CommandClient:
 
     `{url}`, `{scenario}` and `{task}` in its arguments stand for the base URL, the scenario's id
     and the path of a JSON file with the task, which are in its environment, too (V2_BENCH_URL,
-    V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT).
+    V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT). Variables that name a proxy are not: the
+    bench is on this machine.
     """
 
     def __init__(self, command: Sequence[str], *, startup_s: float = STARTUP_S) -> None:
@@ -64,7 +66,7 @@ class CommandClient:
             path.write_bytes(msgspec.json.encode(task))
             known = {"{url}": url, "{scenario}": task.scenario, "{task}": str(path)}
             environment = {
-                **os.environ,
+                **_without_proxies(os.environ),
                 "V2_BENCH_URL": url,
                 "V2_BENCH_SCENARIO": task.scenario,
                 "V2_BENCH_TASK": str(path),
@@ -97,6 +99,12 @@ class CommandClient:
             stderr=printable(bytes(output.stderr).decode("utf-8", "replace"), 2 * _STDERR),
             seconds=limit,
         )
+
+
+def _without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment but those that would send a client to the bench through a
+    proxy, which may not reach it and would be judged in place of the client."""
+    return {name: value for name, value in environment.items() if name.lower() not in _PROXIES}
 
 
 def _filled(argument: str, known: Mapping[str, str]) -> str:

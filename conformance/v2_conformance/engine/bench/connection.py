@@ -218,5 +218,5 @@ def _waits(request: ClientRequest) -> bool:
 
 
 def _keeps(request: ClientRequest) -> bool:
-    tokens = ",".join(request.values("connection")).lower()
-    return request.version != "1.0" and "close" not in tokens
+    options = ",".join(request.values("connection")).lower().split(",")
+    return request.version != "1.0" and "close" not in (option.strip() for option in options)

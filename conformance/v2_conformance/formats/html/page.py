@@ -31,6 +31,7 @@ from v2_conformance.report.claim_words import (
     NOT_CONFORMANT,
     NOT_CONSISTENT,
     NOT_ROBUST,
+    NOT_SHOWN,
 )
 from v2_conformance.report.claims import claims
 from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
@@ -65,7 +66,10 @@ _EXPLAINED = {
     "every malformed request was rejected. What the models compute is not known, so this does not "
     "show that the answers are right.",
     NOT_CONSISTENT: "At least one mandatory relation between the answers of these models does not "
-    "hold or was not shown to hold.",
+    "hold.",
+    NOT_SHOWN: "No mandatory relation between the answers of these models was seen broken, but "
+    "at least one could not be shown to hold, for example because a model does not repeat its "
+    "answers.",
     INCOMPLETE: "Some of the planned cases did not run, so there is no verdict on the server.",
 }
 _EXPLAINED_OF_A_CLIENT = {
