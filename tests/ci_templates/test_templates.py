@@ -1,10 +1,11 @@
-"""The GitHub Action, the GitLab template and the Containerfile: linted, and their steps run."""
+"""What CI services and clusters read, and the Containerfile: linted, and their steps run."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from v2_conformance.reference.server import ReferenceServer
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "v2-conformance"
 GITLAB = ROOT / "ci" / "gitlab-ci.yml"
+WORKFLOW = ROOT / "ci" / "github-workflow.yml"
+JOB = ROOT / "ci" / "kubernetes-job.yaml"
 SOME = "--case\nP5/*"
 
 pytestmark = pytest.mark.skipif(
@@ -157,8 +160,7 @@ def test_every_input_of_the_action_is_used_and_every_output_is_written() -> None
 
 def test_the_script_of_the_gitlab_job_tests_a_server(tmp_path: Path) -> None:
     job: dict[str, Any] = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]
-    install, script = job["script"]
-    assert install.startswith("pip install")
+    _install, script = job["script"]
     port = free_port()
     variables = {
         **job["variables"],
@@ -178,9 +180,136 @@ def test_the_script_of_the_gitlab_job_tests_a_server(tmp_path: Path) -> None:
     assert (tmp_path / job["artifacts"]["reports"]["junit"]).exists()
 
 
+def installed(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What the first step of the GitLab job does; `pip` says what it would install."""
+    install = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]["script"][0]
+    known = environment(folder, **variables)
+    pip = folder / "commands" / "pip"
+    pip.write_text('#!/bin/sh\nshift 2; echo "installs $*"\n')
+    pip.chmod(0o755)
+    return subprocess.run(
+        ["/bin/sh", "-ec", install],
+        cwd=folder,
+        env=known,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_gitlab_job_installs_what_it_is_told_a_checkout_or_nothing(tmp_path: Path) -> None:
+    told = installed(tmp_path, V2_PACKAGE="git+https://h.example/suite")
+    assert (told.returncode, told.stdout) == (0, "installs git+https://h.example/suite\n")
+    of_image = installed(tmp_path, V2_PACKAGE="")
+    assert (of_image.returncode, of_image.stdout) == (0, "")
+    missing = installed(tmp_path, V2_PACKAGE="", PATH="/nowhere")
+    assert missing.returncode == 2
+    assert missing.stderr.startswith("V2_PACKAGE must be what pip installs")
+    (tmp_path / "v2-conformance" / "conformance").mkdir(parents=True)
+    assert installed(tmp_path, V2_PACKAGE="").stdout == "installs ./v2-conformance\n"
+
+
+def container() -> dict[str, Any]:
+    pod = yaml.safe_load(JOB.read_text())["spec"]["template"]["spec"]
+    (only,) = pod["containers"]
+    return dict(only)
+
+
+def test_the_log_of_the_kubernetes_job_has_the_verdict_and_the_report(tmp_path: Path) -> None:
+    own = container()
+    variables = {entry["name"]: entry["value"] for entry in own["env"]}
+    reports, work = tmp_path / "reports", tmp_path / "work"
+    work.mkdir()
+    with ReferenceServer() as server:
+        told = {"V2_URL": server.url, "V2_REPORTS": str(reports), "V2_PROFILES": "raw"}
+        done = subprocess.run(
+            [*own["command"], *own["args"]],
+            cwd=work,
+            env=environment(tmp_path, **{**variables, **told}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "CONFORMANT" in done.stdout
+    assert list(work.iterdir()) == []  # nothing is written but to the volumes
+    comments = [line.lstrip("# ") for line in JOB.read_text().splitlines() if line[:1] == "#"]
+    begin = next(n for n, line in enumerate(comments) if line.startswith("mkdir"))
+    unpack = "\n".join(comments[begin : begin + 3])
+    (tmp_path / "log").write_text(done.stdout)
+    unpack = unpack.replace("kubectl logs job/v2-conformance", f"cat {tmp_path / 'log'}")
+    subprocess.run(["sh", "-ec", unpack], cwd=work, check=True)
+    for name in ("report.json", "report.html", "badge.svg"):
+        assert (work / "reports" / name).read_bytes() == (reports / name).read_bytes()
+
+
+def test_the_kubernetes_job_has_no_root_writes_to_volumes_alone_and_runs_once() -> None:
+    job = yaml.safe_load(JOB.read_text())
+    own, pod = container(), job["spec"]["template"]["spec"]
+    context = own["securityContext"]
+    assert context["runAsNonRoot"] is context["readOnlyRootFilesystem"] is True
+    assert f"USER {context['runAsUser']}" in (ROOT / "Containerfile").read_text().splitlines()
+    assert context["allowPrivilegeEscalation"] is False
+    assert context["capabilities"] == {"drop": ["ALL"]}
+    assert (job["spec"]["backoffLimit"], pod["restartPolicy"]) == (0, "Never")
+    mounted = {mount["name"] for mount in own["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in pod["volumes"]}
+
+
+@pytest.mark.parametrize("version", ["1.31", "latest"])
+def test_kubernetes_would_take_the_job(version: str) -> None:
+    validate: Any = pytest.importorskip(
+        "kubernetes_validate", reason="kubernetes-validate is not installed: `tox -e templates`"
+    )
+    release = validate.latest_version() if version == "latest" else version
+    validate.validate(yaml.safe_load(JOB.read_text()), release, strict=True)
+
+
+def test_the_workflow_gives_the_action_what_it_takes() -> None:
+    (job,) = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
+    (step,) = (each for each in job["steps"] if "v2-conformance@" in each.get("uses", ""))
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    assert step["with"].keys() <= action["inputs"].keys()
+    assert "/.github/actions/v2-conformance@" in step["uses"]
+
+
+def workflows_of_the_manual() -> list[str]:
+    """The examples of docs/ci.md that are jobs of GitHub Actions, as whole workflows."""
+    text = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    examples = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    jobs = [example for example in examples if example.startswith("jobs:")]
+    return ["on: push\n" + job.replace("    steps:", "    runs-on: x\n    steps:") for job in jobs]
+
+
+def test_actionlint_passes_the_workflow_and_those_of_the_manual(tmp_path: Path) -> None:
+    program = tool("actionlint")
+    examples = workflows_of_the_manual()
+    assert examples
+    paths = [WORKFLOW]
+    for number, text in enumerate(examples):
+        paths.append(tmp_path / f"{number}.yml")
+        paths[-1].write_text(text.replace("runs-on: x", "runs-on: ubuntu-latest"))
+    done = subprocess.run(
+        [program, *map(str, paths)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tool(name: str) -> str:
+    """The path of a program that `tox -e templates` installs; without it the test is skipped."""
+    program = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if program is None:
+        pytest.skip(f"{name} is not installed: `tox -e templates`")
+    return program
+
+
 @pytest.mark.parametrize(
     ("schema", "path"),
-    [("vendor.github-actions", ACTION / "action.yml"), ("vendor.gitlab-ci", GITLAB)],
+    [
+        ("vendor.github-actions", ACTION / "action.yml"),
+        ("vendor.github-workflows", WORKFLOW),
+        ("vendor.gitlab-ci", GITLAB),
+    ],
 )
 def test_what_ci_services_read_fits_their_schemas(schema: str, path: Path) -> None:
     if importlib.util.find_spec("check_jsonschema") is None:
@@ -193,11 +322,8 @@ def test_what_ci_services_read_fits_their_schemas(schema: str, path: Path) -> No
 
 
 def test_the_containerfile_is_one_that_hadolint_passes() -> None:
-    program = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if program is None:
-        pytest.skip("hadolint is not installed")
     done = subprocess.run(
-        [program, str(ROOT / "Containerfile")], capture_output=True, text=True, check=False
+        [tool("hadolint"), str(ROOT / "Containerfile")], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import msgspec
 import pytest
+import xmlschema
+from jsonschema.validators import validator_for
 
 from support.reports import case, report_of
 from v2_conformance.cli.main import main
@@ -18,102 +19,19 @@ from v2_conformance.report.document import ExpectedFailure, Report
 
 HOSTILE = "\x00\x1b[31m <script>]]>&'\" \u202e \ufffe " + "é" * 3
 
-# What the schema of SARIF 2.1.0 (OASIS) demands of the members that are written.
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-LEVEL = {"enum": ["none", "note", "warning", "error"]}
-SARIF: dict[str, Any] = {
-    "type": "object",
-    "required": ["version", "runs"],
-    "additionalProperties": False,
-    "properties": {
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "required": ["tool", "results"],
-                "properties": {
-                    "tool": {
-                        "required": ["driver"],
-                        "properties": {
-                            "driver": {
-                                "required": ["name"],
-                                "properties": {
-                                    "name": {"type": "string"},
-                                    "rules": {
-                                        "uniqueItems": True,
-                                        "items": {
-                                            "required": ["id"],
-                                            "properties": {
-                                                "shortDescription": TEXT,
-                                                "fullDescription": TEXT,
-                                                "defaultConfiguration": {
-                                                    "properties": {"level": LEVEL}
-                                                },
-                                            },
-                                        },
-                                    },
-                                },
-                            }
-                        },
-                    },
-                    "results": {
-                        "items": {
-                            "required": ["message"],
-                            "properties": {
-                                "message": TEXT,
-                                "level": LEVEL,
-                                "locations": {"type": "array"},
-                                "partialFingerprints": {"additionalProperties": {"type": "string"}},
-                                "suppressions": {
-                                    "items": {
-                                        "required": ["kind"],
-                                        "properties": {"kind": {"enum": ["inSource", "external"]}},
-                                    }
-                                },
-                            },
-                        }
-                    },
-                },
-            },
-        },
-    },
-}
-# What the schema of CTRF (ctrf.io) demands.
-COUNT = {"type": "integer", "minimum": 0}
-CTRF: dict[str, Any] = {
-    "required": ["reportFormat", "specVersion", "results"],
-    "additionalProperties": False,
-    "properties": {
-        "reportFormat": {"const": "CTRF"},
-        "specVersion": {"type": "string", "pattern": r"^[0-9]+\.[0-9]+\.[0-9]+$"},
-        "results": {
-            "required": ["tool", "summary", "tests"],
-            "properties": {
-                "tool": {"required": ["name"]},
-                "summary": {
-                    "required": [
-                        *("tests", "passed", "failed", "pending", "skipped", "other"),
-                        *("start", "stop"),
-                    ],
-                    "additionalProperties": COUNT,
-                },
-                "tests": {
-                    "items": {
-                        "required": ["name", "status", "duration"],
-                        "properties": {
-                            "status": {"enum": ["passed", "failed", "skipped", "pending", "other"]},
-                            "duration": COUNT,
-                            "flaky": {"type": "boolean"},
-                            "tags": {"items": {"type": "string"}},
-                        },
-                    }
-                },
-            },
-        },
-    },
-}
+SCHEMAS = Path(__file__).parent / "schemas"
+
+
+def check(name: str, document: Any) -> None:
+    """Raise ValidationError unless `document` is what the schema of a format demands."""
+    schema = json.loads((SCHEMAS / name).read_text("utf-8"))
+    kind = validator_for(schema)
+    kind(schema, format_checker=kind.FORMAT_CHECKER).validate(document)
+
+
+def check_junit(data: bytes) -> None:
+    """Raise a ValidationError unless Jenkins takes this."""
+    xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(data.decode())
 
 
 @pytest.fixture
@@ -136,6 +54,7 @@ def mixed() -> Report:
 
 def test_junit_xml_has_a_class_for_each_family_and_counts_what_counts(mixed: Report) -> None:
     data = junit_xml.render(mixed)
+    check_junit(data)
     root = ElementTree.fromstring(data)
     suite = root[0]
     assert suite.attrib["tests"] == "6"
@@ -158,7 +77,7 @@ def test_junit_xml_has_a_class_for_each_family_and_counts_what_counts(mixed: Rep
 
 def test_ctrf_has_what_its_schema_demands(mixed: Report) -> None:
     document = json.loads(ctrf.render(mixed))
-    jsonschema.validate(document, CTRF)
+    check("ctrf-0.0.json", document)
     summary = document["results"]["summary"]
     assert (summary["passed"], summary["failed"], summary["skipped"]) == (1, 2, 1)
     assert sum(summary[name] for name in ("passed", "failed", "skipped", "other")) == 6
@@ -166,7 +85,7 @@ def test_ctrf_has_what_its_schema_demands(mixed: Report) -> None:
 
 def test_sarif_has_what_its_schema_demands_and_a_rule_for_each_result(mixed: Report) -> None:
     log = json.loads(sarif.render(mixed))
-    jsonschema.validate(log, SARIF)
+    check("sarif-2.1.0.json", log)
     results = log["runs"][0]["results"]
     assert [result["ruleId"] for result in results] == ["H6", "P5", "H6"]
     assert [bool(result.get("suppressions")) for result in results] == [False, False, True]
@@ -179,9 +98,10 @@ def test_a_run_writes_them_where_it_is_told(tmp_path: Path) -> None:
     options = [word for option, name in files.items() for word in (option, str(out / name))]
     chosen = ["--case", "P5", "--fault", "response-header-length-short"]
     assert main(["run", *chosen, "--report-dir", str(tmp_path / "r"), *options]) == 1
+    check_junit((out / "v2.xml").read_bytes())
     root = ElementTree.parse(out / "v2.xml").getroot()
     log = json.loads((out / "v2.sarif").read_text())
-    jsonschema.validate(log, SARIF)
-    jsonschema.validate(json.loads((out / "ctrf.json").read_text()), CTRF)
+    check("sarif-2.1.0.json", log)
+    check("ctrf-0.0.json", json.loads((out / "ctrf.json").read_text()))
     assert {rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]} == {"P5"}
     assert int(root.attrib["failures"]) == len(log["runs"][0]["results"]) > 0

@@ -59,7 +59,7 @@ def _test(case: CaseResult) -> dict[str, Any]:
         "name": visible(case.id),
         "status": _status(case),
         "duration": round(case.duration_ms),
-        "suite": class_name(case),
+        "suite": [class_name(case)],
         "message": visible(case.message),
         "rawStatus": case.outcome.value,
         "flaky": case.outcome is Outcome.FLAKY,
