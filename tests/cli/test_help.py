@@ -136,6 +136,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "badge": {},
     "verify": {"--allowed-signers": ""},
     "sign": {},
+    "publish": {"--base-url": "", "--allowed-signers": "", "--newest": "", "--outdated": ""},
     "selftest": {"-n, --workers": "one for each core", "--full": "", "--any-model": ""},
     "completion": {},
 }
@@ -153,6 +154,7 @@ EXIT_CODES = {
     "merge": "01234",
     "verify": "012",
     "sign": "02",
+    "publish": "0123",
     "selftest": "0123",
 }
 

@@ -33,6 +33,7 @@ from v2_conformance.cli.kit import kit
 from v2_conformance.cli.listing import listing
 from v2_conformance.cli.matrix import matrix
 from v2_conformance.cli.merge import merge
+from v2_conformance.cli.publish import publish
 from v2_conformance.cli.replay import replay
 from v2_conformance.cli.report import report
 from v2_conformance.cli.run import run
@@ -65,7 +66,7 @@ _STOPPED = UnreachableError.exit_code
         cloup.Section(
             "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
         ),
-        cloup.Section("Publish reports", [verify, sign]),
+        cloup.Section("Publish reports", [verify, sign, publish]),
         cloup.Section("About the suite", [listing, serve, selftest, completion]),
     ],
 )

@@ -14,6 +14,8 @@ from v2_conformance.report.visible_text import short, visible
 from v2_conformance.suite.outcomes import Outcome
 
 LABEL = "V2 binary tensors"
+OUTDATED = "outdated"
+"""What the badge of a published report says once the suite has other cases than it had."""
 # Colors that differ for color-blind eyes, and on which white text has a contrast of 5 to 1.
 _COLORS = {
     Outcome.PASS: "075c96",
@@ -28,22 +30,17 @@ _WIDTHS = {"il": 31, ", ": 40, "frt": 48, "cs": 58, "V": 76, "m": 108}
 _OTHER = 71
 
 
-def endpoint(report: Report) -> str:
+def endpoint(report: Report, *, outdated: bool = False) -> str:
     """The JSON that shields.io's endpoint badge reads."""
-    found = standing(report)
-    document = {
-        "schemaVersion": 1,
-        "label": LABEL,
-        "message": _message(report, found),
-        "color": _COLORS[found.tone],
-    }
+    message, color = _message(report, standing(report), outdated)
+    document = {"schemaVersion": 1, "label": LABEL, "message": message, "color": color}
     return json.dumps(document) + "\n"
 
 
-def svg(report: Report) -> str:
+def svg(report: Report, *, outdated: bool = False) -> str:
     """The badge as a drawing that loads nothing; its title names server, profiles and date."""
     found = standing(report)
-    message = _message(report, found)
+    message, color = _message(report, found, outdated)
     left, right = _width(LABEL), _width(message)
     about = (
         f"{LABEL}: {found.words} ({claimed(report)}, "
@@ -57,18 +54,20 @@ def svg(report: Report) -> str:
         f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>\n'
         '<g clip-path="url(#r)">'
         f'<rect width="{left}" height="20" fill="#3b4148"/>'
-        f'<rect x="{left}" width="{right}" height="20" fill="#{_COLORS[found.tone]}"/></g>\n'
+        f'<rect x="{left}" width="{right}" height="20" fill="#{color}"/></g>\n'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">\n'
         f"{_text(LABEL, 0, left)}\n{_text(message, left, right)}\n</g>\n</svg>\n"
     )
 
 
-def _message(report: Report, found: Standing) -> str:
-    """The verdict and, if it certifies something, what that is."""
-    verdict = report.verdict
+def _message(report: Report, found: Standing, outdated: bool) -> tuple[str, str]:
+    """The verdict and, if it certifies something, what that is; and its color."""
+    verdict, color = report.verdict, _COLORS[found.tone]
+    if outdated:
+        return OUTDATED, _COLORS[Outcome.NOT_RUN]
     if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
-        return found.words
-    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}"
+        return found.words, color
+    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}", color
 
 
 def _text(text: str, start: int, width: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zlib
@@ -102,6 +103,15 @@ def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
     return ReportFile(path, report, is_record, data)
 
 
+def packed_bytes(path: Path) -> bytes:
+    """What a file has, packed with gzip if it is not yet; the same report is always the same bytes.
+
+    Raises ReportFileError if it cannot be read.
+    """
+    data = read_bounded(path, _LONGEST, ReportFileError)
+    return data if data.startswith(_GZIP) else gzip.compress(data, mtime=0)
+
+
 def fold_record(path: Path) -> Report:
     """The report that the record of a run amounts to, read line by line. Raises ReportFileError."""
     try:
@@ -123,6 +133,8 @@ def _unpacked(path: Path, data: bytes) -> bytes:
         raise ReportFileError(f"{path} has more than {most >> 20} MiB in it; unpack it to read it")
     if not unpacker.eof:
         raise ReportFileError(f"{path} was cut off")
+    if unpacker.unused_data:  # other programs may read it, and so another report
+        raise ReportFileError(f"{path} has more than one gzip stream, or something after it")
     return unpacked
 
 

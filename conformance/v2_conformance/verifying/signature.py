@@ -25,10 +25,11 @@ _SHOWN = 200
 @dataclass(frozen=True)
 class Signed:
     """What became of checking a signature, in one line. `exit_code` is 0 if it is good, 1 if it is
-    not one of this report, and 2 if nobody who may sign it did."""
+    not one of this report, and 2 if nobody who may sign it did. `principals` are those who did."""
 
     exit_code: int
     words: str
+    principals: str | None = None
 
 
 def check_signature(
@@ -71,4 +72,5 @@ def _of_message(
     names = [line.principals for line, no in zip(lines, problems, strict=True) if no is None]
     if not names:
         return Signed(2, f"signer not allowed: {problems[0]} ({key})")
-    return Signed(0, f"signed by {printable(','.join(names), _SHOWN)}, {key}")
+    principals = printable(",".join(names), _SHOWN)
+    return Signed(0, f"signed by {principals}, {key}", principals)

@@ -1,0 +1,1 @@
+"""A static site of reports: what `publish` writes."""

@@ -1,0 +1,128 @@
+"""Which reports a site takes: those that hold, judged again from a copy of their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from v2_conformance.bounded_files import read_bounded
+from v2_conformance.errors import ReportFileError
+from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomically
+from v2_conformance.report.signing import signature_path
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.findings import printable
+from v2_conformance.verifying.allowed_signers import AllowedSigner
+from v2_conformance.verifying.signature import Signed, check_signature
+from v2_conformance.verifying.verification import Verification, verify
+
+_LONGEST_SIGNATURE = 64 * 1024
+_LONGEST_REASON = 300
+_MOST_REQUIREMENTS = 1000
+
+
+class RefusedError(Exception):
+    """A report is not published, for this reason. `exit_code` is 1 if it does not hold, 2 if it
+    cannot be read, cannot be confirmed here, or is no report on a whole."""
+
+    def __init__(self, reason: str, exit_code: int) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A report that holds. `confirmed` is False if another version or catalogue made it, `signed`
+    what became of its signature, None if it has none."""
+
+    verified: Verification
+    confirmed: bool
+    signed: Signed | None
+
+
+def stage(path: Path, folder: Path) -> Path:
+    """Copy a report, packed, and the signature beside it into `folder`; the path of the copy.
+
+    What is judged is thereby what is published, whatever happens to the file meanwhile. Raises
+    RefusedError, and UsageError if the copy cannot be written.
+    """
+    copy = folder / PACKED_REPORT
+    try:
+        write_atomically(copy, packed_bytes(path))
+        beside = signature_path(path)
+        if beside.is_file():
+            write_atomically(
+                signature_path(copy), read_bounded(beside, _LONGEST_SIGNATURE, ReportFileError)
+            )
+    except ReportFileError as error:
+        raise RefusedError(str(error), 2) from error
+    return copy
+
+
+def admit(
+    copy: Path, cases: Sequence[Case], signers: Sequence[AllowedSigner], *, outdated: bool
+) -> Admitted:
+    """Judge a staged report again. With `outdated`, one that another version or catalogue made is
+    taken if nothing in it is wrong. Raises RefusedError with the reason."""
+    try:
+        found = verify(copy, cases)
+    except ReportFileError as error:
+        words = str(error).replace(f"{copy}:", "line ").replace(str(copy), "it")
+        raise RefusedError(words, 2) from error
+    if found.unsealed:
+        raise RefusedError(
+            "it is the record of a run, which has no digest: `v2-conformance report` makes a "
+            "report.json of it",
+            2,
+        )
+    if found.exit_code == 1:
+        raise RefusedError(_what_is_wrong(found), 1)
+    shard = found.report.selection.shard
+    if shard is not None:
+        raise RefusedError(
+            f"it is shard {shard.number} of {shard.of}, which has no verdict of its own: "
+            "`v2-conformance merge` makes a report of all",
+            2,
+        )
+    if found.foreign:
+        if not outdated:
+            raise RefusedError(_other_suite(found), 2)
+        if len(found.report.requirements) > _MOST_REQUIREMENTS:
+            raise RefusedError("it has more requirements than any version of the suite", 1)
+    elif found.exit_code != 0:
+        raise RefusedError(_what_is_open(found), 2)
+    return Admitted(found, not found.foreign, _signature(found, signers))
+
+
+def _signature(found: Verification, signers: Sequence[AllowedSigner]) -> Signed | None:
+    if not signature_path(found.path).is_file():
+        return None
+    signed = check_signature(found, signers, datetime.now(timezone.utc))
+    if signed.exit_code == 1:
+        raise RefusedError(signed.words, 1)
+    return signed
+
+
+def _what_is_wrong(found: Verification) -> str:
+    differing = [(case.id, case.problem) for case in found.cases if case.problem is not None]
+    wrong = [*found.edits, *(f"{name}: {problem}" for name, problem in differing)]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return f"it does not hold: {short(printable(wrong[0]), _LONGEST_REASON)}{more}"
+
+
+def _what_is_open(found: Verification) -> str:
+    unjudged = [f"{case.id}: {case.unjudged}" for case in found.cases if case.unjudged is not None]
+    left = [*found.unclear, *unjudged]
+    more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
+    return f"it cannot be confirmed: {short(printable(left[0]), _LONGEST_REASON)}{more}"
+
+
+def _other_suite(found: Verification) -> str:
+    suite = found.report.suite
+    return (
+        f"v2-conformance {printable(suite.version, 40)}, catalogue {printable(suite.catalogue, 40)}"
+        ", made it, so it cannot be confirmed here: run the suite again, or publish it as outdated "
+        "with --outdated"
+    )

@@ -1,0 +1,178 @@
+"""The reports of a site: what is kept of each in memory, which of them are on the same, and the
+folder that each gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from v2_conformance.formats.matrix.columns import Column, column_of
+from v2_conformance.formats.site.admission import Admitted
+from v2_conformance.formats.site.names import free_slugs, slug
+from v2_conformance.report.document import Report
+from v2_conformance.report.site_index import LevelCount, SiteReport
+from v2_conformance.report.standing import claim
+from v2_conformance.report.trend import version_order
+from v2_conformance.report.visible_text import short
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.verifying.signature import Signed
+
+_NAME, _WORD, _TEXT, _MOST = 200, 60, 1000, 50
+_EVER = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A report that is published.
+
+    `source` is where it came from, `staged` the folder that has its files now, `home` the folder
+    of the site that it is in already, "" if it is not, and `folder` the one that it gets. `subject`
+    is what it is about: two reports with the same subject would say two things of one server.
+    """
+
+    source: Path
+    staged: Path
+    home: str
+    subject: tuple[object, ...]
+    started: datetime
+    column: Column
+    site: SiteReport
+    signature: Signed | None
+    folder: str = ""
+
+    @property
+    def kind(self) -> str:
+        """A server or a client."""
+        return self.site.kind
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """The key that puts the reports of a site in order."""
+        site = self.site
+        name = (site.kind != "server", site.name.casefold(), site.name)
+        return (*name, version_order(site.version), self.started, site.digest)
+
+
+def entry_of(source: Path, staged: Path, home: str, admitted: Admitted) -> Entry:
+    """The entry of a report that was admitted; it has no folder yet."""
+    report = admitted.verified.report
+    column = column_of(report, "")
+    return Entry(
+        source=source,
+        staged=staged,
+        home=home,
+        subject=_subject(report),
+        started=_moment(report.started),
+        column=column,
+        site=_site_report(admitted, column),
+        signature=admitted.signed,
+    )
+
+
+def same_subjects(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The entries by subject, each group with the newest first."""
+    groups: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.subject, []).append(entry)
+    return [sorted(group, key=lambda e: e.started, reverse=True) for group in groups.values()]
+
+
+def placed(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries in order, each with its folder.
+
+    Who is in the site already stays where it is, for others link to it. A new one gets the name and
+    the version of its server; if others would have the same, each gets what tells it apart, too.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.order)
+    new = [entry for entry in ordered if not entry.home]
+    wanted = [(slug(entry.site.name, entry.site.version), entry.subject) for entry in new]
+    names = dict(
+        zip(
+            (entry.site.digest for entry in new),
+            free_slugs(wanted, {entry.home for entry in ordered if entry.home}),
+            strict=True,
+        )
+    )
+    folders = [entry.home or names[entry.site.digest] for entry in ordered]
+    return [
+        replace(entry, folder=folder, site=_in(folder, entry))
+        for entry, folder in zip(ordered, folders, strict=True)
+    ]
+
+
+def _in(folder: str, entry: Entry) -> SiteReport:
+    """What index.json says of an entry, once it has its folder."""
+    site = entry.site
+    names = {"page": site.page, "report": site.report, "badge": site.badge}
+    paths = {member: f"{folder}/{name}" for member, name in names.items()}
+    return msgspec.structs.replace(site, id=folder, endpoint=f"{folder}/{site.endpoint}", **paths)
+
+
+def _subject(report: Report) -> tuple[object, ...]:
+    target, relations = report.target, report.relations
+    models = () if relations is None else tuple(model.role for model in relations.models)
+    return (
+        target.what,
+        target.server.name,
+        target.server.version,
+        tuple(sorted(target.profiles)),
+        tuple(sorted(target.unsupported)),
+        target.binding or "",
+        target.http2,
+        models,
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return moment.replace(tzinfo=moment.tzinfo or timezone.utc).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return _EVER
+
+
+def _site_report(admitted: Admitted, column: Column) -> SiteReport:
+    verified, signed = admitted.verified, admitted.signed
+    report = verified.report
+    target, verdict, suite = report.target, report.verdict, report.suite
+    return SiteReport(
+        id="",
+        kind="server" if target.client is None else "client",
+        name=short(target.server.name, _NAME),
+        version=short(target.server.version, _NAME),
+        verdict=column.standing.words,
+        conformant=verdict.conformant,
+        robust=verdict.robust,
+        complete=report.complete and not column.left,
+        consistent=verdict.consistent,
+        confirmed=admitted.confirmed,
+        claim=short(claim(report), _TEXT),
+        profiles=tuple(short(name, _WORD) for name in target.profiles[:_MOST]),
+        started=short(report.started, _WORD),
+        suite=short(suite.version, _WORD),
+        catalogue=short(suite.catalogue, _WORD),
+        digest=verified.digest,
+        signed=signed is not None,
+        signed_by=None if signed is None else signed.principals,
+        levels={level: _count(column, level) for level in LEVELS if column.passing(level)[1]},
+        requirements={row.id: row.outcome for row in report.requirements},
+        page="report.html",
+        report="report.json.gz",
+        badge="badge.svg",
+        endpoint="badge.json",
+    )
+
+
+def _count(column: Column, level: str) -> LevelCount:
+    passed, total = column.passing(level)
+    failed = (
+        row.id
+        for row in column.requirements.values()
+        if row.level == level and row.outcome in (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
+    )
+    return LevelCount(passed, total, tuple(failed))

@@ -1,0 +1,140 @@
+"""index.json of a site of reports, as types: what other programs read of it.
+
+schemas/site.schema.json is generated from these types (`maintenance.site_schema`), and a test keeps
+the two equal. Members and what they mean stay; new members may be added at any time.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from v2_conformance.report.document import Part
+from v2_conformance.suite.outcomes import Outcome
+
+SITE_FORMAT = 1
+"""The version of the format of index.json. It changes with every incompatible change."""
+
+INDEX = "index.json"
+
+SitePath = Annotated[str, Meta(description="A path relative to the folder of index.json.")]
+Kind = Annotated[
+    Literal["server", "client"], Meta(description="What was tested: a server or a client.")
+]
+
+
+class SiteMaker(Part, frozen=True):
+    """What built the site."""
+
+    name: Literal["v2-conformance"]
+    version: str
+    catalogue: Annotated[
+        str, Meta(description="Digest of the cases by which all reports were judged again.")
+    ]
+    format: Annotated[
+        int, Meta(description="Version of this format.", ge=SITE_FORMAT, le=SITE_FORMAT)
+    ]
+
+
+class LevelCount(Part, frozen=True):
+    """The requirements of a level: how many pass whole, and which fail."""
+
+    passed: Annotated[int, Meta(ge=0)]
+    total: Annotated[int, Meta(ge=0)]
+    failed: tuple[str, ...]
+
+
+class SiteReport(Part, frozen=True, kw_only=True):
+    """A published report."""
+
+    id: Annotated[
+        str,
+        Meta(description="The folder of its files, unique in the site.", pattern="^[a-z0-9._-]+$"),
+    ]
+    kind: Kind
+    name: Annotated[str, Meta(description="The name of the server or client, as it says itself.")]
+    version: Annotated[str, Meta(description="Its version, as it says itself.")]
+    verdict: Annotated[
+        str, Meta(description="The verdict as people say it, such as `conformant, robust`.")
+    ]
+    conformant: bool
+    robust: bool
+    complete: Annotated[bool, Meta(description="Whether every case of a whole run is in it.")]
+    consistent: Annotated[
+        bool | None,
+        Meta(description="Whether relations hold, in a run about any model; else null."),
+    ]
+    confirmed: Annotated[
+        bool,
+        Meta(
+            description="Whether the verdict came out the same when every case was judged again. "
+            "False for a report that another version or catalogue made."
+        ),
+    ]
+    claim: Annotated[
+        str, Meta(description="What the verdict is about, such as `binary, raw; without BF16`.")
+    ]
+    profiles: tuple[str, ...]
+    started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    suite: Annotated[str, Meta(description="The version of the suite that made the report.")]
+    catalogue: Annotated[str, Meta(description="Digest of the cases of that suite.")]
+    digest: Annotated[
+        str, Meta(description="`integrity.digest` of the report.", pattern="^[0-9a-f]{64}$")
+    ]
+    signed: Annotated[bool, Meta(description="Whether a signature of it is published beside it.")]
+    signed_by: Annotated[
+        str | None,
+        Meta(description="Who signed it, if the allowed signers had the key; else null."),
+    ]
+    levels: Annotated[
+        dict[str, LevelCount], Meta(description="Level (MUST, SHOULD, MAY, DISPUTED) to numbers.")
+    ]
+    requirements: Annotated[
+        dict[str, Outcome], Meta(description="Requirement to the worst outcome of its cases.")
+    ]
+    page: SitePath
+    report: SitePath
+    badge: Annotated[SitePath, Meta(description="badge.svg, relative to index.json.")]
+    endpoint: Annotated[
+        SitePath, Meta(description="badge.json, for services that draw badges, likewise.")
+    ]
+
+
+class SiteProduct(Part, frozen=True):
+    """A server or a client in all its published versions."""
+
+    kind: Kind
+    name: str
+    page: SitePath
+    reports: Annotated[
+        tuple[str, ...], Meta(description="The `id` of each report, the oldest version first.")
+    ]
+
+
+class SiteIndex(Part, frozen=True):
+    """Everything that a site of reports has."""
+
+    site: SiteMaker
+    base_url: Annotated[
+        str | None, Meta(description="Where the site is published, without a slash at the end.")
+    ]
+    reports: tuple[SiteReport, ...]
+    products: tuple[SiteProduct, ...]
+    files: Annotated[
+        tuple[SitePath, ...],
+        Meta(description="Every file of the site. What else is in the folder is somebody else's."),
+    ]
+
+
+class _OldMaker(msgspec.Struct):
+    name: str
+    format: int
+
+
+class OldSite(msgspec.Struct):
+    """What has to be known of the index.json of an older site, of any format."""
+
+    site: _OldMaker
+    files: tuple[str, ...] = ()

@@ -1,0 +1,89 @@
+"""Reports that hold, on servers and clients with any name, and what a site has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from support.runs import GOOD, chosen, made
+from support.scenarios import plain
+from v2_conformance.engine.target import make_target
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.faults import FAULTS, Fault
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
+from v2_conformance.suite.cases import Case
+
+_NAME = "of-a-test-named"
+SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
+
+
+def report_on(
+    folder: Path, name: str = "Server", version: str = "1", cases: Sequence[Case] = SOME
+) -> Path:
+    """The report.json of a run of a few cases against a good server of this name and version."""
+
+    class Named(Behaviour):
+        def server_metadata(self, request: Request) -> Response:
+            extensions = self.extensions()
+            return self.json_response({"name": name, "version": version, "extensions": extensions})
+
+    folder.mkdir(parents=True, exist_ok=True)
+    fault = Fault(_NAME, "", "", Named)
+    with patch.dict(FAULTS, {_NAME: fault}), ReferenceServer([_NAME]) as server:
+        return made(folder, make_target(server.url, timeout=3), cases)
+
+
+def report_on_client(folder: Path) -> Path:
+    """The report.json of a run of one scenario with the plain client."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = make_client_plan(("K35/json",))
+    started = start_client_run(
+        client_target(), plan, folder, command=("client", "{url}"), timeout_s=2.0
+    )
+    started.finish(plain(), timeout_s=2.0)
+    return folder / "report.json"
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, with what is in it."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def index_of(site: Path) -> dict[str, Any]:
+    """What a JSON library reads from a site's index.json."""
+    found: dict[str, Any] = json.loads((site / "index.json").read_bytes())
+    return found
+
+
+class Links(HTMLParser):
+    """The links, images and inline scripts of a page, and its policy."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.images: list[str] = []
+        self.tags: list[str] = []
+        self.policy = ""
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        values: Mapping[str, str | None] = dict(attrs)
+        self.tags.append(tag)
+        if tag == "a":
+            self.links.append(values["href"] or "")
+        if tag == "img":
+            self.images.append(values["src"] or "")
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"] or ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
