@@ -1,11 +1,11 @@
 """Publish reports on servers and clients: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
+`publish.py --site` builds the site of the reports that are there, without a server.
 
 For each file of expectations/ the server is installed into an environment of its own, gets the
 suite's models and is tested. For each of clients/expectations/ the client is installed likewise and
-put on the bench. reports/NAME/ then has report.json.gz, report.html and packages.txt (what was
-installed), reports/README.md says what each of them does, reports/index.html sets the servers side
-by side, and reports/clients.html the clients. A report that differs from its expectation, whose
-sentences would then be wrong, is an error.
+put on the bench. reports/NAME/ then has report.json.gz and packages.txt (what was installed), and
+reports/README.md says what each of them does. `v2-conformance publish` makes the site of all. A
+report that differs from its expectation, whose sentences would then be wrong, is an error.
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--work", type=Path, metavar="DIR", help="environments and servers' logs")
     parser.add_argument("--readme", action="store_true", help="write the two README.md alone")
+    parser.add_argument("--site", action="store_true", help="and the site of what is there")
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"no expectation for {', '.join(unknown)}; there are: {', '.join(known)}")
     expectations = [load_expectation(path) for path in known.values()]
     for path, made in ((README, readme), (FRONT_PAGE, front_page)):
         path.write_text(made(path.read_text("utf-8"), expectations), "utf-8", newline="\n")
+    if options.site:
+        return site()
     if options.readme:
         return 0
     if options.work is None:
@@ -72,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = [str(error)]
             wrong += [f"{expected.name}: {line}" for line in found]
     if not wrong:
-        return matrix(expectations)
+        return site()
     print(*wrong, sep="\n", file=sys.stderr)
     return 1
 
@@ -127,16 +130,12 @@ def _inside(folder: Path, python: Path) -> Iterator[None]:
         os.environ["PATH"] = path
 
 
-def matrix(expectations: Sequence[Expectation]) -> int:
-    """Write reports/index.html and clients.html from the published reports; the exit code."""
-    pages = {"index.html": [e for e in expectations if not e.adapter]}
-    pages["clients.html"] = [e for e in expectations if e.adapter]
-    codes = [0]
-    for page, shown in pages.items():
-        reports = [str(REPORTS / expected.name / PACKED_REPORT) for expected in shown]
-        if reports:
-            codes.append(conformance(["matrix", *reports, "--output", str(REPORTS / page)]))
-    return max(codes)
+def site() -> int:
+    """Build the site in reports/ of the reports that it has; the exit code.
+
+    Those that were not made anew after a change of the cases are marked as outdated.
+    """
+    return conformance(["publish", "--outdated", str(REPORTS), str(REPORTS)])
 
 
 def readme(text: str, expectations: Sequence[Expectation]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
+from support.sites import report_on, report_on_client
+from v2_conformance.cli.main import main as conformance
 
 EXPECTATIONS = [
     load_expectation(path) for path in (*expectation_files(), *client_expectation_files())
@@ -126,39 +129,22 @@ def test_a_published_folder_has_the_report_without_its_record(
     assert "raw" in published["arguments"]
 
 
-def test_the_matrix_is_made_of_the_published_reports_alone(
+def test_the_site_is_made_of_the_published_reports_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
-
-    def run(arguments: list[str]) -> int:
-        seen.extend(arguments)
-        return 0
-
-    monkeypatch.setattr(publish, "REPORTS", tmp_path)
-    monkeypatch.setattr(publish, "conformance", run)
-    assert publish.matrix([some()]) == 0
-    report = str(tmp_path / "some-1.0" / "report.json.gz")
-    assert seen == ["matrix", report, "--output", str(tmp_path / "index.html")]
-
-
-def test_servers_and_clients_have_a_matrix_each(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: dict[str, list[str]] = {}
-
-    def run(arguments: list[str]) -> int:
-        written[Path(arguments[-1]).name] = arguments[1:-2]
-        return 0
-
-    monkeypatch.setattr(publish, "REPORTS", tmp_path)
-    monkeypatch.setattr(publish, "conformance", run)
-    client = some(path=Path("client-2.0.yaml"), adapter="client.py")
-    assert publish.matrix([some(), client]) == 0
-    assert written == {
-        "index.html": [str(tmp_path / "some-1.0" / "report.json.gz")],
-        "clients.html": [str(tmp_path / "client-2.0" / "report.json.gz")],
-    }
+    first = report_on(tmp_path / "first" / "made", "Some", "1.0")
+    site = tmp_path / "reports"
+    assert conformance(["publish", str(site), str(first)]) == 0
+    (site / "own-1.0").mkdir()
+    second = report_on_client(tmp_path / "second" / "made")
+    (site / "own-1.0" / "report.json.gz").write_bytes(gzip.compress(second.read_bytes()))
+    monkeypatch.setattr(publish, "REPORTS", site)
+    monkeypatch.setattr(publish, "README", tmp_path / "README.md")
+    monkeypatch.setattr(publish, "FRONT_PAGE", tmp_path / "README.md")
+    (tmp_path / "README.md").touch()
+    assert publish.main(["--site"]) == 0
+    assert "some-1.0/report.html" in (site / "index.html").read_text("utf-8")
+    assert "own-1.0/report.html" in (site / "clients.html").read_text("utf-8")
 
 
 def test_a_client_runs_in_the_folder_of_its_adapter_with_its_own_python(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from expectation import (
     load_expectation,
 )
 from publish import REPORTS
+from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.files import PACKED_REPORT
 from v2_conformance.suite.library import every_case
@@ -34,6 +37,24 @@ def test_a_published_report_is_confirmed(expected: Expectation) -> None:
     assert found.exit_code in ((0, 2) if found.foreign else (0,))
     if not found.foreign:
         assert differences(expected, found.report) == []
+
+
+def test_the_site_has_the_reports_that_are_there() -> None:
+    index = json.loads((REPORTS / "index.json").read_text(encoding="utf-8"))
+    found = {report["id"]: report["digest"] for report in index["reports"]}
+    there = {path.parent.name: path for path in REPORTS.glob(f"*/{PACKED_REPORT}")}
+    # `tests/real/publish.py --site` builds it.
+    assert found.keys() == there.keys()
+    for name, path in there.items():
+        report = json.loads(gzip.decompress(path.read_bytes()))
+        assert found[name] == report["integrity"]["digest"]
+    assert [name for name in index["files"] if not (REPORTS / name).is_file()] == []
+
+
+def test_anybody_can_build_the_site_again(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    if not pytestconfig.getoption("--hostile"):
+        pytest.skip("judges every report: `tox -e hostile` does it")
+    assert main(["publish", "--outdated", str(tmp_path / "site"), str(REPORTS)]) == 0
 
 
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
