@@ -21,6 +21,7 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     DataAndSize,
     ExtensionNotListed,
+    FirstDifference,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     InvalidErrorBody,
@@ -36,6 +37,7 @@ from v2_conformance.suite.findings import (
     WrongId,
     WrongModelName,
     WrongStatus,
+    WrongValue,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
@@ -56,6 +58,16 @@ def checked(*checks: str, level: Level = "MUST", **request: Any) -> RequestCase:
 METADATA = make_get("/v2", {"outcome": "success", "checks": ["lists_extension"]})
 GZIPPED = http(
     encode("gzip", dump_json(answer(entry(data=[1, 2, 3])))), 200, ("Content-Encoding", "gzip")
+)
+NOT_FINITE = make_case(
+    {
+        "outcome": "either",
+        "outputs": {"0": "json"},
+        "compare": "nothing",
+        "checks": ["no_other_number"],
+    },
+    model="identity/FP32",
+    inputs=[{"shape": [3], "values": {"hex": "0000803f 000080ff 0000c07f"}}],
 )
 CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
     (checked("binary_type"), GOOD, GOOD_JSON, WrongContentType(BINARY_TYPE, "application/json")),
@@ -85,6 +97,11 @@ CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
      NoContentLength("close")),
     (checked("not_encoded", accept_encoding="gzip"), GOOD, GZIPPED,
      UnrequestedCoding(("gzip",), ())),
+    (NOT_FINITE, v2(answer(entry(datatype="FP32", data=[1, "-Infinity", None]))),
+     v2(answer(entry(datatype="FP32", data=[[1, -3.4e38], [0]]))),
+     WrongValue(
+         FirstDifference("OUTPUT0", "FP32", 1, 4, None, "000080ff", "9ec97fff", "-inf", "-3.4e+38"),
+         3, 2)),
     (make_case({**REJECT, "checks": ["client_error"]}),
      http(ERROR_BODY, 404), http(ERROR_BODY, 500), WrongStatus("4xx", 500, ERROR_BODY.decode())),
     (make_case({**REJECT, "checks": ["error_body"]}),
@@ -124,6 +141,17 @@ def test_a_response_that_is_not_encoded_is_unsupported_for_a_check_that_it_is() 
     found = verdict(GOOD, case)
     assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NotEncoded())
     assert verdict(GZIPPED, case) == Verdict(Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    "data", [[1, 10**400, "NaN"], [1, -1e39, True], [], {"a": [1]}, "x", [1, [[]], 2]]
+)
+def test_whatever_is_no_finite_number_of_the_datatype_may_stand_for_what_is_none(
+    data: object,
+) -> None:
+    received = v2(answer(entry(datatype="FP32", data=data)))
+    found = verdict(received, NOT_FINITE)
+    assert not isinstance(found.cause, WrongValue)
 
 
 def test_an_error_that_is_no_json_has_no_type_to_judge() -> None:

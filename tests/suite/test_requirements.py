@@ -39,6 +39,7 @@ LAST_NUMBERS_IN["2.0.0"] = LAST_NUMBERS_IN["1.0.0"] | {
     "H": 14, "D": 15, "O": 20, "C": 18, "R": 8, "J": 9, "V": 4, "X": 2,
 }  # fmt: skip
 LAST_NUMBERS_IN["2.1.0"] = LAST_NUMBERS_IN["2.0.0"] | {"K": 36}
+LAST_NUMBERS_IN["2.2.0"] = LAST_NUMBERS_IN["2.1.0"]
 LAST_NUMBERS = list(LAST_NUMBERS_IN.values())[-1]
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from v2_conformance.judging.compare import check_no_other_number
 from v2_conformance.judging.errors import check_error_body, has_error_body
-from v2_conformance.judging.response import ReadMessage, codings_of, validate
+from v2_conformance.judging.response import ReadMessage, codings_of, read_document, validate
 from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Untested
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
@@ -197,6 +198,15 @@ def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> Non
         raise Finding(UnrequestedCoding(tuple(printable(name, 60) for name in got[:_SHOWN]), ()))
 
 
+def _no_other_number(prepared: Prepared, response: Response, _: ReadMessage | None) -> None:
+    """A server may write what is not finite as it likes in JSON, but not as another number."""
+    outputs = {entry["name"]: entry for entry in read_document(response)[0]["outputs"]}
+    for item in prepared.expected:
+        data = outputs.get(item.tensor.name, {}).get("data")
+        if data is not None:
+            check_no_other_number(item.tensor, data)
+
+
 def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     try:
         document = parse_response_json(response.body, unique=False)
@@ -228,6 +238,7 @@ CHECKS: dict[str, Check] = {
     "content_length_sent": _content_length,
     "encoded": _encoded,
     "not_encoded": _not_encoded,
+    "no_other_number": _no_other_number,
     "lists_extension": _lists_extension,
 }
 """By the names that `expect.checks` in schemas/case.schema.json allows."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import isfinite
+
 import numpy as np
 
 from v2_conformance.judging.response import ReadOutput
@@ -12,6 +15,7 @@ from v2_conformance.protocol.datatypes import (
     ElementError,
     decode_bytes,
     element_count,
+    from_values,
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
@@ -31,6 +35,7 @@ FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 """The datatypes to which a tolerance applies."""
 _BLOCK = 1 << 20
 _SHOWN = 16
+_BEYOND_DOUBLE = 2**1024
 
 
 def compare_tensors(
@@ -64,6 +69,53 @@ def compare_tensors(
         differing = _count(left, right, DATATYPES[expected.datatype].size or 1)
         found = _difference(label, expected, got, at)
         raise Finding(WrongValue(found, element_count(expected.shape), differing))
+
+
+def check_no_other_number(expected: Tensor, data: object) -> None:
+    """Raise Finding if the JSON `data`, flat or nested, has a finite number of the datatype in the
+    place of an element that is not finite. Anything else may stand there, or no number at all."""
+    got = list(_leaves(data))
+    values = to_values(expected.datatype, expected.blob)
+    if len(got) != len(values):
+        return  # whoever compares shapes says so
+    size = DATATYPES[expected.datatype].size or 1
+    wrong = [n for n, value in enumerate(values) if not isfinite(value) and _is_finite(got[n])]
+    wrong = [n for n in wrong if isfinite(to_values(expected.datatype, _blob(expected, got[n]))[0])]
+    if not wrong:
+        return
+    at = wrong[0] * size
+    found = FirstDifference(
+        output=printable(expected.name),
+        datatype=expected.datatype,
+        element=wrong[0],
+        offset=at,
+        body_offset=None,
+        expected=bytes(expected.blob[at : at + size]).hex(),
+        got=_blob(expected, got[wrong[0]]).hex(),
+        expected_value=repr(values[wrong[0]]),
+        got_value=printable(repr(got[wrong[0]]), 60),
+    )
+    raise Finding(WrongValue(found, len(values), len(wrong)))
+
+
+def _leaves(data: object) -> Iterator[object]:
+    """The elements of an array of any depth, in order."""
+    left = [data]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += reversed(item)
+        else:
+            yield item
+
+
+def _is_finite(value: object) -> bool:
+    return type(value) in (int, float) and abs(value) < _BEYOND_DOUBLE  # type: ignore[arg-type]
+
+
+def _blob(expected: Tensor, value: object) -> bytes:
+    with np.errstate(over="ignore"):
+        return bytes(from_values(expected.datatype, [value]))
 
 
 def first_differing_byte(left: Buffer, right: Buffer) -> int | None:

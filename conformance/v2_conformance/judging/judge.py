@@ -161,6 +161,7 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
         return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
         read_document(response)
+        apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, AnsweredInJson())
     truth = case.expect.get("compare") == "truth"
     message = judge_success(prepared.expected, response, truth=truth)

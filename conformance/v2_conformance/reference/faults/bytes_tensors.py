@@ -311,6 +311,22 @@ class _BytesTrailingBytesIgnored(Behaviour):
         return super().bytes_blob(entry, blob[:end] if end <= len(blob) else blob)
 
 
+@fault(
+    "bytes-trailing-bytes-of-later-inputs-ignored",
+    breaks="B9",
+    text="Bytes after the last BYTES element are ignored unless it is in the first input.",
+)
+class _BytesTrailingBytesOfLaterInputsIgnored(Behaviour):
+    def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        size = self.declared_size(entry)
+        if not (offset and size and is_bytes(entry)):
+            return super().input_blob(entry, blobs, offset)
+        taken = sum(4 + length for _, length in _prefixes(blobs.view[offset : offset + size]))
+        read = taken if taken < size < taken + 4 else size
+        entry = replace(entry, parameters=entry.parameters | {BINARY_DATA_SIZE: read})
+        return super().input_blob(entry, blobs, offset)[0], offset + size
+
+
 fault(
     "bytes-prefix-split-by-chunk",
     breaks="B10",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
+from typing import Any
 
+from v2_conformance.protocol.datatypes import to_values
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.crashes import CrashingServer
@@ -54,3 +58,16 @@ class _NoContentTypeShiftsValues(Behaviour):
         data = bytearray(last)
         data[-1] = (data[-1] + 1) % 256
         return replace(response, body=(*before, bytes(data)))
+
+
+@fault(
+    "non-finite-floats-as-zero",
+    breaks="O19",
+    text="Non-finite floats are written to JSON as 0.",
+)
+class _NonFiniteFloatsAsZero(Behaviour):
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype in ("FP32", "FP64"):
+            values = to_values(tensor.datatype, tensor.blob)
+            return [value if isfinite(value) else 0.0 for value in values]
+        return super().output_data(tensor)

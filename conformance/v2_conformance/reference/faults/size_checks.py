@@ -220,6 +220,22 @@ class _SlackBehindBytesIgnored(Behaviour):
 
 
 @fault(
+    "slack-behind-several-ignored",
+    breaks="S4",
+    text="Bytes after the last blob of several inputs are ignored.",
+)
+class _SlackBehindSeveralIgnored(Behaviour):
+    def read_inputs(
+        self, model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> dict[str, Tensor]:
+        entries = self.request_inputs(model, document)
+        if len(entries) > 1:
+            total = sum(max(self.declared_size(entry) or 0, 0) for entry in entries)
+            blobs = replace(blobs, view=blobs.view[:total])
+        return super().read_inputs(model, document, blobs)
+
+
+@fault(
     "slack-in-chunks-ignored",
     breaks="S4",
     text="Bytes after the last blob of a chunked body are ignored.",

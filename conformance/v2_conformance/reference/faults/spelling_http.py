@@ -37,6 +37,20 @@ def _first_chunk_line(request: Request) -> bytes:
     return request.framing.partition(b"\r\n")[0]
 
 
+@fault(
+    "refused-codings-used",
+    breaks="V2",
+    text="A response is in gzip if Accept-Encoding is there and allows neither gzip nor deflate.",
+)
+class _RefusedCodingsUsed(Behaviour):
+    def encode_response(self, request: Request, response: Response) -> Response:
+        allowed = ",".join(request.values("accept-encoding")).replace(" ", "").split(",")
+        if allowed == [""] or {"gzip", "deflate"}.intersection(allowed):
+            return super().encode_response(request, response)
+        headers = (*response.headers, *self.coding_headers("gzip"))
+        return replace(response, headers=headers, body=self.compress("gzip", response.body))
+
+
 _REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
     (
         "lower-case-fields-refused",
