@@ -148,11 +148,16 @@ def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> 
     assert within.learned.differing is None
 
 
-def test_answers_that_a_report_has_no_room_for_are_refused() -> None:
+def test_answers_that_a_report_has_no_room_for_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("v2_conformance.engine.learning._ROOM", 16 << 20)
     wide = Choice(shapes={"INPUT0": (500_000,)})
     with (
         ReferenceServer() as server,
-        pytest.raises(NothingRanError, match=r"more than the 16 MiB that a report.*--shape"),
+        pytest.raises(
+            NothingRanError, match=r"widener: its answers take more than the 64.*--shape"
+        ),
     ):
         learn_models(target(server), ["widener"], wide, None)
 

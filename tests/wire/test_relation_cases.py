@@ -126,7 +126,7 @@ def test_a_model_with_one_output_cannot_show_that_others_stay_away() -> None:
 def test_an_input_that_may_be_optional_is_not_left_out() -> None:
     case = SUITE["J6/inputs-of-the-model[first_missing]"]
     assert transposed(case, PRODUCT) is None
-    assert transposed(case, WIDENER) is not None
+    assert transposed(case, WIDENER) is None  # its only one may be optional, too
     assert transposed(SUITE["J6/inputs-of-the-model[in_the_place_of_another]"], PRODUCT) is not None
 
 
@@ -140,3 +140,16 @@ def test_an_output_that_no_json_can_hold_is_not_asked_for_in_json() -> None:
     for case in relation_cases(list(SUITE.values()), [of_first]):
         if case.expects not in ("reject", "survives"):
             assert case.expect.get("outputs", {}).get("0", "binary") == "binary"
+
+
+def test_a_request_without_inputs_is_not_sent_to_a_model_that_may_need_none() -> None:
+    assert transposed(SUITE["R1/error-status[no_inputs]"], WIDENER) is None
+    assert transposed(SUITE["R1/error-status[empty_object]"], WIDENER) is not None
+
+
+def test_a_large_sample_is_planned_without_repeating_it() -> None:
+    wide = (TensorSpec("IN", "FP32", (1, 3, 64, 64)),)
+    large = model("large", wide, (TensorSpec("OUT", "FP32", (10,)),))
+    assert transposed(SUITE["P2/blob-follows-json[FP32]"], large) is not None
+    assert transposed(SUITE["J7/very-many[inputs]"], large) is None
+    assert transposed(SUITE["J7/very-many[inputs]"], WIDENER) is not None

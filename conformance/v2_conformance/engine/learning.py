@@ -41,8 +41,13 @@ ALL = "all"
 INDEX = "/v2/repository/index"
 _MOST_MODELS = 200
 _NAMED = 5
-_ROOM = 16 << 20  # bytes of answers in a run; its report keeps all of them
+_ROOM = 64 << 20  # bytes of answers in a run; its report keeps each of them once
 
+
+_TOO_LARGE = (
+    f"its answers take more than the {_ROOM >> 20} MiB that a report has for all models: test it "
+    "alone, or with less input (--shape NAME=1,3,8,8)"
+)
 
 SpecialSets = Callable[[ModelContract, frozenset[str]], tuple[tuple[Sample, ...], ...]]
 """More sets of values for a model, of whose inputs only those with these names take others."""
@@ -103,7 +108,7 @@ def learn_models(
                 failed[name] = one
             else:
                 made.append(one)
-                room -= sum(len(exchange.transcript.received) for exchange in one.exchanges)
+                room -= sum(map(len, {bytes(e.transcript.received) for e in one.exchanges}))
         asked = session.asked[:1]
         listed: list[str] = []
         if not made:
@@ -218,6 +223,8 @@ def _learned(
                 break
     finally:
         connection.close()
+    if problem == _TOO_LARGE:
+        return problem
     return (
         f"it does not answer a plain request: {problem}; give inputs that it takes with --input "
         "NAME=FILE, --shape NAME=1,3,8,8 or --range NAME=0:1"
@@ -245,11 +252,13 @@ def _tried(
     asked = replace(asked, special=special(asked, free))
     patience = Patience(target.limits.exchange_s)
     sent: list[Exchange] = []
+    answers: set[bytes] = set()
 
     def ask(prepared: Prepared) -> Transcript:
-        if sum(len(exchange.transcript.received) for exchange in sent) > room:
+        if sum(map(len, answers)) > room:
             raise _NoRoomError
         transcript, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
+        answers.add(bytes(transcript.received))
         purpose = Purpose.CALIBRATION
         sent.append(Exchange(transcript, purpose, purpose.note))
         return transcript
@@ -257,7 +266,7 @@ def _tried(
     try:
         learned = learn(asked, said.version, target.address, ask, tolerance)
     except _NoRoomError:
-        return f"its answers take more than the {_ROOM >> 20} MiB that a report has for them"
+        return _TOO_LARGE
     if learned.problem is not None:
         return printable(learned.problem, 300)
     return LearnedModel(learned, asked, free, tuple(sent))

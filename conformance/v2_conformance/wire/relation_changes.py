@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -23,6 +24,7 @@ def adapted(
 ) -> Mapping[str, Any]:
     """`json` of a request, whose changes of a dimension are as far from the model's own one."""
     given: Mapping[str, Any] = case.request["json"]
+    need("text" not in given or not _has_no_inputs(given["text"]))
     if not isinstance(given.get("change"), list):
         return given
     entries = input_entries(case.request)
@@ -37,6 +39,15 @@ def adapted(
             change = {**change, "to": _shape_changed(change["to"], found[2], was, own)}
         changes.append(change)
     return {**given, "change": changes}
+
+
+def _has_no_inputs(text: str) -> bool:
+    """Whether it is a request without any input, which is right for a model that needs none."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("inputs") == []
 
 
 def _shape_changed(to: Any, axis: str | None, was: Sequence[Any], own: Sequence[int]) -> Any:
@@ -70,9 +81,9 @@ def check_changes(case: RequestCase, request: Mapping[str, Any], model: ModelCon
         at = str(change.get("at", ""))
         for kind, number in _INDEX.findall(at):
             need(int(number) < len(request.get(kind, ())))
-        # No metadata says which inputs of several a model can do without.
+        # No metadata says which inputs a model can do without: it may be all of them.
         left_out = "remove" in change and re.fullmatch(r"inputs\.\d+", at)
-        need(not left_out or len(changes) > 1 or len(model.inputs) == 1)
+        need(not left_out or len(changes) > 1)
         for place in _places(at, request) if "repeat" in change else ():
             need(change["repeat"] * len(model.samples[0][place].blob) <= MOST_REPEATED)
         if all("special" in entry for entry in request["inputs"]):
