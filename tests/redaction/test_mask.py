@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from v2_conformance.redaction import Mask
@@ -53,3 +56,29 @@ def test_the_head_of_a_pipelined_request_is_masked_and_bodies_are_not() -> None:
     one = b"POST /v2 HTTP/1.1\r\nX-Key: abc\r\nContent-Length: 12\r\n\r\n\r\nX-Key: abc\r"
     masked = one.replace(b"X-Key: abc", b"X-Key: ***", 1)
     assert Mask(fields=("X-Key",)).sent(one + one) == masked + masked
+
+
+SECRET = "tok-Zq7rX2mWc9Lp4Vn8sKd3hB"
+HIDDEN = re.compile(rb"[*-]+")
+
+
+@pytest.mark.parametrize("shown", [SECRET[:24], SECRET[2:], SECRET[:14], SECRET[-14:]])
+@pytest.mark.parametrize(
+    "coded", [str, lambda text: text.encode().hex(), lambda text: text.upper()]
+)
+def test_most_of_a_long_secret_is_masked_as_far_as_a_server_shows_it(
+    shown: str, coded: Callable[[str], str]
+) -> None:
+    body = b'{"error": "1 ' + coded(shown).encode() + b' 1"}'
+    head = b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n" % len(body)
+    masked = Mask((SECRET,)).data(head + body)
+    assert len(masked) == len(head + body)
+    start = masked.index(b'"1 ') + 3
+    assert HIDDEN.fullmatch(masked[start : masked.index(b' 1"')])
+
+
+def test_a_smaller_part_of_a_secret_is_left_as_chance_may_have_it() -> None:
+    data = b"HTTP/1.1 400 Bad\r\n\r\ntok-Zq7rX2 and sKd3hB"
+    assert Mask((SECRET,)).data(data) == data
+    known = "identity_int32-with-a-suffix"  # a half of it stands in every report
+    assert Mask((known,)).data(b"model identity_int32-w") == b"model identity_int32-w"

@@ -21,7 +21,7 @@ from v2_conformance.redaction.forms import (
 )
 from v2_conformance.redaction.fragments import before_cuts, of_an_excerpt
 from v2_conformance.redaction.framing import Message, first_head, messages
-from v2_conformance.redaction.search import Needles, Span, find, merged
+from v2_conformance.redaction.search import Needles, Span, find, halves, merged
 
 _COOKIES = ("cookie", "set-cookie")
 _VALUE = rb":[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
@@ -42,9 +42,10 @@ class Mask:
     """Hides secret values in what is recorded; lengths stay, so every offset stays true.
 
     `secrets` are hidden wherever they stand and in every form that a reader can undo, unless they
-    are very short or words of the suite itself. Those, and all values of the header fields named in
-    `fields`, are hidden where that field stands; `named` are such fields with their values, which
-    are hidden where both stand together. Values of cookies are hidden always.
+    are very short or words of the suite itself. So is half of a long one or more, from its start or
+    up to its end. The others, and all values of the header fields named in `fields`, are hidden
+    where that field stands; `named` are such fields with their values, which are hidden where both
+    stand together. Values of cookies are hidden always.
     """
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -87,7 +88,7 @@ class Mask:
         raw = bytes(data)
         masked = self._heads(raw, (first_head(raw),))
         masked = _PIPELINED.sub(lambda m: self._head(m[0]), masked)
-        return self._everywhere(masked) if self._needles else masked
+        return self._everywhere(masked, parts=False) if self._needles else masked
 
     def field(self, name: str, value: str) -> tuple[str, str]:
         """A header field that is sent, without the secrets."""
@@ -99,12 +100,12 @@ class Mask:
         if not self._needles or not text:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        spans = [*find(data, self._needles), *before_cuts(data, self._needles)]
+        spans = [*find(data, self._needles, parts=True), *before_cuts(data, self._needles)]
         return _hidden(data, spans).decode("utf-8", "surrogatepass") if spans else text
 
     def excerpt(self, data: bytes) -> bytes:
         """Bytes that may begin and end in the middle of a secret, without what they show of it."""
-        spans = [*find(data, self._needles), *of_an_excerpt(data, self._needles)]
+        spans = [*find(data, self._needles, parts=True), *of_an_excerpt(data, self._needles)]
         return _hidden(data, spans)
 
     def document(self, value: Any) -> Any:
@@ -149,8 +150,13 @@ class Mask:
         for name, value in self.named:
             for needle in needles(value, name):
                 made.setdefault(needle.text, needle)
-        kept = (n for n in made.values() if n.shown or not self._is_common(n.text.lower()))
-        return Needles(tuple(kept), tuple(raw))
+        kept = [n for n in made.values() if n.shown or not self._is_common(n.text.lower())]
+        parted = (n.text for n in kept if self._has_halves(n))
+        return Needles(tuple(kept), tuple(raw), frozenset(parted))
+
+    def _has_halves(self, needle: Needle) -> bool:
+        found = halves(needle)
+        return bool(found) and not any(self._is_common(half.lower()) for half in found)
 
     def _is_common(self, letters: bytes) -> bool:
         return letters in self.words or is_common(letters)
@@ -172,8 +178,10 @@ class Mask:
         names = b"|".join(re.escape(name.encode()) for name in (*_COOKIES, *self.fields))
         return re.compile(rb"(?im)^((?:" + names + rb")" + _VALUE)
 
-    def _everywhere(self, data: bytes, found: Iterable[Message] = ()) -> bytes:
-        spans = find(data, self._needles)
+    def _everywhere(
+        self, data: bytes, found: Iterable[Message] = (), *, parts: bool = True
+    ) -> bytes:
+        spans = find(data, self._needles, parts=parts)
         if not spans:
             return data
         return _hidden(data, spans, [size for message in found for size in message.sizes])

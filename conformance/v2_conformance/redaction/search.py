@@ -21,6 +21,9 @@ _BLOCK = 4096
 # Large tensors are searched in parts, which takes less memory. No form of a secret is as long as
 # what two parts share.
 _WINDOW, _OVERLAP = 4 << 20, 64 << 10
+# A part that is shorter than this stands in too many innocent places.
+_LEAST_PART = 12
+_PARTED = frozenset({LITERAL, "base64", "hex"})
 _KEPT = re.compile(b"[%b]" % ALNUM)
 _ESCAPES = re.compile(
     rb"""(?ix)
@@ -50,10 +53,14 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Needles:
-    """All that is looked for: needles, and `raw` values that have next to no letters or digits."""
+    """All that is looked for: needles, and `raw` values that have next to no letters or digits.
+
+    `parted` are the texts of those of which a half is looked for, too.
+    """
 
     all: tuple[Needle, ...] = ()
     raw: tuple[bytes, ...] = ()
+    parted: frozenset[bytes] = frozenset()
 
     @cached_property
     def exact(self) -> tuple[Needle, ...]:
@@ -74,12 +81,15 @@ class Needles:
         return bool(self.all or self.raw)
 
 
-def find(text: bytes, needles: Needles) -> list[Span]:
-    """Where `text` shows a secret, in `text`'s own bytes, sorted."""
+def find(text: bytes, needles: Needles, *, parts: bool = False) -> list[Span]:
+    """Where `text` shows a secret, in `text`'s own bytes, sorted; with `parts`, also where it shows
+    at least half of a long one, from its start or up to its end."""
     found: set[Span] = set()
     for start in range(0, len(text), _WINDOW):
         part = text[start : start + _WINDOW + _OVERLAP]
         spans = located(part, lambda letters: _hits(letters, needles))
+        if parts:
+            spans += located(part, lambda letters: _parts(letters, needles))
         spans += (span for value in needles.raw for span in _raw(part, value))
         found.update(Span(s.start + start, s.end + start, s.form) for s in spans)
     return sorted(_with_backslashes(text, span) for span in found)
@@ -185,6 +195,36 @@ def _hits(letters: bytes, needles: Needles) -> Iterator[Span]:
         for needle in wanted:
             for at in _all(text, needle.text):
                 yield Span(at + needle.shown, at + len(needle.text), needle.form)
+
+
+def _parts(letters: bytes, needles: Needles) -> Iterator[Span]:
+    for text, wanted in ((letters, needles.exact), (letters.lower(), needles.folded)):
+        for needle in wanted:
+            value = needle.text
+            if value not in needles.parted:
+                continue
+            first, last = halves(needle)
+            for at in _all(text, first):
+                length = _common(text[at : at + len(value)], value)
+                yield Span(at, at + length, needle.form)
+            for at in _all(text, last):
+                end = at + len(last)
+                before = text[max(0, end - len(value)) : end]
+                yield Span(end - _common(before[::-1], value[::-1]), end, needle.form)
+
+
+def halves(needle: Needle) -> tuple[bytes, ...]:
+    """The least of a secret that is one from its start, and up to its end; none of a short one."""
+    value = needle.text
+    least = max(_LEAST_PART, (len(value) + 1) // 2)
+    if needle.shown or needle.form not in _PARTED or len(value) <= least:
+        return ()
+    return value[:least], value[-least:]
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common at their starts."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 
 def _all(text: bytes, value: bytes) -> Iterator[int]:
