@@ -131,6 +131,11 @@ def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
     assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
 
 
+def test_what_fails_as_a_whole_comes_before_a_part_of_as_much() -> None:
+    cases = [*some("H6", 6, NOT_JSON, 12), *some("R2", 2, InvalidErrorBody(400, "not JSON", "x"))]
+    assert [name for name, _ in named(root_causes(cases))] == ["R2", "H6"]
+
+
 def test_cases_without_a_result_come_behind_all_failures() -> None:
     late = [Some(f"C4/{n}", "C4", Outcome.INCONCLUSIVE, TimedOut(9.0, 0, "late")) for n in range(9)]
     groups = root_causes([*late, *some("P4", 1, REFUSED, 4)])

@@ -173,12 +173,15 @@ class _Grouping(Generic[Case]):
         return rank
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
-        """What blocks most of the verdict first; then what explains most and, of two that explain
-        as much, the narrower corner."""
+        """What blocks most of the verdict first, and by cases of its own. Then what explains most;
+        of two that explain as many requirements, what fails as a whole, with more cases, and in the
+        narrower corner."""
         return (
-            min(LEVELS.index(case.level) for case in group.cases),
+            _gravest(group.cases),
+            _gravest(self._own[root]),
             self._is_foreign(root),
             -len(group.requirements),
+            self._share[root] < 1,
             -len(group.cases) - len(group.waiting),
             self._share[root],
             *self._catalogued(root),
@@ -187,3 +190,8 @@ class _Grouping(Generic[Case]):
     def _catalogued(self, key: _Key) -> tuple[object, ...]:
         place = self._place.get(key.requirement, len(self._place))
         return place, key.requirement, key.finding
+
+
+def _gravest(cases: Iterable[JudgedCase]) -> int:
+    """The gravest level of some cases, 0 for MUST."""
+    return min(LEVELS.index(case.level) for case in cases)
