@@ -123,7 +123,7 @@ def test_a_server_that_is_not_there_fails_the_job_and_is_no_verdict(tmp_path: Pa
     assert outputs(tmp_path)["verdict"] == ""
 
 
-def test_the_suite_is_installed_into_an_environment_that_comes_first_on_the_path(
+def test_the_suite_gets_an_environment_of_its_own_and_only_its_command_is_on_the_path(
     tmp_path: Path,
 ) -> None:
     variables = environment(tmp_path)
@@ -142,9 +142,11 @@ def test_the_suite_is_installed_into_an_environment_that_comes_first_on_the_path
         assert done.returncode == 0, done.stderr
         called = (tmp_path / "temp" / "pip").read_text().splitlines()[-1].split()
         assert called[-1] == installed if package else os.path.samefile(called[-1], installed)
-    assert (tmp_path / "path").read_text().splitlines()[-1] == str(
-        tmp_path / "temp" / "v2-conformance" / "bin"
-    )
+    (added,) = {Path(line) for line in (tmp_path / "path").read_text().splitlines()}
+    # The server that `start` starts needs the Python of the job.
+    (command,) = added.iterdir()
+    assert command.readlink() == Path("../bin/v2-conformance")
+    assert command.parent.parent == tmp_path / "temp" / "v2-conformance"
 
 
 def test_every_input_of_the_action_is_used_and_every_output_is_written() -> None:

@@ -92,7 +92,7 @@ def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, 
 
 def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
     with ReferenceServer() as server:
-        report = run(server, tmp_path)
+        report = run(server, tmp_path, "matrix_product")
     assert standing(report).words == "incomplete run"
     assert not report.verdict.consistent
     assert all(case.outcome is Outcome.PASS for case in report.cases)
@@ -101,7 +101,7 @@ def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
 
 def test_a_fault_breaks_the_relation_of_its_requirement(tmp_path: Path) -> None:
     with ReferenceServer(["request-blobs-off-by-one"]) as server:
-        report = run(server, tmp_path)
+        report = run(server, tmp_path, "matrix_product")
     assert any(reason.startswith("MUST P2 failed") for reason in report.verdict.reasons)
     found = verify(tmp_path / REPORT, every_case())
     assert found.exit_code == 0

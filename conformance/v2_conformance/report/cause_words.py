@@ -9,6 +9,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.root_causes import CauseGroup, root_causes
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import LEVELS
 
 _FAILED = (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
 _IDS = 6
@@ -57,7 +58,9 @@ def shown_causes(report: Report) -> list[ShownCause]:
         ShownCause(
             group,
             titles.get(group.requirement, ""),
-            min(group.cases, key=lambda case: case.expected is not None),
+            min(
+                group.cases, key=lambda case: (case.expected is not None, LEVELS.index(case.level))
+            ),
         )
         for group in root_causes(report.cases)
     ]

@@ -181,7 +181,7 @@ class _Grouping(Generic[Case]):
             _gravest(self._own[root]),
             self._is_foreign(root),
             -len(group.requirements),
-            self._share[root] < 1,
+            self._share[root] < 1 or len(self._own[root]) == 1,  # one case says little
             -len(group.cases) - len(group.waiting),
             self._share[root],
             *self._catalogued(root),
