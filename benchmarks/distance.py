@@ -19,9 +19,9 @@ from delayed import delayed
 from embedded import embedded_server
 
 from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.running import run
-from v2_conformance.engine.side_by_side import usual_workers
 from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.recorder import Record
@@ -60,6 +60,9 @@ class _CountingConnection:
     def pending(self) -> bool:
         return self._connection.pending()
 
+    def open_ahead(self) -> None:
+        self._connection.open_ahead()
+
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         self._counting.count()
         return self._connection.exchange(request, fresh=fresh)
@@ -71,15 +74,16 @@ class _CountingConnection:
 def main() -> None:
     """Print the figures of one run."""
     round_trip_s = float(sys.argv[1]) / 1000 if len(sys.argv) > 1 else 0.05
+    asked = int(sys.argv[2]) if len(sys.argv) > 2 else None
     cases = suite_cases()
     with embedded_server() as near, delayed(int(near.rpartition(":")[2]), round_trip_s) as url:
         target = make_target(url, profiles=SERVER_PROFILES, timeout=30)
         started = time.perf_counter()
-        server = discover(target)
+        server = discover(target, workers=asked)
         counting = Counting(target.transport())
         engine = Engine(target, server, transport=counting)
         usual = usual_workers(engine.round_trip_s, None)
-        workers = int(sys.argv[2]) if len(sys.argv) > 2 else usual
+        workers = asked or usual
         recorded = 0
         with tempfile.TemporaryDirectory() as folder:
             record = Record(Path(folder), target, server, cases)

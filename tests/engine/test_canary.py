@@ -46,6 +46,9 @@ class Replies:
     def pending(self) -> bool:
         return False
 
+    def open_ahead(self) -> None:
+        return None
+
     def close(self) -> None:
         self.open = False
 

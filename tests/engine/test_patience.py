@@ -36,6 +36,9 @@ class Server:
     def pending(self) -> bool:
         return False
 
+    def open_ahead(self) -> None:
+        return None
+
     def close(self) -> None:
         return None
 

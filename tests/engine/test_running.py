@@ -18,6 +18,7 @@ from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Exchange, Result
 from v2_conformance.engine.running import in_order, run
+from v2_conformance.engine.turns import Turns
 from v2_conformance.judging.survival import passed_alone
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
@@ -59,7 +60,7 @@ class Scripted:
     def killings(self, unclear: Sequence[Result]) -> list[Killing]:
         return []
 
-    def lingers(self, case: Case) -> bool:
+    def lingers(self, case: Case, *, any_form: bool = False) -> bool:
         return case.id in self.lingering
 
     def calibrate(self, cases: Sequence[Case]) -> None:
@@ -71,7 +72,13 @@ class Scripted:
     def serves_together(self, number: int) -> bool:
         return True
 
-    def share(self, workers: int) -> None:
+    def open_ahead(self) -> None:
+        pass
+
+    def share(self, cases: int) -> Turns:
+        return Turns(0.0, cases)
+
+    def share_no_more(self) -> None:
         pass
 
     def hang_up(self) -> None:

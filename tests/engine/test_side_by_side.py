@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
@@ -14,10 +15,11 @@ from support.runs import chosen, outcomes, said
 from support.servers import Start
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
-from v2_conformance.engine.side_by_side import shares, usual_workers
+from v2_conformance.engine.side_by_side import shares
 from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -30,6 +32,7 @@ from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.causes import DidNotSurvive, KilledBy
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.http1 import Http1Connection
 
 _WORKERS = 8
 _FAR_S = 0.02  # what the engine believes, so that all that can share the server does
@@ -145,6 +148,52 @@ def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
 def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
     found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
     assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
+
+
+@pytest.mark.parametrize(
+    "company", [("S2/size-against", "S9/"), ("S2/size-against", "R1/error-status")]
+)
+def test_what_a_rejection_leaves_to_other_requests_is_neither_hidden_nor_flaky(
+    company: tuple[str, ...],
+) -> None:
+    """Known-good requests of other cases take it away, or other cases meet it."""
+    cases = chosen(*company, "C5/header-length-does-not-stick")
+    with ReferenceServer(["header-length-kept-from-last-request"]) as server:
+        alone = outcomes(run_of(server, cases, 1))
+    with ReferenceServer(["header-length-kept-from-last-request"]) as server:
+        beside = outcomes(run_of(server, cases, _WORKERS))
+    assert Outcome.FAIL in alone.values()
+    assert beside == alone
+
+
+_DANGEROUS = chosen("P2/blob", "S3/size-two-gigabytes")
+
+
+@pytest.mark.parametrize(("workers", "ahead"), [(1, 0), (_WORKERS, 1)])
+def test_after_a_dangerous_case_a_connection_is_opened_ahead_if_the_server_can_be_shared(
+    workers: int, ahead: int, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Http1Connection] = []
+    monkeypatch.setattr(Http1Connection, "open_ahead", lambda self: opened.append(self))
+    found = run_of(start(Behaviour), _DANGEROUS, workers)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    assert len(opened) == ahead
+
+
+def test_one_opened_ahead_that_is_lost_before_it_is_used_is_not_held_against_the_case(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = []
+
+    def lose(sock: socket.socket) -> bool:
+        sock.shutdown(socket.SHUT_RDWR)
+        lost.append(sock)
+        return True
+
+    monkeypatch.setattr("v2_conformance.wire.sockets._silent", lose)
+    found = run_of(start(Behaviour), _DANGEROUS, _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    assert len(lost) == 1
 
 
 class DiesOfAnId(CrashingServer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -117,6 +118,49 @@ def test_a_fresh_connection_can_be_asked_for() -> None:
         connection.exchange(request_of(REQUEST))
         assert not connection.exchange(request_of(REQUEST), fresh=True).reused
         assert len(server.peers) == 2
+
+
+def test_a_connection_that_was_opened_ahead_is_the_next_fresh_one() -> None:
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        connection.open_ahead()
+        kept = connection.exchange(request_of(REQUEST))
+        fresh = connection.exchange(request_of(REQUEST), fresh=True)
+        assert (kept.reused, fresh.reused) == (True, False)
+        assert [bytes(response(t).body) for t in (kept, fresh)] == [b"2", b"1"]
+        assert len(server.peers) == 2
+
+
+@pytest.mark.parametrize("closing", [Peer.end, Peer.reset, lambda peer: peer.send(http(b"", 503))])
+def test_one_opened_ahead_that_the_server_closes_or_speaks_on_is_not_used(
+    closing: Callable[[Peer], None],
+) -> None:
+    closed = threading.Event()
+
+    def unwelcome(peer: Peer) -> None:
+        closing(peer)
+        closed.set()
+        peer.until_closed()
+
+    scripts = answering(http(b"1")), unwelcome, answering(http(b"3"))
+    with serving(*scripts) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        connection.open_ahead()
+        assert closed.wait(5)
+        fresh = connection.exchange(request_of(REQUEST), fresh=True)
+        assert bytes(response(fresh).body) == b"3"
+        assert not fresh.reused
+        assert len(server.requests) == 2
+
+
+def test_a_connection_that_cannot_be_opened_ahead_is_tried_again() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        server.die()
+        connection.open_ahead()
+        came = connection.exchange(request_of(REQUEST), fresh=True)
+        assert came.ending is Ending.REFUSED
+        assert not came.sent
 
 
 def test_a_kept_connection_that_the_server_closed_is_noticed() -> None:

@@ -132,7 +132,10 @@ def test_a_connection_is_used_for_one_stream_after_the_other() -> None:
         assert not connection.pending()
         third = connection.exchange(http2_request(b"abc"), fresh=True)
         assert not third.reused
-        assert len(server.peers) == 2
+        connection.open_ahead()
+        fourth, fifth = (connection.exchange(http2_request(b"abc"), fresh=n > 0) for n in range(2))
+        assert (fourth.reused, fifth.reused) == (True, False)
+        assert len(server.peers) == 3
 
 
 def test_an_early_answer_leaves_the_rest_unsent_and_the_connection_open() -> None:

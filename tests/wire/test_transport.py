@@ -103,6 +103,9 @@ class EchoConnection:
     def pending(self) -> bool:
         return False
 
+    def open_ahead(self) -> None:
+        return None
+
     def close(self) -> None:
         self.open = False
 

@@ -70,6 +70,7 @@ class GatewayRun:
                 recovery=self.recovery,
                 outdated=file_names(),
                 ready_within_s=self.ready_within_s,
+                workers=self.workers,
             )
             planned = len(self.plan.chosen)
             count = self.workers or started.usual_workers

@@ -405,6 +405,7 @@ def run(
                 expectations=known,
                 outdated=outdated,
                 ready_within_s=wait_ready,
+                workers=workers,
             )
         else:
             stack.enter_context(sole_run(report_dir))

@@ -104,6 +104,10 @@ class Canary:
         """Whether the canary for `role` is known in `form`."""
         return (role, form) in self._known
 
+    def forms(self, role: str) -> list[Form]:
+        """The forms in which the canary for `role` was seen to be answered exactly."""
+        return [form for one, form in list(self._known) if one == role and self.serves(role, form)]
+
     def forget(self) -> None:
         """Forget every canary: each is calibrated again when it is needed."""
         self._known.clear()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote
 
+from v2_conformance.engine.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
@@ -15,6 +19,7 @@ from v2_conformance.errors import ConformanceError, NothingRanError, Unreachable
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.metadata import (
     MAX_METADATA,
+    model_metadata,
     plain_body,
     playing,
     server_metadata,
@@ -23,10 +28,10 @@ from v2_conformance.judging.metadata import (
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.suite.models import models_of_use
+from v2_conformance.suite.models import ModelContract, models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode import Address, Binding, get_request
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.transcript import Ending, Response
 from v2_conformance.wire.transport import Request
 
 
@@ -45,14 +50,15 @@ class Server:
     asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
-def discover(target: Target, *, without_models: bool = False) -> Server:
+def discover(target: Target, *, without_models: bool = False, workers: int | None = 1) -> Server:
     """Ask the server for its metadata and for that of every model of the claimed profiles.
 
+    If it is far away, so many `workers` ask at the same time; None for as many as usual.
     Raises UnreachableError where nothing answers or what answers is not a V2 server, and
     NothingRanError where it has none of the models, unless it may be `without_models`.
     """
     try:
-        server = _discover(target)
+        server = _discover(target, workers)
         if not server.present and not without_models:
             raise NothingRanError(no_models(target, server))
         return server
@@ -72,19 +78,30 @@ def discover_server(target: Target) -> str:
     return f"{metadata['name']} {metadata['version']}"
 
 
-def _discover(target: Target) -> Server:
+def _discover(target: Target, workers: int | None) -> Server:
     with closing(Session(target)) as session:
-        return _found(target, session)
+        return _found(target, session, workers)
 
 
-def _found(target: Target, session: Session) -> Server:
+def _found(target: Target, session: Session, workers: int | None) -> Server:
     metadata = server_metadata_of(target, session.get("/v2"))
     present: dict[str, Binding] = {}
     absent: dict[str, str] = {}
-    for role, model in models_of_use(target.profiles, target.unsupported).items():
-        binding = target.binding(role)
-        response = session.get(binding.path)
-        found = playing(response, binding, model, target.endpoint)
+    early: dict[str, Exchange] = {}
+    wanted = models_of_use(target.profiles, target.unsupported)
+    bindings = {role: target.binding(role) for role in wanted}
+    for number, (role, model) in enumerate(wanted.items()):
+        binding = bindings[role]
+        if number == 1:  # the one before has shown how far away the server is
+            early = session.at_once([b.path for b in bindings.values()][1:], workers)
+        answer = early.pop(binding.path, None)
+        found: Binding | str | None = None
+        if answer is not None:
+            found = _certain(answer, binding, model)
+        if answer is not None and found is not None:
+            session.asked.append(answer)
+        else:
+            found = playing(session.get(binding.path), binding, model, target.endpoint)
         if isinstance(found, str):
             absent[role] = found
         else:
@@ -97,6 +114,16 @@ def _found(target: Target, session: Session) -> Server:
         absent,
         tuple(session.asked),
     )
+
+
+def _certain(answer: Exchange, binding: Binding, model: ModelContract) -> Binding | None:
+    """The role's binding if the model that an answer is about, which came beside others, plays it.
+    Whatever else the answer says is asked again alone."""
+    response = answer.transcript.response
+    found = None if response is None else playing(response, binding, model)
+    if response is None or found is None or isinstance(found, str):
+        return None
+    return found if model_metadata(response).get("name") == unquote(binding.model) else None
 
 
 def no_models(target: Target, server: Server) -> str:
@@ -189,6 +216,37 @@ class Session:
             raise UnreachableError(no_answer(url, transcript, self._target))
         self.asked.append(Exchange(transcript, Purpose.DISCOVERY, Purpose.DISCOVERY.note))
         return transcript.response
+
+    def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
+        """The whole answers to GETs of `paths` from a server that is far away, by path.
+
+        Each of the `workers` has a connection of its own, which it closes in the end: one that the
+        server serves only then has asked for one path, and the others have got the rest.
+        """
+        target = self._target
+        away_s = round_trip_s(self.asked)
+        count = usual_workers(away_s, target.rate) if workers is None else workers
+        nothing = target.endpoint is not None and not target.endpoint.metadata
+        if nothing or away_s < FAR_S or count < 2:
+            return {}
+        self.close()
+        found: dict[str, Exchange] = {}
+        left = deque(dict.fromkeys(paths))
+
+        def ask(_: int) -> None:
+            with closing(target.transport().connection()) as connection:
+                while left:
+                    with suppress(IndexError):  # another has taken the last one
+                        path = left.popleft()
+                        transcript = connection.exchange(get_request(target.address, path))
+                        if transcript.ending is not Ending.COMPLETE:
+                            return
+                        asked = Purpose.DISCOVERY
+                        found[path] = Exchange(transcript, asked, asked.note)
+
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(ask, range(count)))
+        return found
 
     @property
     def address(self) -> Address:

@@ -22,13 +22,14 @@ from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.engine.discovery import Server
+from v2_conformance.engine.distance import round_trip_s
 from v2_conformance.engine.fuzzing import Exploration
 from v2_conformance.engine.generated import ANSWERED, GeneratedResults
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.repeating import Repeats
 from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
-from v2_conformance.engine.turns import Turns, round_trip_s
+from v2_conformance.engine.turns import Turns
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
@@ -196,26 +197,42 @@ class Engine:
         """See Aftermath. Nothing else may be in flight."""
         return self._aftermath.killings(unclear, self._fresh_connection())
 
-    def lingers(self, case: Case) -> bool:
-        """Whether what `case` leaves behind hurts requests on other connections, too."""
-        if not isinstance(case, RequestCase) or self._skip(case) is not None:
+    def lingers(self, case: Case, *, any_form: bool = False) -> bool:
+        """Whether what `case`, which a server has to reject, leaves behind hurts a known-good
+        request on another connection, too: the one that follows it, or one in `any_form`."""
+        if not isinstance(case, RequestCase) or not case.negative or self._skip(case) is not None:
             return False
+        others = self._canary.forms(case.model) if any_form else []
+        request = self._prepare(case).request
         other = self._transport.connection()
-        self._fresh_connection().exchange(self._prepare(case).request)
         try:
-            form = self._aftermath.form(case)
-            return self._canary.send(case.model, other, form=form)[1] is not None
+            for form in dict.fromkeys((self._aftermath.form(case), *others)):
+                self._fresh_connection().exchange(request)
+                if self._canary.send(case.model, other, form=form)[1] is not None:
+                    return True
         finally:
             other.close()
+        return False
 
     def blame(self, killing: Killing) -> None:
         """See Aftermath."""
         self._aftermath.blame(killing)
         self._fatal[killing.result.case.id] = killing.result
 
-    def share(self, workers: int) -> None:
-        """So many threads share the server from now on; 1 for none."""
-        self._aftermath.turns = Turns(self.round_trip_s / (2 * workers)) if workers > 1 else None
+    def open_ahead(self) -> None:
+        """From now on the server may get a second connection while one is in use."""
+        self._aftermath.opens_ahead = True
+
+    def share(self, cases: int) -> Turns:
+        """From now on so many cases at a time share the server, in these turns."""
+        self.hang_up()
+        self._aftermath.turns = turns = Turns(self.round_trip_s / (2 * cases), cases)
+        return turns
+
+    def share_no_more(self) -> None:
+        """From now on cases run one by one. Nothing may be in flight."""
+        self._aftermath.turns = None
+        self.hang_up()
 
     def serves_together(self, number: int) -> bool:
         """Whether so many connections, all of which stay open, get an answer each.

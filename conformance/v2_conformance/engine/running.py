@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from itertools import groupby
 
+from v2_conformance.engine.distance import FAR_S
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.engine.side_by_side import (
@@ -72,8 +73,10 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     try:
         side.calibrate(ordered)
         side.find_interference([case for case in ordered if shows_interference(case)])
-        far = engine.round_trip_s
-        together = groupby(ordered, key=lambda case: shares(case, far) or shows_interference(case))
+        away = engine.round_trip_s
+        if side.shared and away >= FAR_S:
+            engine.open_ahead()
+        together = groupby(ordered, key=lambda case: shares(case, away) or shows_interference(case))
         for shared, neighbours in together:
             if shared:
                 yield from side.run(list(neighbours))

@@ -16,32 +16,18 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 
+from v2_conformance.engine.distance import FAR_S
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import Result
+from v2_conformance.engine.turns import Turns
+from v2_conformance.judging.known_good import own_form
 from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes import Hung, died, unsurvived
 from v2_conformance.suite.outcomes import Outcome
 
-MOST_WORKERS = 8
-"""How many cases run at the same time at most unless the user says so."""
-
-_WORTH_A_WORKER_S = 0.010
-FAR_S = 0.005
-"""The round trip from which on requests spend most of their time on the way."""
-_HELD = 2  # results of each worker that wait for what comes of their neighbours
-_AHEAD = 8  # results of each worker that may wait for somebody to take them
-
-
-def usual_workers(round_trip_s: float, rate: float | None) -> int:
-    """How many cases to run at the same time against a server that far away: one for each 10 ms.
-
-    More would not be faster than `rate`, the requests per second that it allows.
-    """
-    useful = round_trip_s / _WORTH_A_WORKER_S
-    if rate is not None:
-        useful = min(useful, rate * round_trip_s)
-    return max(1, min(MOST_WORKERS, int(useful)))
+_HELD = 2  # results of each thread that wait for what comes of their neighbours
+_AHEAD = 8  # results of each thread that may wait for somebody to take them
 
 
 def shares(case: Case, round_trip_s: float) -> bool:
@@ -67,6 +53,14 @@ def shows_interference(case: Case) -> bool:
     return bool(case.others) or case.together > 1
 
 
+def shows_leavings(case: Case) -> bool:
+    """Whether a case asks what a request that a server rejects leaves to one of another form: a
+    known-good request of another case could take that away and not show it."""
+    if not isinstance(case, RequestCase) or not case.negative or case.canary != "json":
+        return False
+    return own_form(case) != "json"
+
+
 def unclear(result: Result) -> bool:
     """Whether what came beside others has to be found out alone."""
     return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
@@ -83,11 +77,11 @@ class SideBySide:
     def __init__(self, engine: Engine, workers: int) -> None:
         self._engine = engine
         self._workers = workers
-        self._pool = ThreadPoolExecutor(workers)
+        self._pool = ThreadPoolExecutor(2 * workers)
         self._known: dict[str, Result] = {}
         self._passed: set[str] = set()  # ids of cases that passed beside others
         self._lingers = False
-        # Each worker keeps a connection, and has another one for a known-good request.
+        # A known-good request after a case is on its way while the next case is.
         self.shared = workers > 1 and engine.serves_together(2 * workers)
 
     def close(self) -> None:
@@ -127,12 +121,15 @@ class SideBySide:
         something behind in the server, what passed beside it runs again, as it may have hidden
         another one.
         """
-        for negative, neighbours in groupby(cases, key=lambda case: case.negative):
+        for negative, grouped in groupby(cases, key=lambda case: case.negative):
             self._passed.clear()
-            results = self._run(list(neighbours))
+            results = self._run(list(grouped))
             yield from self._certain(list(results)) if negative else results
 
     def _certain(self, results: Sequence[Result]) -> Iterator[Result]:
+        asking = [r.case for r in results if shows_leavings(r.case) and r.case.id in self._passed]
+        if self.shared and any(map(self._engine.lingers, asking)):
+            self._lingers, self.shared = True, False
         for result in results:
             again = None
             if self._lingers and result.case.id in self._passed:
@@ -153,17 +150,19 @@ class SideBySide:
         """The result of a case whose requests may share the server."""
         answers: list[Result] = []
         if self.shared:
-            stretch = _Stretch(self._engine, self._pool, self._workers)
+            turns = self._engine.share(self._workers)
+            stretch = _Stretch(self._engine, self._pool, self._workers, turns)
             came = dict(stretch.results(deque(self._engine.generated(case))))
-            self._engine.hang_up()
+            self._engine.share_no_more()
             if not stretch.unclear:
                 answers = [self._engine.settled(came[number]) for number in sorted(came)]
         return self._engine.run(case, answers=answers)
 
     def _stretch(self, left: deque[Case]) -> Iterator[Result]:
         """The results of cases taken from `left`, until there are none or one is unclear."""
-        stretch = _Stretch(self._engine, self._pool, self._workers, self._known)
-        self._engine.share(self._workers)
+        threads = self._workers * (2 if left[0].negative else 1)
+        turns = self._engine.share(self._workers)
+        stretch = _Stretch(self._engine, self._pool, threads, turns, self._known)
         early: dict[int, Result] = {}
         settled = 0
         seen = 0  # how many of the first results are there
@@ -171,12 +170,11 @@ class SideBySide:
             early[number] = result
             while seen in early or seen < settled:
                 seen += 1
-            while not stretch.unclear and settled + _HELD * self._workers < seen:
+            while not stretch.unclear and settled + _HELD * threads < seen:
                 self._passed.add(early[settled].case.id)
                 yield self._engine.settled(early.pop(settled))
                 settled += 1
-        self._engine.share(1)
-        self._engine.hang_up()
+        self._engine.share_no_more()
         found = found_alone(self._engine, [early[number] for number in sorted(early)])
         self._passed |= {early[n].case.id for n in early if not unclear(early[n])}
         self._lingers = self._lingers or found.lingers
@@ -228,21 +226,29 @@ def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
     for number, result in enumerate(results):
         if number not in again and result.beside:
             found[number] = again[number] = engine.run(result.case, again=True)
-    interfered = not any(map(_harms_others, again.values()))
+    harmed = any(map(_harms_others, again.values()))
+    cases = () if harmed else [result.case for result in results]
+    kept = any(engine.lingers(case, any_form=True) for case in cases)
+    interfered = not (harmed or kept)
     for number in differing if interfered else ():
         alone, beside = found[number], results[number]
         verdict = unrepeated(alone.case, alone.verdict, beside.verdict)
         found[number] = replace(
             alone, verdict=verdict or passed_alone(alone.verdict, beside.verdict)
         )
-    return _found_alone(engine, found, again, interfered=interfered)
+    return _found_alone(engine, found, again, interfered=interfered, lingers=kept)
 
 
 def _found_alone(
-    engine: Engine, found: Mapping[int, Result], again: Mapping[int, Result], *, interfered: bool
+    engine: Engine,
+    found: Mapping[int, Result],
+    again: Mapping[int, Result],
+    *,
+    interfered: bool,
+    lingers: bool = False,
 ) -> FoundAlone:
     hurt = (result.case for result in again.values() if _hurts_the_next(result))
-    lingers = any(map(engine.lingers, hurt))
+    lingers = lingers or any(map(engine.lingers, hurt))
     return FoundAlone([found[number] for number in range(len(found))], interfered, lingers)
 
 
@@ -263,14 +269,16 @@ class _Stretch:
         self,
         engine: Engine,
         pool: ThreadPoolExecutor,
-        workers: int,
+        threads: int,
+        turns: Turns,
         known: Mapping[str, Result] = MappingProxyType({}),
     ) -> None:
         """`known` has the results of cases that ran before, alone."""
         self._engine = engine
         self._known = known
         self._pool = pool
-        self._workers = workers
+        self._threads = threads
+        self._turns = turns
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._taken = 0
@@ -281,8 +289,8 @@ class _Stretch:
 
         When it ends nothing is in flight. Whoever stops taking results stops the cases, too.
         """
-        came: _Outbox = queue.Queue(_AHEAD * self._workers)
-        working = [self._pool.submit(self._work, left, came) for _ in range(self._workers)]
+        came: _Outbox = queue.Queue(_AHEAD * self._threads)
+        working = [self._pool.submit(self._work, left, came) for _ in range(self._threads)]
         ended = 0
         try:
             while ended < len(working):
@@ -300,9 +308,10 @@ class _Stretch:
 
     def _work(self, left: deque[Case], came: _Outbox) -> None:
         try:
-            while not self._stop.is_set():
+            while True:
+                self._turns.enter()
                 with self._lock:
-                    if not left:
+                    if self._stop.is_set() or not left:
                         return
                     number, case = self._taken, left.popleft()
                     self._taken += 1
@@ -311,8 +320,10 @@ class _Stretch:
                 if unclear(result):
                     self.unclear = True
                     self._stop.set()
+                self._turns.leave()
                 came.put((number, result))
         finally:
+            self._turns.leave()
             came.put(None)
 
 

@@ -10,19 +10,33 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-
-from v2_conformance.engine.result import Exchange
 
 
 class Turns:
-    """Gives threads their turns to send, at least `interval_s` seconds apart."""
+    """Gives threads their turns to send, at least `interval_s` seconds apart.
 
-    def __init__(self, interval_s: float) -> None:
+    So many `cases` are under way at a time. One that only waits for the answer to its known-good
+    request makes room for the next, which leaves right behind that.
+    """
+
+    def __init__(self, interval_s: float, cases: int) -> None:
         self._interval_s = interval_s
         self._lock = threading.Lock()
         self._next = 0.0
         self._unseen = False
+        self._room = threading.Semaphore(cases)
+        self._mine = threading.local()  # whether this thread's case takes room
+
+    def enter(self) -> None:
+        """Wait until there is room for a case of this thread."""
+        self._room.acquire()
+        self._mine.taken = True
+
+    def leave(self) -> None:
+        """Make room for another case, unless this thread's has done so."""
+        if getattr(self._mine, "taken", False):
+            self._mine.taken = False
+            self._room.release()
 
     def left_behind(self) -> bool:
         """Take the turn for a request that may leave something behind. False if a known-good one
@@ -47,10 +61,3 @@ class Turns:
         at = max(now, self._next)
         self._next = at + self._interval_s
         return at - now
-
-
-def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """How long a server takes for the plainest request on a kept connection, as discovery saw it;
-    0 if it saw none."""
-    kept = [e.transcript.duration_s for e in asked if e.transcript.reused]
-    return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))

@@ -16,11 +16,11 @@ from pathlib import Path
 from v2_conformance.engine.budget import Budget, default_limit_s
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import Server, discover
+from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import run
-from v2_conformance.engine.side_by_side import usual_workers
 from v2_conformance.engine.target import Target, check_claims
 from v2_conformance.report.document import EVERYTHING, Relations, Report, Selection, Shard
 from v2_conformance.report.expectations import Expectations
@@ -127,10 +127,12 @@ def start(
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
     ready_within_s: float | None = None,
+    workers: int | None = 1,
 ) -> StartedRun:
     """Find the server and begin the record of a run in `directory`, replacing an older one.
 
-    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`).
+    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). A server far
+    away is asked for so many models at the same time as there will be `workers`.
     Files of an older run that `outdated` names are removed with its report. Cases that fail as
     `expectations` say are marked as expected in the report; the verdict is the same without them.
     Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
@@ -139,7 +141,7 @@ def start(
     if plan.own:
         check_claims(target, plan.planned)
     wait_until_ready(target, ready_within_s)
-    server = discover(target, without_models=plan.own)
+    server = discover(target, without_models=plan.own, workers=workers)
     return begin(
         target,
         plan,

@@ -226,6 +226,10 @@ class BoundConnection:
         """See Connection."""
         return self._connection.pending()
 
+    def open_ahead(self) -> None:
+        """See Connection."""
+        self._connection.open_ahead()
+
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See Connection."""
         transcript = self._connection.exchange(request, fresh=fresh)

@@ -22,7 +22,7 @@ from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint, connected, ready, reason_of
+from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
 from v2_conformance.wire.transcript import Ending, Limits, Transcript
 from v2_conformance.wire.transport import Connection, Parting, Request
 
@@ -56,7 +56,7 @@ class Http1Connection:
     """See transport.Connection."""
 
     def __init__(self, endpoint: Endpoint, limits: Limits, pace: Pace | None = None) -> None:
-        self._endpoint = endpoint
+        self._opener = Opener(endpoint, limits.connect_s)
         self._limits = limits
         self._pace = pace
         self._socket: socket.socket | None = None
@@ -72,6 +72,10 @@ class Http1Connection:
     def pending(self) -> bool:
         """See transport.Connection."""
         return self._socket is not None and self._peek() > 0
+
+    def open_ahead(self) -> None:
+        """See transport.Connection."""
+        self._opener.begin()
 
     def close(self) -> None:
         """See transport.Connection."""
@@ -101,7 +105,7 @@ class Http1Connection:
         kept_at, self._kept_at = self._kept_at, None
         reused = self._socket is not None
         try:
-            sock = self._socket or connected(self._endpoint, self._limits.connect_s)
+            sock = self._socket or self._opener.opened()
         except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             self._closed_before_s, self._stray = closed_before_s, stray

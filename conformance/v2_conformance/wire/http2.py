@@ -37,7 +37,7 @@ from v2_conformance.wire.http2_notation import (
 from v2_conformance.wire.http2_session import PROTOCOL, Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http1, speaks_tls
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint, connected, ready, reason_of
+from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript
 from v2_conformance.wire.transport import Parting, Request
 
@@ -84,6 +84,7 @@ class Http2Connection:
 
     def __init__(self, endpoint: Endpoint, limits: Limits, pace: Pace | None = None) -> None:
         self._endpoint = endpoint
+        self._opener = Opener(endpoint, limits.connect_s)
         self._limits = limits
         self._pace = pace
         self._session: Session | None = None
@@ -108,6 +109,10 @@ class Http2Connection:
     def pending(self) -> bool:
         """See transport.Connection. What comes is of a stream or of the connection: never stray."""
         return False
+
+    def open_ahead(self) -> None:
+        """See transport.Connection."""
+        self._opener.begin()
 
     def close(self) -> None:
         """See transport.Connection."""
@@ -166,7 +171,7 @@ class Http2Connection:
         )
 
     def _connect(self) -> Session:
-        sock = connected(self._endpoint, self._limits.connect_s)
+        sock = self._opener.opened(speaks=True)
         if isinstance(sock, ssl.SSLSocket) and sock.selected_alpn_protocol() != PROTOCOL:
             sock.close()
             raise _NoHttp2Error

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import ssl
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 
@@ -30,6 +32,43 @@ def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
         raw.close()
         raise
     return raw
+
+
+class Opener:
+    """Opens sockets to one endpoint, of which one may be on its way before anybody needs it."""
+
+    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout
+        self._ahead: Future[socket.socket] | None = None
+
+    def begin(self) -> None:
+        """Begin to connect in a thread of its own, for the next `opened`."""
+        pool = ThreadPoolExecutor(1)
+        self._ahead = pool.submit(connected, self._endpoint, self._timeout)
+        pool.shutdown(wait=False)
+
+    def opened(self, *, speaks: bool = False) -> socket.socket:
+        """What was begun, if it came about and the other end has neither closed nor spoken, unless
+        it `speaks` first; or else a new one. Raises as `connected` does."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            with contextlib.suppress(OSError, UnicodeError):
+                sock = ahead.result()
+                if speaks or _silent(sock):
+                    return sock
+                sock.close()
+        return connected(self._endpoint, self._timeout)
+
+
+def _silent(sock: socket.socket) -> bool:
+    try:
+        sock.recv(1)
+    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:

@@ -87,6 +87,12 @@ class Connection(Protocol):
     def pending(self) -> bool:
         """Whether bytes that no request asked for wait on the open connection."""
 
+    def open_ahead(self) -> None:
+        """Begin to connect anew, for the next exchange that is to be `fresh`. What is open stays.
+
+        A server may close that connection before, as it may close any: then its exchange says so.
+        """
+
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """Send `request` exactly, read one response, and return every byte of both.
 

@@ -1,0 +1,33 @@
+"""How far away a server is, and how many cases are worth running at the same time for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.engine.result import Exchange
+
+MOST_WORKERS = 8
+"""How many cases run at the same time at most unless the user says so."""
+
+FAR_S = 0.005
+"""The round trip from which on requests spend most of their time on the way."""
+
+_WORTH_A_WORKER_S = 0.010
+
+
+def round_trip_s(asked: Sequence[Exchange]) -> float:
+    """How long a server takes for the plainest request on a kept connection, as discovery saw it;
+    0 if it saw none."""
+    kept = [e.transcript.duration_s for e in asked if e.transcript.reused]
+    return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))
+
+
+def usual_workers(round_trip_s: float, rate: float | None) -> int:
+    """How many cases to run at the same time against a server that far away: one for each 10 ms.
+
+    More would not be faster than `rate`, the requests per second that it allows.
+    """
+    useful = round_trip_s / _WORTH_A_WORKER_S
+    if rate is not None:
+        useful = min(useful, rate * round_trip_s)
+    return max(1, min(MOST_WORKERS, int(useful)))
