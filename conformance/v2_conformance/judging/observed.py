@@ -7,7 +7,7 @@ order: cases that run at the same time, and a report that is judged again, come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,9 +24,9 @@ from v2_conformance.judging.response import (
     decoded_limit,
     read_header_length,
 )
-from v2_conformance.judging.response_json import parse_response_json
+from v2_conformance.judging.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding, Verdict
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import Cause, NotKept
@@ -85,7 +85,15 @@ class Seen(msgspec.Struct, frozen=True):
 def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> tuple[Seen, ...]:
     """What the recorded exchanges of a case show of everything that is observed."""
     looks = [_Look(case, purpose, transcript) for purpose, transcript in exchanges]
-    found = (_seen(what, case.id, check, looks) for what, check in _CHECKS.items())
+    # Almost all responses break no rule of HTTP, and so show as much of one as of another.
+    unbroken = not any(look.syntax.broken for look in looks)
+    shown = sum(map(_shows_syntax, looks)) if unbroken else 0
+    found = (
+        Seen(what, case.id, shown, 0)
+        if unbroken and what in _RULES
+        else _seen(what, case.id, check, looks)
+        for what, check in _CHECKS.items()
+    )
     return tuple(seen for seen in found if seen.judged)
 
 
@@ -182,14 +190,8 @@ class _Look:
         """The JSON of a successful inference, and the first member that is there twice."""
         if self.json_end is None or self.response is None:
             return None
-        data = self.response.body[: self.json_end]
-        repeated = None
         try:
-            try:
-                document = parse_response_json(data)
-            except RepeatedMemberError as error:
-                repeated = error.member
-                document = parse_response_json(data, unique=False)
+            document, repeated = parse_noting(self.response.body[: self.json_end])
         except MessageError:
             return None
         return (document, repeated) if isinstance(document.get("outputs"), list) else None
@@ -333,20 +335,23 @@ def _data_or_size(look: _Look) -> bool:
     return True
 
 
-def _keeps(*rules: HttpRule) -> Check:
-    """A check that a response breaks none of HTTP's `rules`.
-
-    One that did not come whole can break a rule, but shows nothing by keeping it.
-    """
+def _keeps(rules: Collection[HttpRule]) -> Check:
+    """A check that a response breaks none of HTTP's `rules`."""
 
     def check(look: _Look) -> bool:
         broken = look.syntax.first_of(rules)
         if broken is not None:
             raise Finding(broken)
-        whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
-        return whole and look.syntax.judged
+        return _shows_syntax(look)
 
     return check
+
+
+def _shows_syntax(look: _Look) -> bool:
+    """Whether an exchange that breaks none of HTTP's rules shows that a server keeps them: one that
+    did not come whole can break a rule, but shows nothing by keeping it."""
+    whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
+    return whole and look.syntax.judged
 
 
 def _nothing_after(look: _Look) -> bool:
@@ -384,6 +389,21 @@ def _continues(look: _Look) -> bool:
     return True
 
 
+_RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
+    "status_lines": ("status_line",),
+    "line_ends": ("line_end",),
+    "field_names": ("field_name", "space_before_colon"),
+    "field_values": ("field_value",),
+    "folded_fields": ("folded_line",),
+    "single_fields": ("repeated_field",),
+    "framing": ("content_length_not_allowed",),
+    "content_lengths": ("content_length",),
+    "transfer_codings": ("transfer_coding",),
+    "chunks": ("chunk",),
+    "interim_responses": ("interim_response",),
+}
+"""Rules of HTTP whose breach is in the bytes of a response."""
+
 _CHECKS: Mapping[Observed, Check] = {
     "error_status": _error_status,
     "error_bodies": _error_bodies,
@@ -395,17 +415,7 @@ _CHECKS: Mapping[Observed, Check] = {
     "json_types": _json_types,
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
-    "status_lines": _keeps("status_line"),
-    "line_ends": _keeps("line_end"),
-    "field_names": _keeps("field_name", "space_before_colon"),
-    "field_values": _keeps("field_value"),
-    "folded_fields": _keeps("folded_line"),
-    "single_fields": _keeps("repeated_field"),
-    "framing": _keeps("content_length_not_allowed"),
-    "content_lengths": _keeps("content_length"),
-    "transfer_codings": _keeps("transfer_coding"),
-    "chunks": _keeps("chunk"),
-    "interim_responses": _keeps("interim_response"),
+    **{what: _keeps(rules) for what, rules in _RULES.items()},
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
     "continues": _continues,

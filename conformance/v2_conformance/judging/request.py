@@ -14,6 +14,7 @@ from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.http2_notation import as_http1
+from v2_conformance.wire.plain_head import PlainRequest, plain_request
 
 _LONGEST = 256 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
@@ -30,6 +31,7 @@ _PLAIN_TARGET = re.compile(
 _TAB_IN_FRAMING = re.compile(
     rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
 )
+_HEAD_END = b"\r\n\r\n"
 _TWO_LENGTHS = {"content-length", "transfer-encoding"}
 
 
@@ -97,6 +99,9 @@ def read_request(data: Buffer) -> ReadRequest:
 def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # its head is all that anybody asks for
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    head_read = plain_request(data)
+    if head_read is not None and head_read.start + head_read.length == len(data):
+        return _plain_one(head_read, bytes(data))
     recorded, data = data, as_http1(data)
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
     head: h11.Request | None = None
@@ -119,18 +124,28 @@ def _read(data: Buffer) -> ReadRequest:
         return ReadRequest("", "1.1", (), b"", plain=False)
     fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
     raw = bytes(data).partition(b"\r\n\r\n")[0]
-    odd = (
-        len(raw) > _LONG_HEAD
-        or _PLAIN_TARGET.fullmatch(head.target) is None
-        or _TAB_IN_FRAMING.search(raw) is not None
-        or {name for name, _ in fields} >= _TWO_LENGTHS
-    )
+    odd = _is_odd(raw, head.target) or {name for name, _ in fields} >= _TWO_LENGTHS
     return ReadRequest(
         head.method.decode("latin-1"),
         "2" if data is not recorded else head.http_version.decode("latin-1"),
         fields,
         body,
         plain=plain and not odd,
+    )
+
+
+def _plain_one(head: PlainRequest, data: bytes) -> ReadRequest:
+    """A whole request with a plain head, just as `_read` reads it with h11."""
+    plain = not _is_odd(data[: head.start - len(_HEAD_END)], head.target)
+    return ReadRequest(head.method, "1.1", head.fields, data[head.start :], plain=plain)
+
+
+def _is_odd(head: bytes, target: bytes) -> bool:
+    """Whether there is a proxy that would not pass on a request with this head."""
+    return (
+        len(head) > _LONG_HEAD
+        or _PLAIN_TARGET.fullmatch(target) is None
+        or _TAB_IN_FRAMING.search(head) is not None
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -91,13 +91,35 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
     Raises MessageError, of duplicates RepeatedMemberError; nesting beyond MAX_JSON_DEPTH is refused
     before it is parsed.
     """
+    return _parse(data, _unique if unique else None)
+
+
+def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
+    """See parse_json, without `unique`; and the first member that is there twice, None if none is.
+
+    Raises MessageError.
+    """
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        document = dict(pairs)
+        if len(document) != len(pairs) and not repeated:
+            repeated.append(_repeated(pairs))
+        return document
+
+    document = _parse(data, note)
+    return document, repeated[0] if repeated else None
+
+
+def _parse(
+    data: Buffer, pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None
+) -> dict[str, Any]:
     try:
         text = str(data, "utf-8")
     except UnicodeDecodeError as error:
         raise MessageError(f"the JSON is not UTF-8 at byte {error.start}") from error
     _check_depth(text)
     try:
-        pairs_hook = _unique if unique else None
         document = json.loads(
             text,
             object_pairs_hook=pairs_hook,
@@ -172,10 +194,14 @@ def _deepest_with_escapes(text: str) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
-        seen: set[str] = set()
-        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RepeatedMemberError(name)
+        raise RepeatedMemberError(_repeated(pairs))
     return document
+
+
+def _repeated(pairs: list[tuple[str, Any]]) -> str:
+    """The first name that is there twice."""
+    seen: set[str] = set()
+    return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
 def _no_constant(name: str) -> NoReturn:

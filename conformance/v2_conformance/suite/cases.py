@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from v2_conformance.protocol.content_codings import known
@@ -64,10 +65,11 @@ class _Common:
         expects: Expects = self.expect["outcome"]
         return expects
 
-    @property
+    @cached_property
     def content(self) -> str:
         """A digest of what is sent and expected: another one is another case under the same id."""
-        told = {k: v for k, v in vars(self).items() if k not in _TOLD_ELSEWHERE}
+        names = (field.name for field in fields(self))
+        told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
         told |= {**self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -70,8 +70,9 @@ def _read_cases() -> list[_OneCase]:
 
 
 class _OneCase(msgspec.Struct, omit_defaults=True):
-    """A case in a file, which has to say of which kind it is."""
+    """A case in a file, which has to say of which kind it is, and its `content`."""
 
+    content: str
     request: RequestCase | None = None
     get: GetCase | None = None
     observed: ObservedCase | None = None
@@ -80,18 +81,20 @@ class _OneCase(msgspec.Struct, omit_defaults=True):
     @property
     def case(self) -> Case:
         kinds = (self.request, self.get, self.observed, self.client)
-        return next(case for case in kinds if case is not None)
+        found = next(case for case in kinds if case is not None)
+        vars(found)["content"] = self.content  # so that it is not made again
+        return found
 
 
 def _one_case(case: Case) -> _OneCase:
     if isinstance(case, RequestCase):
-        return _OneCase(request=case)
+        return _OneCase(case.content, request=case)
     if isinstance(case, GetCase):
-        return _OneCase(get=case)
+        return _OneCase(case.content, get=case)
     if isinstance(case, ObservedCase):
-        return _OneCase(observed=case)
+        return _OneCase(case.content, observed=case)
     if isinstance(case, ClientCase):
-        return _OneCase(client=case)
+        return _OneCase(case.content, client=case)
     raise TypeError("the generated case is in no file of cases")
 
 

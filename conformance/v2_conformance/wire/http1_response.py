@@ -1,4 +1,7 @@
-"""Reads HTTP/1.1 responses with h11, from the same raw bytes that a transcript keeps."""
+"""Reads HTTP/1.1 responses with h11, from the same raw bytes that a transcript keeps.
+
+Plain ones are read without it, to the same end: see `plain_head`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import h11
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_tolerance import tolerated
 from v2_conformance.wire.http2_notation import read_response
+from v2_conformance.wire.plain_head import PlainResponse, plain_response
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
@@ -50,7 +54,8 @@ class ResponseReader:
         self.eof = False
         self._limits = limits
         self._answers = answers
-        self._messages = [self._message()]
+        self._plain: PlainResponse | None = None
+        self._messages: list[_Message] = []  # what h11 reads
 
     def _message(self) -> _Message:
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head)
@@ -61,17 +66,25 @@ class ResponseReader:
     @property
     def in_body(self) -> bool:
         """Whether the head of the (first) response is there."""
-        return self._messages[0].head is not None
+        return self._plain is not None or (
+            bool(self._messages) and self._messages[0].head is not None
+        )
 
     @property
     def answered_first(self) -> bool:
         """Whether the first of two responses is there, and nothing of the second."""
+        if len(self._messages) < 2:
+            return False
         last = self._messages[-1]
-        return len(self._messages) > 1 and last.head is None and not last.parser.trailing_data[0]
+        return last.head is None and not last.parser.trailing_data[0]
 
     @property
     def reusable(self) -> bool:
         """Whether HTTP allows another exchange on the connection."""
+        if self._plain is not None:
+            return self.done and not self.eof and not self._plain_excess(self._plain)
+        if not self._messages:
+            return False
         last = self._messages[-1]
         return (
             self.done
@@ -84,13 +97,21 @@ class ResponseReader:
     def feed(self, data: bytes) -> None:
         """Take what arrived. Afterwards look at `done` and `error`."""
         if data:
+            first = not self.raw
             self.raw += data
+            if first and self._answers == 1:
+                self._plain = plain_response(self.raw)
+            if self._plain is not None:
+                self.done = len(self.raw) >= self._plain.start + self._plain.length
+                return
             if not _BEGINNING.startswith(self.raw[: len(_BEGINNING)]):
                 # Known at once, although more of a line may come, or nothing ever (SSH, TLS, …).
                 self.error = f"it begins with {bytes(self.raw[:20])!r}, not with HTTP/"
                 return
         else:
             self.eof = True
+            if self._plain is not None:
+                return
             if self.answered_first:
                 self.done = True
                 return
@@ -107,7 +128,12 @@ class ResponseReader:
             if error.error_status_hint == 431:  # a head, or a chunk's, that does not end
                 self.error_ending = Ending.TOO_LARGE
 
+    def _plain_excess(self, plain: PlainResponse) -> int:
+        return max(0, len(self.raw) - plain.start - plain.length)
+
     def _read(self, data: bytes) -> None:
+        if not self._messages:
+            self._messages.append(self._message())
         self._messages[-1].parser.receive_data(data)
         while not self.done and self._take(self._messages[-1].parser.next_event()):
             pass
@@ -161,6 +187,14 @@ class ResponseReader:
 
     def response(self) -> Response:
         """The response, as far as it came; its body shares memory with `raw` unless chunked."""
+        plain = self._plain
+        if plain is not None:
+            end = plain.start + plain.length
+            body = memoryview(self.raw)[plain.start : end]
+            excess = self._plain_excess(plain)
+            return Response(
+                plain.status, plain.fields, body, "content-length", excess, whole=self.done
+            )
         first = self._response(self._messages[0])
         last = self._messages[-1]
         second = last.whole and last is not self._messages[0]

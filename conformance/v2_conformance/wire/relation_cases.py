@@ -14,7 +14,7 @@ whose request might by chance be a right one for this model. Nothing else is lef
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -215,8 +215,9 @@ def _with_inputs(
     if json is not None:
         request["json"] = json
         check_changes(case, request, model)
+    names = (field.name for field in fields(case))
     made = RelationCase(
-        **{name: getattr(case, name) for name in vars(case) if name not in ("first", "members")}
+        **{name: getattr(case, name) for name in names if name not in ("first", "members")}
         | {"model": model.role, "request": request, "expect": expect},
         of=model,
         relation=relation.name,
