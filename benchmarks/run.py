@@ -34,6 +34,7 @@ def main() -> None:
         figures += _whole(_measure("whole.py", embedded))
         if url:
             figures += _throughput("Triton", _measure("throughput.py", url), "")
+        figures += _growth(_measure("growth.py", embedded))
         figures += _codec(_measure("codec.py"))
         figures += _memory(_measure("memory.py", embedded))
     figures += _startup(_measure("startup.py"))
@@ -81,6 +82,20 @@ def _whole(found: dict[str, Any]) -> list[Figure]:
         Figure("report.json", f"{found['report_bytes'] / 1e6:.2f} MB", "at most 3 MB"),
         Figure("report.json.gz", f"{found['packed_bytes'] / 1e6:.2f} MB", "at most 1 MB"),
         Figure("small commands", times, "at most 0.3 s"),
+    ]
+
+
+def _growth(found: dict[str, Any]) -> list[Figure]:
+    """One row for each quantity: what one unit of it costs, from the least to the most."""
+    cases = [f"{one['seconds'] / one['cases'] * 1000:.1f}" for one in found["cases"]]
+    counts = [f"{one['cases']}" for one in found["cases"]]
+    sizes = [f"{one['seconds'] / one['mebibytes'] * 1000:.1f}" for one in found["sizes"]]
+    ratios = [f"{one['seconds'] / one['bare_s']:.1f}" for one in found["sizes"]]
+    mebibytes = [f"{one['mebibytes']}" for one in found["sizes"]]
+    return [
+        Figure(f"ms for each of {', '.join(counts)} cases", ", ".join(cases), "no growth"),
+        Figure(f"ms for each MiB of {', '.join(mebibytes)}", ", ".join(sizes), "no growth"),
+        Figure("these tensors, suite / bare socket", ", ".join(ratios)),
     ]
 
 

@@ -38,15 +38,15 @@ def main() -> None:
     server = discover(target)
     engine = Engine(target, server)
     cases = [case for case in load_cases() if not case.dangerous]
-    _timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
-    whole, results = _timed_run(engine, target, server, cases)
+    timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
+    whole, results = timed_run(engine, target, server, cases)
     repeatable = [result for result in results if _repeatable(result, target, server)]
     requests = [
         bytes(exchange.transcript.request) for result in repeatable for exchange in result.exchanges
     ]
     suite, bare = [], []
     for _ in range(ROUNDS):
-        suite.append(_timed_run(engine, target, server, [r.case for r in repeatable])[0])
+        suite.append(timed_run(engine, target, server, [r.case for r in repeatable])[0])
         bare.append(timed_replay(target.url, requests))
     print(
         json.dumps(
@@ -64,7 +64,7 @@ def main() -> None:
     )
 
 
-def _timed_run(
+def timed_run(
     engine: Engine, target: Target, server: Server, cases: Sequence[Case]
 ) -> tuple[float, list[Result]]:
     """Seconds for `cases`, with a record on disk as in a real run, and their results."""
