@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import column_major
-from v2_conformance.reference.request_reader import RequestInput
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract
 
 
 def _reads(datatype: str, read: Callable[[float], float]) -> type[Behaviour]:
@@ -124,3 +126,48 @@ class _ThreeDimensionsWrittenColumnMajor(Behaviour):
     def output_data(self, tensor: Tensor) -> Any:
         three = len(tensor.shape) == 3
         return super().output_data(column_major(tensor) if three else tensor)
+
+
+def _through_double(data: Any) -> Any:
+    """The integers of a flat array as a double has them, none of them out of range."""
+    if not isinstance(data, list) or any(type(item) is not int for item in data):
+        return data
+    return [int(float(item)) if abs(item) < 2**63 - 2**10 else item for item in data]
+
+
+@fault(
+    "integers-beside-blobs-read-as-doubles",
+    breaks="D15",
+    text="64-bit integers in JSON pass through a double if other inputs are blobs.",
+)
+class _IntegersBesideBlobsReadAsDoubles(Behaviour):
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if all(entry.has_data for entry in entries):
+            return entries
+        wide = ("INT64", "UINT64")
+        return [
+            replace(entry, data=_through_double(entry.data))
+            if entry.spec.datatype in wide
+            else entry
+            for entry in entries
+        ]
+
+
+@fault(
+    "integers-beside-blobs-written-as-doubles",
+    breaks="D15",
+    text="64-bit integers in JSON pass through a double if other outputs are blobs.",
+)
+class _IntegersBesideBlobsWrittenAsDoubles(Behaviour):
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        if any("data" not in entry for entry in entries):
+            entries = [
+                entry | {"data": _through_double(entry["data"])}
+                if entry["datatype"] in ("INT64", "UINT64") and "data" in entry
+                else entry
+                for entry in entries
+            ]
+        return super().response_document(model, inference, entries)
