@@ -37,7 +37,9 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """One tab. Everything that a page writes on its console, or throws, is in `complaints`."""
+    """One tab. Everything that a page writes on its console, or throws, is in `complaints`.
+
+    `patience_s` is how long Chromium may say nothing, which is what a busy page does."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._out, self._in = to_browser, from_browser
@@ -45,6 +47,7 @@ class Browser:
         self._number = 0
         self._session = ""
         self.complaints: list[str] = []
+        self.patience_s = PATIENCE_S
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -106,7 +109,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:
-            ready, _, _ = select.select([self._in], [], [], PATIENCE_S)
+            ready, _, _ = select.select([self._in], [], [], self.patience_s)
             assert ready, "Chromium says nothing"
             data = os.read(self._in, 1 << 20)
             assert data, "Chromium has ended"
@@ -185,3 +188,13 @@ def in_view(browser: Browser, anchor: str) -> bool:
             " && top >= 0 && top < innerHeight; })()"
         )
     )
+
+
+def until(browser: Browser, condition: str) -> None:
+    """Go on as soon as a JavaScript expression is true; fail when it never is."""
+    browser.wait(lambda: browser.evaluate(condition))
+
+
+def until_in_view(browser: Browser, anchor: str) -> None:
+    """Go on as soon as the element with the id `anchor` is on the screen."""
+    browser.wait(lambda: in_view(browser, anchor))

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from v2_conformance.report.visible_text import visible
 
+_CODE = re.compile("`([^`\n]+)`")
 
-def environment(folder: Path, page: str, *, scripted: bool = True) -> Environment:
+
+def environment(
+    folder: Path, page: str, *, scripted: bool = True, more: Sequence[str] = ()
+) -> Environment:
     """An environment for the template of `page`, which is in `folder`.
 
     Its globals are the page's `style` and, if it is `scripted`, its `script`, and their hashes for
-    the page's policy.
+    the page's policy. The style and the script of each part in `more` come before the page's own.
+    The filter `code` shows what stands between backticks as code.
     """
     made = Environment(
         loader=FileSystemLoader(folder),
@@ -28,10 +35,19 @@ def environment(folder: Path, page: str, *, scripted: bool = True) -> Environmen
         undefined=StrictUndefined,
     )
     for name, suffix in (("style", "css"), ("script", "js"))[: 2 if scripted else 1]:
-        text = (folder / f"{page}.{suffix}").read_text(encoding="utf-8")
+        files = [folder / f"{part}.{suffix}" for part in (*more, page)]
+        text = "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
         made.globals[name] = Markup(text)
         made.globals[f"{name}_hash"] = _policy_hash(text)
+    made.filters["code"] = with_code
     return made
+
+
+def with_code(text: str) -> Markup:
+    """`text` escaped, and what stands between two backticks on one line as code."""
+    pieces = _CODE.split(visible(text))  # every second one is code
+    marked = Markup("<code>{}</code>").format
+    return Markup("").join(marked(p) if n % 2 else escape(p) for n, p in enumerate(pieces))
 
 
 def _policy_hash(text: str) -> str:

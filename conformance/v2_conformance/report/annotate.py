@@ -97,13 +97,14 @@ class Section:
 class AnnotatedMessage:
     """A message's sections, which cover every byte once and in order; `notes` are oddities.
 
-    `json_end` is where the JSON object of the body ends, counted in what was recorded, if the
-    header length says that it ends elsewhere.
+    `header_cut` is where the header length says that the JSON ends, counted in what was recorded;
+    it can be beyond the end. `json_end` is where the JSON object does end, if that is elsewhere.
     """
 
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
     json_end: int | None = None
+    header_cut: int | None = None
 
 
 def annotate_request(data: bytes, answers: int = 1) -> AnnotatedMessage:
@@ -130,6 +131,18 @@ class _BodyRange(NamedTuple):
     label: str
     start: int
     end: int
+
+
+class _Cuts(NamedTuple):
+    """Where the JSON of a message ends and where its header length says so, see AnnotatedMessage;
+    in the body, or in what was recorded."""
+
+    json: int | None = None
+    header: int | None = None
+
+    def recorded(self, spans: Sequence[tuple[int, int]], at: int) -> _Cuts:
+        """The same in what was recorded, where `spans` are the parts of the body."""
+        return _Cuts(*(None if end is None else _recorded(end, spans, at) for end in self))
 
 
 @dataclass(frozen=True)
@@ -177,7 +190,7 @@ def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
         raw = Section("raw", _NOT_HTTP[member], at, len(data), data[at:], at)
         return AnnotatedMessage((*sections, raw))
     sections.append(Section("head", "head", at, end, data[at:end], at))
-    more, notes, end, json_end = _body(data, end, _fields(data[at:end]), member)
+    more, notes, end, cuts = _body(data, end, _fields(data[at:end]), member)
     sections += more
     if answers > 1 and _PIPELINED[member].match(data, end):
         start, end = end, _head_end(data, end)
@@ -189,7 +202,7 @@ def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
     if len(data) > end:
         label = f"after the end of the {_MESSAGE[member]}"
         sections.append(Section("slack", label, end, len(data), data[end:], end))
-    return AnnotatedMessage(tuple(sections), tuple(notes), json_end)
+    return AnnotatedMessage(tuple(sections), tuple(notes), cuts.json, cuts.header)
 
 
 # After most cases comes the same known-good request.
@@ -221,9 +234,8 @@ def _fields(head: bytes) -> _Fields:
 
 def _body(
     data: bytes, at: int, fields: _Fields, member: str
-) -> tuple[list[Section], list[str], int, int | None]:
-    """The sections of the body that follows the head, notes, where the body ends, and where its
-    JSON does if the header length is wrong."""
+) -> tuple[list[Section], list[str], int, _Cuts]:
+    """The sections of the body that follows the head, notes, where the body ends, and its JSON."""
     notes: list[str] = []
     trailer = ""
     if any("chunked" in value.lower() for value in fields.values("transfer-encoding")):
@@ -244,16 +256,12 @@ def _body(
             there = _count(len(data) - at, "byte")
             notes.append(f"Content-Length is {length}, but the body has {there}")
     content = b"".join(data[a:b] for a, b in spans)
-    ranges, more, object_end = _ranges(content, fields, member)
+    ranges, more, cuts = _ranges(content, fields, member)
     sections = list(_place(content, ranges, spans, at))
-    json_end = None
-    if object_end is not None:
-        before = [_BodyRange("json", "", 0, object_end)]
-        json_end = next(_place(content, before, spans, at)).end
     cursor = sections[-1].end if sections else at
     if end > cursor:
         sections.append(Section("raw", trailer, cursor, end, data[cursor:end], cursor))
-    return sections, notes + more, end, json_end
+    return sections, notes + more, end, cuts.recorded(spans, at)
 
 
 def _chunks(data: bytes, at: int) -> tuple[list[tuple[int, int]], int, bool]:
@@ -292,44 +300,59 @@ def _place(
         cursor = end
 
 
-def _ranges(
-    body: bytes, fields: _Fields, member: str
-) -> tuple[list[_BodyRange], list[str], int | None]:
+def _recorded(end: int, spans: Sequence[tuple[int, int]], at: int) -> int:
+    """Where byte `end` of a body is in what was recorded, or would be behind its last one."""
+    before = 0
+    for start, stop in spans:
+        at = start + end - before
+        if at <= stop:
+            break
+        before += stop - start
+    return at
+
+
+def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str], _Cuts]:
     """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end. Then
-    notes, and where the JSON object ends if the header length says otherwise."""
+    notes, and where its JSON ends."""
     if not body:
-        return [], [], None
+        return [], [], _Cuts()
     size = len(body)
     codings = [c for c in fields.values("content-encoding") if c.lower() != "identity"]
     if codings:
         words = f"body, compressed ({_short(', '.join(codings))})"
-        return [_BodyRange("raw", words, 0, size)], [], None
+        return [_BodyRange("raw", words, 0, size)], [], _Cuts()
     document, object_end = _document(body)
     declared = fields.header_length
     if declared == 0:
-        return [_BodyRange("blob", "body without JSON (header length 0)", 0, size)], [], None
+        whole = [_BodyRange("blob", "body without JSON (header length 0)", 0, size)]
+        return whole, [], _Cuts(header=0)
     notes = []
+    cuts = _Cuts(header=declared)
     if declared is not None and declared > size:
         notes.append(f"{HEADER_LENGTH} is {declared}, but the body has {_count(size, 'byte')}")
+        if document is not None:
+            cuts = _Cuts(object_end, declared)
         declared = None
     elif declared is None and fields.values(HEADER_LENGTH):
         notes.append(f"{HEADER_LENGTH} is not one decimal number")
     if document is None and _is_long(body):
         end = size if declared is None else declared
         rest = [_BodyRange("blob", "what follows the JSON", end, size)] if end < size else []
-        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes, None
+        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes, cuts
     end = object_end if declared is None else declared
     if document is None:
         if declared is None:
-            return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes, None
+            return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes, cuts
         head = _BodyRange("raw", "declared to be JSON, but not a JSON object", 0, end)
         rest = [_BodyRange("slack", "after the declared JSON", end, size)] if end < size else []
-        return [head, *rest], notes, None
+        return [head, *rest], notes, cuts
     wrong = end != object_end and body[object_end:end].strip(b" \t\r\n") + body[end:object_end]
     if wrong:
         notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
     blobs = _blobs(document.get(member), end, size)
-    return [_BodyRange("json", "JSON", 0, end), *blobs], notes, object_end if wrong else None
+    if wrong:
+        cuts = _Cuts(object_end, declared)
+    return [_BodyRange("json", "JSON", 0, end), *blobs], notes, cuts
 
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:

@@ -148,14 +148,15 @@ class FoldedSection:
 
 @dataclass(frozen=True)
 class FoldedMessage:
-    """A request or a response of `size` bytes; `notes` are oddities. `json_end` is where its JSON
-    ends if the header length says otherwise, see `AnnotatedMessage`."""
+    """A request or a response of `size` bytes; `notes` are oddities. `json_end` and `header_cut`
+    say where its JSON ends, see `AnnotatedMessage`."""
 
     name: str
     size: int
     notes: tuple[str, ...]
     sections: tuple[FoldedSection, ...]
     json_end: int | None = None
+    header_cut: int | None = None
 
     @property
     def title(self) -> str:
@@ -306,7 +307,9 @@ def _message(
         )
         blobs += section.kind == "blob"
     shown = tuple(map(visible, notes))
-    return FoldedMessage(name, len(data), shown, tuple(folded), annotated.json_end)
+    return FoldedMessage(
+        name, len(data), shown, tuple(folded), annotated.json_end, annotated.header_cut
+    )
 
 
 def _differing(section: Section, difference: FirstDifference | None) -> DifferingByte | None:

@@ -2,7 +2,8 @@
 
 Everything in a report may come from a hostile server. The template escapes it all, characters that
 hide or reorder text are spelled out, and the page's policy forbids it to load anything and to run
-any script but its own.
+any script but its own. What stands of a case beyond its outcome is data in the page, of which that
+script makes text once a reader gets there.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Template
+from markupsafe import Markup
 
-from v2_conformance.formats.html.cards import Cards, Replay, cards
+from v2_conformance.formats.heat import heat
+from v2_conformance.formats.html.index import Listed, by_message, index, listed
+from v2_conformance.formats.html.packed import Replay, packed
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
@@ -35,19 +39,20 @@ from v2_conformance.report.claim_words import (
 )
 from v2_conformance.report.claims import claims
 from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
-from v2_conformance.report.fold import in_milliseconds
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Basis, Level, families
 
+# The page stays below 2 MB: the bytes of exchanges get what everything else leaves of this.
+_PAGE_BYTES = 1_950_000
 # So few failures are opened from the start.
 _OPEN = 3
 # So many of a requirement's failures are named beside it.
 _TROUBLES = 5
-_MAX_WHY = 300
 _CAUSES = 50
-_MAX_MESSAGE = 400
+# So many reasons and warnings are shown before the rest is folded.
+_REASONS = 12
 
 _BASES: Mapping[Basis, str] = {
     "text": "stated by the documents of the extension",
@@ -80,6 +85,7 @@ _EXPLAINED_OF_A_CLIENT = {
     "which keep a user from computing on wrong numbers, do not hold or were not shown to hold.",
     INCOMPLETE: "Some of the planned scenarios did not run, so there is no verdict on the client.",
 }
+_PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
 _KEPT_BRACKETS = {"[": "(", "]": ")"}
@@ -88,7 +94,11 @@ _RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 
 def render(report: Report, replay: Replay = replay_command) -> str:
     """The page for a report. `replay` gives the command that sends a case of it again."""
-    return _template().render(_content(report, cards(report, replay)))
+    cases = listed(report)
+    page = _template().render(_content(report, cases), index=Markup(index(cases)))
+    before, element, after = page.rpartition(_PACKED)  # text cannot have the like: it is escaped
+    room = _PAGE_BYTES - len(page.encode("utf-8", "replace"))
+    return f"{before}{element}{packed(report, cases, replay, room)}{after}"
 
 
 def case_anchor(case_id: str) -> str:
@@ -103,14 +113,13 @@ def requirement_anchor(requirement_id: str) -> str:
 
 @cache
 def _template() -> Template:
-    made = environment(Path(__file__).parent, "report")
+    made = environment(Path(__file__).parent, "report", more=("exchanges",))
     made.filters.update(
         symbol=lambda outcome: LOOKS[outcome].sign,
         label=lambda outcome: LOOKS[outcome].label,
         basis=lambda basis: _BASES[basis],
         case_anchor=case_anchor,
         requirement_anchor=requirement_anchor,
-        milliseconds=in_milliseconds,
         linked=_linked,
         shell=shlex.quote,
         short=short,
@@ -138,26 +147,22 @@ class Source:
 
 @dataclass(frozen=True)
 class RequirementRow:
-    """A requirement as the report has it, with what the run found."""
+    """A requirement as the report has it, with what the run found: its `number` of cases and those
+    that need a look."""
 
     entry: RequirementResult
     counts: Mapping[Outcome, int]
     sources: Sequence[Source]
-    cases: Sequence[CaseResult]
+    troubles: Sequence[CaseResult]
+    number: int
 
     @property
     def id(self) -> str:
         """The requirement's id."""
         return self.entry.id
 
-    @property
-    def troubles(self) -> list[CaseResult]:
-        """The cases that need a look."""
-        settled = (Outcome.PASS, *SKIPPED)
-        return [case for case in self.cases if case.outcome not in settled]
 
-
-def _content(report: Report, sent: Cards) -> dict[str, object]:
+def _content(report: Report, cases: Listed) -> dict[str, object]:
     """What the template prints."""
     counts = Counter(case.outcome for case in report.cases)
     by_requirement: dict[str, list[CaseResult]] = {}
@@ -170,6 +175,7 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
     tested = report.target.client
     explained = _EXPLAINED if tested is None else _EXPLAINED_OF_A_CLIENT
     letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
+    titles = {row.id: row.entry.title for row in rows}
     return {
         "report": report,
         "server": report.target.server,
@@ -196,20 +202,23 @@ def _content(report: Report, sent: Cards) -> dict[str, object]:
         "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
-        "titles": {row.id: row.entry.title for row in rows},
-        "troubled": sent.troubled,
-        "passed": sent.passed,
-        "stream": sent.stream,
-        "open_cards": _OPEN,
+        "heat": heat(report.requirements),
+        "titles": titles,
+        "troubled": cases.troubled,
+        "passed": cases.passed,
+        "skipped": {outcome: by_message(report.of(outcome)) for outcome in SKIPPED},
+        "open_cases": _OPEN,
         "most_troubles": _TROUBLES,
-        "most_why": _MAX_WHY,
-        "skipped": {outcome: _by_message(report.of(outcome)) for outcome in SKIPPED},
+        "most_reasons": _REASONS,
     }
 
 
 def _row(entry: RequirementResult, cases: Sequence[CaseResult]) -> RequirementRow:
     counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
-    return RequirementRow(entry, counts, [_source(cited) for cited in entry.cite], cases)
+    settled = (Outcome.PASS, *SKIPPED)
+    troubles = [case for case in cases if case.outcome not in settled]
+    sources = [_source(cited) for cited in entry.cite]
+    return RequirementRow(entry, counts, sources, troubles, len(cases))
 
 
 def _source(cited: CitedDocument) -> Source:
@@ -258,14 +267,6 @@ def _titles(letters: Iterable[str]) -> dict[str, str]:
     """Every family's title; an unknown one is among the others."""
     known = families()
     return {**known, **{letter: "Other" for letter in sorted(letters) if letter not in known}}
-
-
-def _by_message(cases: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
-    """Cases by message: many of them were not sent for one reason."""
-    groups: dict[str, list[CaseResult]] = {}
-    for case in cases:
-        groups.setdefault(short(case.message, _MAX_MESSAGE), []).append(case)
-    return groups
 
 
 def _linked(text: str, known: Mapping[str, str]) -> list[tuple[str, str]]:

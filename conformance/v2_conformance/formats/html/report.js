@@ -2,81 +2,274 @@
 (function () {
   function all(selector, root) { return Array.from((root || document).querySelectorAll(selector)); }
   function byId(name) { return document.getElementById(name); }
+  var made = Exchanges.made, coded = Exchanges.coded;
+  var AT_ONCE = 50;  // so many rows of a list are made at once
+  var PRINTED = 30;  // and so many are printed, as the style says
   var find = byId("find"), found = byId("found");
   var choices = ["outcome", "level", "family"].map(byId);
-  var items = null, keeping = null;
+  var filters = [find].concat(choices);
+  var keeping = null;
 
-  function filter() {
-    items = items || all("[data-outcome]").map(function (element) {
-      return { element: element, key: element.querySelector(".key") || element, text: null };
+  // The cases: rows are made when they are needed, their bytes when they are opened.
+
+  var data = JSON.parse(byId("index").textContent);
+  var cases = data.cases.map(function (row, place) {
+    var look = data.outcomes[row[1]];
+    return { place: place, id: row[0], outcome: look[0], sign: look[1], label: look[2], level: data.levels[row[2]],
+      requirement: row[3], family: row[3].slice(0, 1), time: row[4], message: data.texts[row[5]],
+      why: data.texts[row[6]], text: null, element: null, list: null };
+  });
+  var encoder = new TextEncoder();
+
+  // As the links of this page and of others write it.
+  function anchor(id) {
+    return "case-" + id.replace(/[^A-Za-z0-9\/,:._+=-]/gu, function (character) {
+      if (character === "[") return "(";
+      if (character === "]") return ")";
+      return Array.from(encoder.encode(character), function (byte) {
+        return "~" + byte.toString(16).padStart(2, "0");
+      }).join("");
     });
+  }
+
+  // A case by its anchor, or by its id as it is shown everywhere.
+  var named = null;
+  function caseNamed(name) {
+    if (!named) {
+      named = new Map();
+      cases.forEach(function (one) { named.set("case-" + one.id, one); });
+      cases.forEach(function (one) { named.set(anchor(one.id), one); });
+    }
+    return named.get(name);
+  }
+
+  function mark(one) {
+    var box = made("span", "", "mark o-" + one.outcome), sign = made("span", one.sign);
+    sign.setAttribute("aria-hidden", "true");
+    box.append(sign, " " + one.label);
+    return box;
+  }
+
+  function link(id) {
+    var to = made("a");
+    to.href = "#" + anchor(id);
+    to.append(made("code", id));
+    return to;
+  }
+
+  function row(one) {
+    if (one.element) return one.element;
+    var box = made("details", "", "card case"), summary = made("summary", "", "key"), name = made("h3");
+    box.id = anchor(one.id);
+    box.dataset.outcome = one.outcome;
+    name.append(made("code", one.id));
+    summary.append(mark(one), " ", made("span", one.level, "level"), " ", name, " ", made("span", one.time, "dim small"));
+    if (one.message && !one.list.quiet) summary.append(coded("span", one.message, "message"));
+    box.append(summary);
+    box.addEventListener("toggle", function () { if (box.open) fill(one); });
+    one.element = box;
+    return box;
+  }
+
+  function fill(one) {
+    var box = one.element;
+    if (box.dataset.filled) return;
+    box.dataset.filled = "1";
+    var about = made("p", "", "small dim"), self = made("a", "link to this case"), requirement = byId("req-" + one.requirement);
+    self.href = "#" + box.id;
+    if (requirement) {
+      var to = made("a", one.requirement);
+      to.href = "#" + requirement.id;
+      about.append(to, made("span", ": " + requirement.querySelector("strong").textContent), " · ");
+    }
+    about.append(self);
+    box.append(about);
+    if (one.message && one.list.quiet) box.append(coded("p", one.message, "message"));
+    if (one.why) box.append(coded("p", one.why, "why"));
+    Exchanges.records().then(function (records) {
+      var record = records.get(one.place);
+      if (record) Exchanges.show(box, record, box.id, link, byId("index").dataset.client !== undefined);
+      else if (one.list.sent) box.append(command(one));
+      reveal(box);
+    }).catch(function () { box.append(command(one)); });
+  }
+
+  function command(one) {
+    var words = made("p", "To see it in a terminal: ", "small dim");
+    words.append(made("code", "v2-conformance show report.json '" + one.id.replace(/'/g, "'\\''") + "'"));
+    return words;
+  }
+
+  // A list of rows in `box`; in a `pile` they are made once it is opened.
+  function List(box, chosen, pile, quiet, sent) {
+    var list = this;
+    this.box = box; this.cases = chosen; this.matching = chosen; this.limit = AT_ONCE;
+    this.pile = pile; this.quiet = quiet; this.sent = sent;
+    chosen.forEach(function (one) { one.list = list; });
+    if (pile) pile.addEventListener("toggle", function () { list.draw(); });
+    else this.draw();
+  }
+
+  List.prototype.draw = function () {
+    if (this.pile && !this.pile.open) return;
+    var list = this, rows = this.matching.slice(0, this.limit).map(row), left = this.matching.length - rows.length;
+    if (rows.length + left > PRINTED) rows.push(made("p", "Not all of these are printed; report.json has all.", "printed dim"));
+    if (left > 0) {
+      var more = made("button", "Show " + Math.min(left, AT_ONCE) + " more of " + left, "more");
+      more.type = "button";
+      more.addEventListener("click", function () {
+        var first = list.limit;
+        list.grow();
+        focus(list.matching[first].element);
+      });
+      rows.push(more);
+    }
+    this.box.replaceChildren.apply(this.box, rows);
+  };
+
+  List.prototype.grow = function (place) {
+    if (this.limit < this.matching.length) this.limit = Math.max(this.limit + AT_ONCE, (place || 0) + 1);
+    this.draw();
+  };
+
+  List.prototype.filter = function (matches, filtering) {
+    this.matching = filtering ? this.cases.filter(matches) : this.cases;
+    this.limit = AT_ONCE;
+    var pile = this.pile, some = this.matching.length > 0;
+    if (pile) {
+      pile.hidden = !some;
+      if (filtering && some && !pile.open) { pile.open = true; pile.dataset.opened = "1"; }
+      if (!filtering && pile.dataset.opened) { pile.open = false; delete pile.dataset.opened; }
+    }
+    this.draw();
+  };
+
+  function withOutcome(outcome) { return cases.filter(function (one) { return one.outcome === outcome; }); }
+
+  function listsOfThisPage() {
+    var lists = [], settled = ["pass", "not_run", "unsupported"], box = byId("troubled");
+    var troubled = cases.filter(function (one) { return !settled.includes(one.outcome); });
+    if (box) {
+      lists.push(new List(box, troubled, null, false, true));
+      if (troubled.length <= +box.dataset.open) troubled.forEach(function (one) { one.element.open = true; });
+    }
+    box = byId("settled");
+    if (box) lists.push(new List(box, withOutcome("pass"), box.parentElement, true, true));
+    settled.slice(1).forEach(function (outcome) {
+      var groups = new Map();
+      withOutcome(outcome).forEach(function (one) {
+        groups.set(one.message, (groups.get(one.message) || []).concat(one));
+      });
+      groups = Array.from(groups.values());
+      all("details.pile[data-skipped=" + outcome + "]").forEach(function (pile, n) {
+        lists.push(new List(pile.lastElementChild, groups[n] || [], pile, true, false));
+      });
+    });
+    return lists;
+  }
+
+  function allOf(details) {
+    var list = made("ul", "", "cases");
+    cases.forEach(function (one) {
+      if (one.requirement !== details.dataset.requirement) return;
+      var item = made("li"), to = made("a", one.sign + " " + one.id, "t-" + one.outcome);
+      to.href = "#" + anchor(one.id);
+      item.append(to);
+      list.append(item);
+    });
+    details.append(list);
+  }
+
+  // Filters.
+
+  var rows = null;
+  function filter() {
+    rows = rows || all("tr[data-outcome]").map(function (element) { return { element: element, text: null }; });
     var words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     var active = choices.filter(function (choice) { return choice.value; });
-    var rows = 0, cases = 0;
-    items.forEach(function (item) {
-      if (words.length && item.text === null) item.text = item.key.textContent.toLowerCase();
-      var shown = active.every(function (choice) { return item.element.dataset[choice.id] === choice.value; }) &&
-        words.every(function (word) { return item.text.includes(word); });
-      item.element.hidden = !shown;
-      if (shown) { if (item.element.tagName === "TR") rows += 1; else cases += 1; }
+    var filtering = words.length + active.length > 0, shownRows = 0, shownCases = 0;
+    function has(text) { return words.every(function (word) { return text.includes(word); }); }
+    rows.forEach(function (one) {
+      if (words.length && one.text === null) one.text = one.element.textContent.toLowerCase();
+      var shown = active.every(function (choice) { return one.element.dataset[choice.id] === choice.value; }) && has(one.text || "");
+      one.element.hidden = !shown;
+      shownRows += shown;
     });
-    var filtering = words.length + active.length > 0;
-    all(".group").reverse().forEach(function (group) {
-      var some = group.querySelector("[data-outcome]:not([hidden])") !== null;
-      group.hidden = filtering && !some;
-      if (group.tagName !== "DETAILS") return;
-      if (filtering && some && !group.open) { group.open = true; group.dataset.opened = "1"; }
-      if (!filtering && group.dataset.opened) { group.open = false; delete group.dataset.opened; }
+    function matches(one) {
+      if (!active.every(function (choice) { return one[choice.id] === choice.value; })) return false;
+      if (words.length && one.text === null)
+        one.text = [one.id, one.label, one.level, one.requirement, one.message, one.why].join(" ").toLowerCase();
+      return has(one.text || "");
+    }
+    lists.forEach(function (list) {
+      list.filter(matches, filtering);
+      shownCases += list.matching.length;
     });
-    byId("nothing").hidden = rows + cases > 0;
+    all(".group").forEach(function (group) {
+      group.hidden = filtering && group.querySelector("tr[data-outcome]:not([hidden])") === null;
+    });
+    all("section.list").forEach(function (section) {
+      section.hidden = filtering && !lists.some(function (list) { return list.matching.length && section.contains(list.box); });
+    });
+    byId("nothing").hidden = shownRows + shownCases > 0;
     byId("clear").hidden = !filtering;
     remember();
-    found.value = filtering ? rows + (rows === 1 ? " requirement, " : " requirements, ") +
-      cases + (cases === 1 ? " case" : " cases") : "";
+    found.value = filtering ? shownRows + (shownRows === 1 ? " requirement, " : " requirements, ") +
+      shownCases + (shownCases === 1 ? " case" : " cases") : "";
   }
 
   // The filters live in the URL, so that a link or a reload shows the same.
   function remember() {
     var query = new URLSearchParams();
-    [find].concat(choices).forEach(function (box) { if (box.value) query.set(box.id, box.value); });
+    filters.forEach(function (box) { if (box.value) query.set(box.id, box.value); });
     var text = query.toString();
     if (text === location.search.slice(1)) return;
     try { history.replaceState(null, "", location.pathname + (text ? "?" + text : "") + location.hash); }
     catch (error) { /* a page that may not change its URL */ }
   }
 
-  function recall() {
-    var query = new URLSearchParams(location.search);
-    [find].concat(choices).forEach(function (box) { box.value = query.get(box.id) || ""; });
-    if (find.value || choices.some(function (choice) { return choice.value; })) filter();
+  function recall(query) {
+    filters.forEach(function (box) { box.value = query.get(box.id) || ""; });
+    if (filters.some(function (box) { return box.value; })) filter();
   }
 
   function clear() {
-    find.value = "";
-    choices.forEach(function (choice) { choice.value = ""; });
+    filters.forEach(function (box) { box.value = ""; });
     filter();
   }
 
-  // The id of a case as it is shown everywhere, as the page's anchors write it.
-  function anchor(name) {
-    return name.replace(/\[/g, "(").replace(/\]/g, ")").replace(/[^A-Za-z0-9\/,:._+=()~-]/gu, function (character) {
-      return Array.from(new TextEncoder().encode(character)).map(function (byte) {
-        return "~" + byte.toString(16).padStart(2, "0");
-      }).join("");
-    });
-  }
+  // Links to a place in the page.
 
   function show() {
-    var name = location.hash.slice(1), target = byId(name);
-    try { target = target || byId(anchor(decodeURIComponent(name))); } catch (error) { /* no such anchor */ }
-    if (!name || !target) return;
+    var name = location.hash.slice(1), decoded = name;
+    if (!name) return;
+    try { decoded = decodeURIComponent(name); } catch (error) { /* as it is */ }
+    var one = caseNamed(name) || caseNamed(decoded), target = one ? rowOf(one) : byId(name) || byId(decoded);
+    if (!target) return;
     if (target.closest("[hidden]")) clear();
     for (var up = target; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
-    var bytes = target.querySelector("details.bytes");
-    if (bytes) bytes.open = true;
-    target.setAttribute("tabindex", "-1");
-    target.focus({ preventScroll: true });
+    all(".case.chosen").forEach(function (other) { other.classList.remove("chosen"); });
+    if (one) target.classList.add("chosen");
+    focus(target);
     keep(target);
+  }
+
+  // The row of a case, in its list, wherever a filter or the length of the list hides it.
+  function rowOf(one) {
+    var list = one.list;
+    if (!list) return null;
+    if (!list.matching.includes(one)) clear();
+    if (list.pile) list.pile.open = true;
+    list.draw();
+    var place = list.matching.indexOf(one);
+    if (place >= list.limit) list.grow(place);
+    return one.element;
+  }
+
+  function focus(target) {
+    if (target.matches("details.case")) target = target.firstElementChild;
+    else target.setAttribute("tabindex", "-1");
+    target.focus({ preventScroll: true });
   }
 
   // What is out of sight has only an estimated height, and moves the target when it is laid out:
@@ -97,39 +290,9 @@
 
   // Long bytes scroll within their box: to the first difference, without moving the page.
   function reveal(root) {
-    all("mark.diff", root).forEach(function (mark) {
-      var box = mark.closest("pre");
-      if (!box || box.dataset.revealed) return;
-      box.dataset.revealed = "1";
-      box.scrollTop += mark.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
-    });
-  }
-
-  // Each message as a bar, drawn to scale: its parts, and where its JSON ends if the header length is wrong.
-  // The headings of the parts say the same in words.
-  function draw(root) {
-    all("h5 ~ h6[data-n]", root).forEach(function (first) {
-      var before = first.previousElementSibling;
-      if (before.matches("ul.notes")) before = before.previousElementSibling;
-      if (!before.matches("h5") || first.previousElementSibling.matches(".layout")) return;
-      var bar = made("div", "", "layout"), total = 0;
-      for (var part = first; part && !part.matches("h5"); part = part.nextElementSibling) {
-        if (!part.dataset.n) continue;
-        var piece = made("span", "", part.className);
-        piece.style.flexGrow = part.dataset.n;
-        piece.title = part.textContent;
-        total += +part.dataset.n;
-        bar.append(piece);
-      }
-      if (before.dataset.json) {
-        var end = made("span", "JSON ends here", "json-end"), share = before.dataset.json / total;
-        end.style.insetInlineStart = share * 100 + "%";
-        if (share > 0.5) end.classList.add("late");
-        bar.append(end);
-        bar.classList.add("wrong");
-      }
-      bar.setAttribute("aria-hidden", "true");
-      if (total) first.before(bar);
+    all("pre mark.diff:first-of-type", root).forEach(function (difference) {
+      var box = difference.closest("pre");
+      box.scrollTop += difference.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
     });
   }
 
@@ -144,122 +307,18 @@
     else navigator.clipboard.writeText(text).then(function () { say("Copied"); }, select);
   }
 
-  // The bytes of cases that passed: [index, bytes], once somebody has opened one of them.
-  var unpacked = null;
-
-  function unpack() {
-    var text = byId("packed").textContent, coded = atob(text), bytes = new Uint8Array(coded.length);
-    for (var at = 0; at < coded.length; at += 1) bytes[at] = coded.charCodeAt(at);
-    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).arrayBuffer().then(function (buffer) {
-      var length = new DataView(buffer).getUint32(0), end = 4 + length, places = [];
-      var index = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-      index.forEach(function (exchanges) {
-        places.push(exchanges.map(function (entry) {
-          return { title: entry[0], facts: entry[1], messages: [["Request", 2], ["Response", 4]].map(function (pair) {
-            var size = entry[pair[1]], here = entry[pair[1] + 1];
-            end += here;
-            return { name: pair[0], size: size, bytes: new Uint8Array(buffer, end - here, here) };
-          }) };
-        }));
-      });
-      return places;
-    });
-  }
-
-  function made(tag, text, style) {
-    var element = document.createElement(tag);
-    if (text) element.textContent = text;
-    if (style) element.className = style;
-    return element;
-  }
-
-  // What does not print, or reorders what does, is spelled out.
-  function visible(text) {
-    return text.replace(/\r\n/g, "\n").replace(/(?![\n\t])[\p{C}\p{Zl}\p{Zp}]/gu, function (character) {
-      var code = character.codePointAt(0).toString(16);
-      return code.length < 3 ? "\\x" + code.padStart(2, "0") : "\\u" + code.padStart(4, "0");
-    });
-  }
-
-  function asText(bytes) {
-    try {
-      var text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-      return /(?![\r\n\t])\p{C}/u.test(text) ? null : text;
-    } catch (error) { return null; }
-  }
-
-  function hexdump(bytes, base) {
-    var lines = [];
-    for (var at = 0; at < bytes.length; at += 16) {
-      var row = Array.from(bytes.subarray(at, at + 16));
-      var hex = row.map(function (byte) { return byte.toString(16).padStart(2, "0"); }).join(" ");
-      var signs = row.map(function (byte) { return byte > 31 && byte < 127 ? String.fromCharCode(byte) : "."; });
-      lines.push((base + at).toString(16).padStart(6, "0") + "  " + hex.padEnd(49) + signs.join(""));
-    }
-    return lines.join("\n");
-  }
-
-  // A message in parts: [name, bytes]. The header length says where the JSON ends.
-  function parts(bytes) {
-    for (var end = 0; end + 3 < bytes.length; end += 1)
-      if (bytes[end] === 13 && bytes[end + 1] === 10 && bytes[end + 2] === 13 && bytes[end + 3] === 10) break;
-    if (end + 3 >= bytes.length) return [["Head", bytes]];
-    var head = new TextDecoder("latin1").decode(bytes.subarray(0, end)), body = bytes.subarray(end + 4);
-    var length = /^inference-header-content-length:[ \t]*([0-9]{1,9})[ \t]*$/im.exec(head);
-    var cut = length && +length[1] <= body.length && !/^transfer-encoding:/im.test(head) ? +length[1] : body.length;
-    return [["Head", bytes.subarray(0, end)], [cut < body.length ? "JSON" : "Body", body.subarray(0, cut)],
-      ["Binary data", body.subarray(cut)]].filter(function (part) { return part[1].length; });
-  }
-
-  function fill(details) {
-    unpacked = unpacked || unpack();
-    unpacked.then(function (places) {
-      var exchanges = places[+details.dataset.packed];
-      details.querySelector("p").remove();
-      exchanges.forEach(function (exchange, number) {
-        var shown = made("details", "", "exchange"), summary = made("summary");
-        var title = "Exchange " + (number + 1) + " of " + exchanges.length;
-        summary.append(made("h5", exchange.title ? title + ": " + exchange.title : title));
-        shown.append(summary, made("p", exchange.facts, "small dim"));
-        shown.open = number === 0;
-        exchange.messages.forEach(function (message) {
-          var left = message.size - message.bytes.length, base = 0;
-          shown.append(made("h5", message.name + " · " + message.size + " bytes" +
-            (left ? ", the first " + message.bytes.length + " of them here" : "")));
-          parts(message.bytes).forEach(function (part) {
-            var text = part[0] === "Binary data" ? null : asText(part[1]);
-            var kind = { Head: "head", JSON: "json", Body: "raw" }[part[0]] || "blob0";
-            var lines = made("pre", text === null ? hexdump(part[1], base) : visible(text), (text === null ? "hex k-" : "text k-") + kind);
-            lines.tabIndex = 0;
-            var heading = made("h6", part[0] + " · " + part[1].length + " bytes", "k-" + kind);
-            heading.dataset.n = part[1].length;
-            shown.append(heading, lines);
-            if (part[0] !== "Head") base += part[1].length;
-          });
-        });
-        details.append(shown);
-      });
-      draw(details);
-    }).catch(function () { /* a browser without DecompressionStream: the command stays */ });
-  }
-
-  document.addEventListener("toggle", function (event) {
-    var details = event.target;
-    if (details.open && details.matches("details.bytes")) { draw(details); reveal(details); }
-    if (!details.open || !details.matches("details[data-packed]") || details.dataset.filled) return;
-    details.dataset.filled = "1";
-    fill(details);
-  }, true);
-
   // j and k go from one case to the next; / searches, ? says so.
   function step(by) {
-    var cases = all("article.case, details.case").filter(function (one) { return one.checkVisibility(); });
-    var here = cases.indexOf(document.activeElement && document.activeElement.closest(".case"));
-    var next = cases[here < 0 ? (by > 0 ? 0 : cases.length - 1) : here + by];
+    var shown = all("details.case").filter(function (one) { return one.checkVisibility(); });
+    var from = document.activeElement && document.activeElement.closest(".case"), here = shown.indexOf(from);
+    var next = shown[here < 0 ? (by > 0 ? 0 : shown.length - 1) : here + by];
+    lists.forEach(function (list) {
+      if (by < 0 || !list.box.contains(from) || list.box.contains(next)) return;
+      list.grow();
+      next = from.nextElementSibling.matches(".case") ? from.nextElementSibling : next;
+    });
     if (!next) return;
-    next.setAttribute("tabindex", "-1");
-    next.focus({ preventScroll: true });
+    focus(next);
     keep(next);
   }
 
@@ -271,12 +330,27 @@
   };
 
   byId("filter").hidden = false;
-  recall();
+  var lists = listsOfThisPage();
+  recall(new URLSearchParams(location.search));
   find.addEventListener("input", filter);
   choices.forEach(function (choice) { choice.addEventListener("change", filter); });
   byId("clear").addEventListener("click", function () { clear(); find.focus(); });
+  all("details.all").forEach(function (details) {
+    details.addEventListener("toggle", function () { allOf(details); }, { once: true });
+  });
   document.addEventListener("click", function (event) {
     if (event.target.matches("button.copy")) copy(event.target);
+    var cell = event.target.closest(".heat a");
+    if (!cell || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    recall(new URL(cell.href).searchParams);
+    location.hash = "";
+    location.hash = "requirements";
+  });
+  // Another link to where the reader is leads there again.
+  document.addEventListener("click", function (event) {
+    var to = event.target.closest("a[href^='#']");
+    if (to && to.getAttribute("href") === location.hash) show();
   });
   // Before the listener that lets go of what is kept in place, which j and k set again.
   addEventListener("keydown", function (event) {
@@ -290,6 +364,5 @@
   });
   addEventListener("hashchange", show);
   addEventListener("load", show);
-  all("details.bytes[open]").forEach(function (open) { draw(open); reveal(open); });
   show();
 })();

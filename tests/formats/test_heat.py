@@ -1,0 +1,47 @@
+"""The table of families and levels: what a cell says of its requirements."""
+
+from __future__ import annotations
+
+import msgspec
+
+from support.reports import case, passes, report_of
+from v2_conformance.formats.heat import HeatCell, heat
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import LEVELS, families
+
+
+def test_every_requirement_is_counted_once_in_its_family_and_level() -> None:
+    report = report_of(passes(case("P5/x", "fail", "m")))
+    rows = heat(report.requirements)
+    assert [row.family for row in rows] == [
+        letter for letter in families() if any(r.id[0] == letter for r in report.requirements)
+    ]
+    for row in rows:
+        for level, cell in zip(LEVELS, row.cells, strict=True):
+            there = [r for r in report.requirements if (r.id[0], r.level) == (row.family, level)]
+            assert (cell.total if cell else 0) == len(there)
+    first = next(row for row in rows if row.family == "P").cells[0]
+    assert first is not None
+    assert (first.worst, first.text) == (Outcome.FAIL, f"✗ 1/{first.total}")
+
+
+def test_an_unknown_family_comes_last() -> None:
+    rows = report_of(passes()).requirements
+    unknown = msgspec.structs.replace(rows[0], id="Q1")
+    assert (heat([unknown, *rows])[-1].family, heat([unknown])[0].title) == ("Q", "Other")
+
+
+def test_the_shade_grows_with_what_does_not_hold() -> None:
+    def shade(**counts: int) -> int:
+        return HeatCell({Outcome(name): number for name, number in counts.items()}).shade
+
+    assert shade(**{"pass": 9}) == shade(not_run=3) == 0
+    assert shade(**{"pass": 99, "fail": 1}) == 1
+    assert shade(**{"pass": 5, "fail": 3, "inconclusive": 2}) == 2
+    assert shade(fail=7, unsupported=2) == 4
+
+
+def test_a_cell_says_all_outcomes_in_words() -> None:
+    cell = HeatCell({Outcome.PASS: 2, Outcome.FAIL: 1, Outcome.NOT_RUN: 1})
+    assert cell.words == "1 fail, 2 pass, 1 not run"
+    assert HeatCell({Outcome.PASS: 2}).text == "✓ 2"

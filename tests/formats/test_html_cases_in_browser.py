@@ -1,0 +1,256 @@
+"""The cases of report.html in a real browser: what is made of them once somebody looks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.browser import Browser, choose, opened, until, until_in_view
+from support.reports import case, differing, exchange, passes, report_of
+from support.responses import message_with, v2
+from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.report.document import CaseResult
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.transcript import Ending
+
+Written = Callable[..., str]
+
+ODD = (
+    "P8/a b[x,y]", "P8/a(b)[~5b]", "P8/ü-€-😀[1]", "P8/%41[1]", "P8/<b>\"'&[1]", "P8/#?[1]",
+    "P8/__proto__",
+)  # fmt: skip
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    """Writes the page of a report with these cases, and returns its URL."""
+
+    def write(*cases: CaseResult) -> str:
+        file = tmp_path / "report.html"
+        file.write_text(render(report_of(passes(*cases))), "utf-8")
+        return file.as_uri()
+
+    return write
+
+
+def text_of(browser: Browser, name: str, words: str) -> str:
+    """What a case shows, once `words` are among it."""
+    element = f"document.getElementById({case_anchor(name)!r})"
+    browser.wait(lambda: words in (browser.evaluate(f"{element}?.textContent") or ""))
+    return str(browser.evaluate(f"{element}.textContent"))
+
+
+def test_a_failure_shows_its_exchanges(browser: Browser, written: Written) -> None:
+    request = message_with(b"\x01\x02\x03\x04")
+    page = written(
+        case("P5/x", "fail", "the reason of it",
+            exchange(request, b"", ending=Ending.CLOSED, detail="reset by peer", sent=10),
+            exchange(request, b"", "a canary", Purpose.CANARY_FRESH, first_byte_ms=3.25),
+        )
+    )  # fmt: skip
+    opened(browser, page)
+    seen = text_of(browser, "P5/x", "Exchange 2 of 2: a canary")
+    for expected in (
+        "the reason of it", "Why P5 is tested.", "Exchange 1 of 2", "got the right answer",
+        "connection closed before a complete response (reset by peer)",
+        "only the first 10 bytes were sent", "POST /v2/models/m/infer HTTP/1.1",
+        "INPUT0 · 4 bytes", "01 02 03 04", '"binary_data_size": 4', "Response · nothing",
+    ):  # fmt: skip
+        assert expected in seen
+    open_ones = "Array.from(document.querySelectorAll('.exchange')).map(one => one.open)"
+    assert browser.evaluate(open_ones) == [True, False]  # a known-good request stays closed
+    assert seen.index("Response · nothing") < seen.index("Request · ")
+
+
+def test_expected_and_got_come_first_then_response_request_and_replay(
+    browser: Browser, tmp_path: Path
+) -> None:
+    found = differing(8)
+    file = tmp_path / "report.html"
+    file.write_text(render(report_of(passes(found)), lambda *_: "curl '<&'"), "utf-8")
+    opened(browser, file.as_uri())
+    seen = text_of(browser, found.id, "curl '<&'")
+    order = ["expected", "7f000000", "Response · ", "Request · ", "Replay"]
+    places = [seen.index(words) for words in order]
+    assert places == sorted(places)
+    assert "output OUTPUT0 INT32, element 2, byte 8 of its blob, byte " in seen
+
+
+@pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
+def test_the_first_differing_byte_is_marked_and_pointed_at_wherever_it_is(
+    browser: Browser, written: Written, offset: int
+) -> None:
+    found = differing(offset)
+    opened(browser, written(found))
+    browser.wait(lambda: browser.evaluate("document.querySelectorAll('mark.diff').length") == 2)
+    box = "document.querySelector('mark.diff').closest('pre')"
+    lines = browser.evaluate(f"{box}.textContent").split("\n")
+    assert browser.evaluate("document.querySelector('mark.diff').textContent") == "7f"
+    at = next(n for n, line in enumerate(lines) if "▲" in line)
+    words = f"first differing byte: element {offset // 4} of OUTPUT0"
+    assert words in lines[at]
+    column = lines[at].index("▲")
+    assert lines[at - 1][column : column + 2] == "7f"
+    assert found.difference is not None
+    start = int(lines[at - 1][:6], 16)
+    assert start + (column - 8) // 3 == found.difference.body_offset
+    shown = [line for line in lines if "left out" not in line and "▲" not in line]
+    assert len({line.index("  ", 8) for line in shown if len(line) == len(shown[0])}) == 1
+
+
+def test_an_offset_that_no_blob_has_marks_nothing(browser: Browser, written: Written) -> None:
+    odd = differing(8, body_offset=10**9)
+    opened(browser, written(odd))
+    text_of(browser, odd.id, "Request · ")
+    assert browser.evaluate("document.querySelectorAll('mark.diff').length") == 0
+
+
+def test_long_parts_are_folded(browser: Browser, written: Written) -> None:
+    blob = bytes(range(251)) * 40
+    opened(browser, written(case("P5/x", "fail", "m", exchange(message_with(blob), b""))))
+    seen = text_of(browser, "P5/x", "SHA-256")
+    assert f"{len(blob) - 576:,} bytes left out" in seen
+    assert f"SHA-256 of the whole: {hashlib.sha256(blob).hexdigest()}" in seen
+    for start in (0, 496, len(blob) - 16):
+        assert blob[start : start + 16].hex(" ") in seen
+    assert blob[512:528].hex(" ") not in seen
+
+
+def test_bytes_that_are_no_text_are_shown_as_they_are(browser: Browser, written: Written) -> None:
+    head = b"HTTP/1.1 200 OK\r\nX: \xc3\xa9\xff\x1b\nContent-Length: 0\r\n\r\n"
+    opened(browser, written(case("P5/x", "fail", "m", exchange(b"", head))))
+    seen = text_of(browser, "P5/x", "Content-Length")
+    assert "X: é\\xff\\x1b\\\nContent-Length: 0" in seen
+
+
+def test_blobs_have_five_colors_in_turn(browser: Browser, written: Written) -> None:
+    entries = ", ".join(
+        f'{{"name": "T{n}", "parameters": {{"binary_data_size": 1}}}}' for n in range(7)
+    )
+    document = f'{{"inputs": [{entries}]}}'.encode()
+    head = f"POST / HTTP/1.1\r\nInference-Header-Content-Length: {len(document)}\r\n\r\n"
+    own = exchange(head.encode() + document + bytes(7), b"")
+    for outcome in ("pass", "fail"):
+        opened(browser, written(case("D1/x", outcome, "", own)), case_anchor("D1/x"))
+        text_of(browser, "D1/x", "T6")
+        colors = browser.evaluate(
+            "Array.from(document.querySelectorAll('h6[class*=k-blob]')).map(e => e.className)"
+        )
+        assert colors == [f"k-blob{n % 5}" for n in range(7)]
+
+
+def framed(response: bytes, framing: str) -> bytes:
+    """A response with a coding, chunks or an interim response."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    if framing == "interim":
+        return b"HTTP/1.1 100 Continue\r\n\r\n" + response
+    if framing == "coded":
+        return head + b"\r\nContent-Encoding: gzip\r\n\r\n" + body
+    if framing == "chunked":
+        head = head.replace(b"Content-Length: ", b"X: ", 1) + b"\r\nTransfer-Encoding: chunked"
+        return head + b"\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    return response
+
+
+def test_what_passed_has_the_sections_that_a_failure_would_have(
+    browser: Browser, written: Written
+) -> None:
+    entry = {"name": "T", "datatype": "UINT8", "shape": [9], "parameters": {"binary_data_size": 9}}
+    responses = {
+        f"{framing},{length},{len(body)}": framed(
+            v2({"outputs": [entry]}, body, length=length), framing
+        )
+        for framing in ("plain", "interim", "chunked", "coded")
+        for length in (None, 0, 16, 34, 105, 400, 4000)
+        for body in (b"", b"a" * 9, bytes(300))
+    }
+    bars = {}
+    for outcome in ("pass", "fail"):
+        cases = [
+            case(f"P5/{name}", outcome, "", exchange(b"", response))
+            for name, response in responses.items()
+        ]
+        opened(browser, written(*cases))
+        choose(browser, "family", "P")
+        more = "document.querySelectorAll('button.more').forEach(button => button.click())"
+        browser.evaluate(f"{more}; {more}")
+        rows = "document.querySelectorAll('details.case[id^=\"case-P5/\"]')"
+        until(browser, f"{rows}.length >= {len(responses)}")
+        browser.evaluate(f"{rows}.forEach(row => {{ row.open = true; }})")
+        drawn = f"Array.from({rows}).filter(row => row.querySelector('.layout'))"
+        until(browser, f"{drawn}.length >= {len(responses)}")
+        bars[outcome] = browser.evaluate(
+            f"Object.fromEntries({drawn}.map(row => [row.id.slice(8), Array.from(row.querySelector"
+            "('.layout').children).map(part => [part.className, part.style.flexGrow,"
+            " part.style.insetInlineStart, part.textContent])]))"
+        )
+    for name in responses:
+        bar = bars["pass"][name]
+        if name.startswith(("chunked", "coded")):  # only as a whole
+            assert [part[0] for part in bar] == ["k-head", "k-raw"]
+        else:
+            assert bar == bars["fail"][name]
+
+
+@pytest.mark.parametrize("outcome", ["fail", "pass", "not_run"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_deep_link_takes_any_id(
+    browser: Browser, written: Written, outcome: str, coded: bool
+) -> None:
+    opened(browser, written(*(case(name, outcome, "m") for name in ODD)))
+    for name in ODD:
+        choose(browser, "outcome", "disputed")  # hides it
+        link = f"'case-' + encodeURIComponent({name!r})" if coded else f"{'case-' + name!r}"
+        browser.evaluate(f"location.hash = {link}")
+        until_in_view(browser, case_anchor(name))
+
+
+def test_a_deep_link_reaches_what_a_long_list_does_not_show_yet(
+    browser: Browser, written: Written
+) -> None:
+    cases = [case(f"D1/off[{n}]", "fail" if n % 2 else "pass", "m") for n in range(1400)]
+    for number in (1201, 1200):
+        name = case_anchor(f"D1/off[{number}]")
+        opened(browser, written(*cases), name)
+        until_in_view(browser, name)
+    opened(browser, written(*cases))
+    count = "document.querySelectorAll('#troubled .case').length"
+    focused = "document.activeElement.closest('.case')?.id"
+    assert browser.evaluate(count) == 50
+    browser.evaluate("document.querySelector('#troubled .more').click()")
+    assert browser.evaluate(count) == 100
+    assert browser.evaluate(focused) == case_anchor("D1/off[101]")
+    browser.evaluate("document.querySelector('#troubled .case:nth-child(100) summary').focus()")
+    browser.press("j", 74, "j")
+    browser.wait(lambda: browser.evaluate(focused) == case_anchor("D1/off[201]"))
+    assert browser.evaluate(count) == 150
+
+
+def test_the_wrong_bytes_of_a_failure_are_two_clicks_from_the_top(
+    browser: Browser, written: Written
+) -> None:
+    found = differing(3000)
+    many = [case(f"D1/off[{n}]", "fail", "m") for n in range(30)]
+    opened(browser, written(found, *many))
+
+    def click(link: str) -> None:
+        where = f"document.querySelector({link!r}).getBoundingClientRect()"
+        browser.wait(lambda: browser.evaluate(f"{where}.top >= 0 && {where}.bottom < innerHeight"))
+        box = browser.evaluate(f"(() => {{ const r = {where}; return [r.x + 5, r.y + 5]; }})()")
+        for kind in ("mousePressed", "mouseReleased"):
+            place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+            browser.call("Input.dispatchMouseEvent", type=kind, **place)
+
+    click("#headline a")
+    click(f'.causes a[href="#{case_anchor(found.id)}"]')
+    mark = "document.querySelector('mark.diff')"
+    browser.wait(lambda: browser.evaluate(f"{mark} !== null && {mark}.checkVisibility()"))
+    inside = (
+        f"(() => {{ const box = {mark}.closest('pre').getBoundingClientRect(), "
+        f"at = {mark}.getBoundingClientRect(); "
+        "return at.top >= box.top && at.bottom <= box.bottom; })()"
+    )
+    browser.wait(lambda: browser.evaluate(inside))

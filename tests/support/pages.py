@@ -1,0 +1,46 @@
+"""What report.html has as data: its list of cases, and what is shown of each once it is opened."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from typing import Any
+
+_SCRIPT = '<script type="{}" id="{}">([^<]*)</script>'
+
+
+def index_of(page: str) -> dict[str, Any]:
+    """The list of cases in a page."""
+    found = re.search(_SCRIPT.format("application/json", "index"), page)
+    assert found is not None
+    index: dict[str, Any] = json.loads(found[1])
+    return index
+
+
+def ids_of(page: str) -> list[str]:
+    """The ids of the cases in a page, in its order."""
+    return [row[0] for row in index_of(page)["cases"]]
+
+
+def records_of(page: str) -> dict[str, dict[str, Any]]:
+    """By the id of its case, what is shown once it is opened; its bytes are `data`."""
+    found = re.search(_SCRIPT.format("application/octet-stream", "packed"), page)
+    assert found is not None
+    return records_in(found[1], ids_of(page))
+
+
+def records_in(stream: str, ids: list[str]) -> dict[str, dict[str, Any]]:
+    """The records of a stream in base64, for the cases with these ids."""
+    data = zlib.decompress(base64.b64decode(stream)) if stream else b""
+    records = {}
+    at = 0
+    while at < len(data):
+        end = at + 8 + int.from_bytes(data[at : at + 4], "big")
+        length = int.from_bytes(data[at + 4 : at + 8], "big")
+        record = json.loads(data[at + 8 : end])
+        record["data"] = data[end : end + length]
+        records[ids[record["case"]]] = record
+        at = end + length
+    return records
