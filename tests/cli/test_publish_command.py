@@ -317,6 +317,17 @@ def test_of_two_reports_on_one_version_somebody_has_to_choose(
     assert not site.exists()
 
 
+def test_reports_with_other_claims_stand_side_by_side(
+    publish: Publish, reports: Path, site: Path, tmp_path: Path
+) -> None:
+    raw = report_on(tmp_path / "raw", "One", "0.9", ["binary", "raw"])
+    assert publish(site, reports / "one-1", raw)[0] == 0
+    found = index_of(site)["reports"]
+    assert {tuple(report["profiles"]) for report in found} == {("binary",), ("binary", "raw")}
+    assert len({report["id"] for report in found}) == 2
+    assert "Trend" not in (site / "servers" / "one.html").read_text("utf-8")
+
+
 def test_newest_takes_the_newer_one_in_the_folder_of_the_older(
     publish: Publish, reports: Path, site: Path, tmp_path: Path
 ) -> None:
@@ -345,7 +356,8 @@ def test_a_report_of_another_catalogue_is_published_as_outdated_if_that_is_wante
     assert found == {"0.9": False, "0.10": True}
     badge = folder_of(site, "0.9") / "badge.json"
     assert json.loads(badge.read_text())["message"] == "outdated"
-    assert "Outdated." in (site / "servers" / "one.html").read_text("utf-8")
+    for page in ("index.html", "servers/one.html"):
+        assert (site / page).read_text("utf-8").count("Outdated.") == 1
 
 
 def test_outdated_lets_no_edited_report_in(publish: Publish, reports: Path, site: Path) -> None:

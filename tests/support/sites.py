@@ -17,14 +17,13 @@ from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
-from v2_conformance.suite.cases import Case
 
 _NAME = "of-a-test-named"
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 
 
 def report_on(
-    folder: Path, name: str = "Server", version: str = "1", cases: Sequence[Case] = SOME
+    folder: Path, name: str = "Server", version: str = "1", profiles: Sequence[str] = ("binary",)
 ) -> Path:
     """The report.json of a run of a few cases against a good server of this name and version."""
 
@@ -36,7 +35,7 @@ def report_on(
     folder.mkdir(parents=True, exist_ok=True)
     fault = Fault(_NAME, "", "", Named)
     with patch.dict(FAULTS, {_NAME: fault}), ReferenceServer([_NAME]) as server:
-        return made(folder, make_target(server.url, timeout=3), cases)
+        return made(folder, make_target(server.url, timeout=3, profiles=tuple(profiles)), SOME)
 
 
 def report_on_client(folder: Path) -> Path:

@@ -99,6 +99,7 @@ def publish(
     from v2_conformance.formats.site.build import Admission, build
     from v2_conformance.formats.site.entries import placed
     from v2_conformance.formats.site.folder import opened, replace_site
+    from v2_conformance.report.cause_words import counted
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.allowed_signers import read_allowed_signers
 
@@ -117,7 +118,7 @@ def publish(
         files = build(entries, built, base_url)
         replace_site(folder, built, files, _derived(directory, paths))
     print(directory / "index.html")
-    print(f"{len(entries)} reports, {len(files)} files")
+    print(f"{counted(len(entries), 'report')}, {counted(len(files), 'file')}")
     return 0
 
 

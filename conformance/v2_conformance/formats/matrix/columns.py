@@ -33,7 +33,8 @@ class Column:
     """A server, or a client, as `what` says.
 
     `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
-    if there is none. `explained` maps a requirement whose failures all come from others to those.
+    if there is none. It is `outdated` if another version or catalogue made it and it could not be
+    confirmed. `explained` maps a requirement whose failures all come from others to those.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Column:
     what: str = "server"
     other_catalogue: bool = False
     versions: str = ""
+    outdated: bool = False
 
     @property
     def tally(self) -> str:

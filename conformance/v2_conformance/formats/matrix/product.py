@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.matrix.columns import Column
-from v2_conformance.formats.matrix.trends import trend_of
+from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.site_index import SiteReport
 from v2_conformance.report.visible_text import short
@@ -79,7 +79,7 @@ def render_product(
         kind=kind,
         matrix=f"../{matrix}",
         versions=shown[::-1],
-        trend=trend_of(columns),
+        trend=next(iter(trends(columns)), None),
         alternative=ALTERNATIVE,
         anchor=requirement_anchor,
     )

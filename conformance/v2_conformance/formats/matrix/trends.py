@@ -67,15 +67,10 @@ def trends(columns: Sequence[Column]) -> list[Trend]:
     groups: dict[tuple[str, str], dict[str, Column]] = {}
     for column in columns:
         groups.setdefault(column.findings.key, {})[column.findings.version] = column
-    return [
-        trend_of(list(versions.values()))
-        for versions in groups.values()
-        if len(versions) > 1 and all(versions)
-    ]
+    return [_trend(list(versions.values())) for versions in groups.values() if len(versions) > 1]
 
 
-def trend_of(columns: Sequence[Column]) -> Trend:
-    """The trend of some versions of one server, at least one."""
+def _trend(columns: Sequence[Column]) -> Trend:
     ordered = sorted(columns, key=lambda column: version_order(column.findings.version))
     found = [column.findings for column in ordered]
     labels = [short(one.version or "no version", _NAME) for one in found]

@@ -79,7 +79,15 @@ def build(entries: Sequence[Entry], built: Path, base_url: str | None) -> list[s
         if shown or kind == "server":
             pages = {e.site.id: p.page for p, group in products for e in group}
             columns = [
-                (e.site.id, replace(e.column, page=e.site.page, versions=pages[e.site.id]))
+                (
+                    e.site.id,
+                    replace(
+                        e.column,
+                        page=e.site.page,
+                        versions=pages[e.site.id],
+                        outdated=not e.site.confirmed,
+                    ),
+                )
                 for e in shown
             ]
             other = next((p for k, p in PAGES.items() if k != kind and _has(entries, k)), "")
