@@ -131,9 +131,13 @@ def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
     assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
 
 
-def test_what_fails_as_a_whole_comes_before_a_part_of_as_much() -> None:
-    cases = [*some("H6", 6, NOT_JSON, 12), *some("R2", 2, InvalidErrorBody(400, "not JSON", "x"))]
-    assert [name for name, _ in named(root_causes(cases))] == ["R2", "H6"]
+def test_a_cause_with_must_cases_of_its_own_comes_before_one_that_only_explains_some() -> None:
+    cases = [
+        *some("D1", 5, WRONG, 12, level="SHOULD"),
+        *some("X1", 3, WRONG, 100),
+        *some("H6", 1, NOT_JSON, 12),
+    ]
+    assert named(root_causes(cases)) == [("H6", 1), ("D1", 8)]
 
 
 def test_cases_without_a_result_come_behind_all_failures() -> None:

@@ -174,14 +174,12 @@ class _Grouping(Generic[Case]):
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
         """What blocks most of the verdict first, and by cases of its own. Then what explains most;
-        of two that explain as many requirements, what fails as a whole, with more cases, and in the
-        narrower corner."""
+        of two that explain as much, the narrower corner."""
         return (
             _gravest(group.cases),
             _gravest(self._own[root]),
             self._is_foreign(root),
             -len(group.requirements),
-            self._share[root] < 1 or len(self._own[root]) == 1,  # one case says little
             -len(group.cases) - len(group.waiting),
             self._share[root],
             *self._catalogued(root),
