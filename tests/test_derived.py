@@ -23,7 +23,8 @@ from v2_conformance.suite.library import every_case, suite_cases
 from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite import library, models, requirements, variations
 
-made = [*load_cases(large=True, thorough=True), library._read_generated(), *load_scenarios()]
+read = load_cases(large=True, huge=True, thorough=True)
+made = [*read, library._read_generated(), *load_scenarios()]
 assert repr(list(every_case())) == repr(made)
 assert [case.content for case in every_case()] == [case.content for case in made]
 ordinary = [*load_cases(), library._read_generated()]

@@ -98,4 +98,4 @@ def test_a_model_goes_with_no_other_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("--model", "widener", "--large", directory=tmp_path) == 2
-    assert "remove --cases, --variation, --large and --fuzz" in capsys.readouterr().err
+    assert "remove --cases, --variation, --large, --huge and --fuzz" in capsys.readouterr().err

@@ -52,6 +52,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--atol": "0",
         "--case": "",
         "--large": "",
+        "--huge": "",
         "--thorough": "",
         "--variation": "",
         "--shard": "",

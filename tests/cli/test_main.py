@@ -243,7 +243,7 @@ class TestOtherCommands:
     @pytest.mark.parametrize(
         ("what", "line"),
         [
-            ("requirements", "requirement catalogue 2.1.0"),
+            ("requirements", "requirement catalogue 2.2.0"),
             ("requirements", "P2  MUST     text    binary                1.0.0  Request blobs"),
             ("cases", "P2/blob-follows-json[INT32]  MUST success"),
             ("faults", "H5  header-length-clamped: "),

@@ -17,7 +17,13 @@ from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import make_target
-from v2_conformance.maintenance.selftest import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S, sample
+from v2_conformance.maintenance.selftest import (
+    SLOW_REQUIREMENTS,
+    SLOW_TIMEOUT_S,
+    WORD_BITS,
+    sample,
+    selftest_cases,
+)
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
@@ -46,14 +52,14 @@ def run_against(
 def caught(fault: str) -> dict[str, str]:
     """The cases of the fault's requirement that fail against it, each with its message."""
     requirement = FAULTS[fault].requirement
-    chosen = [case for case in suite_cases(thorough=True) if case.requirement == requirement]
+    chosen = [case for case in selftest_cases(thorough=True) if case.requirement == requirement]
     if any(isinstance(case, ObservedCase) for case in chosen):
         chosen = list({c.id: c for c in [*chosen, *sample(suite_cases(), generated=True)]}.values())
     failures: dict[str, str] = {}
     # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
     # only shows between them. So there is a second try.
     for timeout in (SLOW_TIMEOUT_S,) if requirement in SLOW_REQUIREMENTS else (1, 10):
-        with ReferenceServer([fault]) as server:
+        with ReferenceServer([fault], word_bits=WORD_BITS) as server:
             binding = FAULTS[fault].binding
             url = server.url_of(binding)
             results = run_against(url, chosen, timeout=timeout, binding=binding).values()

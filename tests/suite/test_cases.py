@@ -124,6 +124,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, expect=REJECT)),
     (REQUEST, lambda case: replace(case, dangerous=True)),
     (REQUEST, lambda case: replace(case, large=True)),
+    (REQUEST, lambda case: replace(case, huge=True)),
     (REQUEST, lambda case: replace(case, thorough=True)),
     (REQUEST, lambda case: replace(case, model="identity/INT8")),
     (REQUEST, lambda case: replace(case, request={"inputs": []})),
@@ -191,9 +192,11 @@ def test_a_run_has_cases_of_all_kinds_and_generated_requests_once() -> None:
     assert len({case.content for case in cases}) > len(cases) / 2
 
 
-def test_large_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
-    usual, everything = suite_cases(), suite_cases(large=True, thorough=True)
+def test_large_huge_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True, huge=True, thorough=True)
     assert everything == [case for case in every_case() if not case.of_clients]
-    assert [case for case in everything if not (case.large or case.thorough)] == usual
-    assert [case for case in everything if not case.thorough] == suite_cases(large=True)
+    assert [c for c in everything if not (c.large or c.huge or c.thorough)] == usual
+    assert [c for c in everything if not (c.huge or c.thorough)] == suite_cases(large=True)
+    assert [c for c in everything if not (c.large or c.thorough)] == suite_cases(huge=True)
     assert {case.requirement for case in everything if case.large} == {"L1", "J7"}
+    assert {case.requirement for case in everything if case.huge} == {"L2"}

@@ -91,6 +91,11 @@ SENTENCES: list[tuple[Cause, str]] = [
         "the response is in chunks, but a client of HTTP/1.0 cannot read them",
     ),
     (
+        findings.BodyNotTaken(70166, 2147483648, "Broken pipe"),
+        "the server closed the connection after 70166 of the request's 2147483648 bytes, as it "
+        "may: a server may limit the size of bodies (Broken pipe)",
+    ),
+    (
         findings.BodyTooLarge(70166, 65536, ""),
         "answered with 413: a server may limit the size of bodies, and the case sends 70166 bytes, "
         "more than 65536: (empty body)",

@@ -67,7 +67,7 @@ def cases(ctx: click.Context, param: click.Parameter, begun: str) -> list[Comple
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
     from v2_conformance.suite.library import suite_cases
 
-    return _of_requirements(begun, suite_cases(large=True, thorough=True))
+    return _of_requirements(begun, suite_cases(large=True, huge=True, thorough=True))
 
 
 def scenarios(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:

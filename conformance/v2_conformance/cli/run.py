@@ -162,6 +162,13 @@ _SELECTION = cloup.option_group(
         help="Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
     ),
     cloup.option(
+        "--huge",
+        is_flag=True,
+        help="Also send tensors of over 2 GiB and over 4 GiB, which a server may reject. They are "
+        "made as they are sent, and compared as they come back, so that they take time but no "
+        "memory here; the server needs some of both.",
+    ),
+    cloup.option(
         "--thorough",
         is_flag=True,
         help="Also run the cases that cover whole products of axes, such as every JSON member with "
@@ -271,6 +278,7 @@ def run(
     through: str | None,
     patterns: tuple[str, ...],
     large: bool,
+    huge: bool,
     thorough: bool,
     variations: tuple[str, ...],
     shard: Shard | None,
@@ -298,7 +306,7 @@ def run(
     from v2_conformance.engine.target import make_target
     from v2_conformance.formats.registry import OF_GATEWAYS, file_names
     from v2_conformance.formats.secrets_text import warnings_about_secrets
-    from v2_conformance.formats.terminal import Reporter, served
+    from v2_conformance.formats.terminal import Reporter, announcement, served
     from v2_conformance.report.certifying import NO_EXPECTATIONS, make_plan, start
     from v2_conformance.report.certifying_relations import start_relations
     from v2_conformance.report.expectations import load_expectations
@@ -329,9 +337,9 @@ def run(
     asked = any_model.read_asked(models, shapes, ranges, inputs, rtol, atol)
     if asked and (shard is not None or through is not None):
         raise UsageError("--model tests one server in one run: remove --shard and --through")
-    if asked and (case_files or variations or large or fuzz is not None):
+    if asked and (case_files or variations or large or huge or fuzz is not None):
         raise UsageError(
-            "--model has cases of its own: remove --cases, --variation, --large and --fuzz"
+            "--model has cases of its own: remove --cases, --variation, --large, --huge and --fuzz"
         )
     wanted = {name: access.pop(name) for name in CI_FILES}
     recovery = Recovery(restart_command, wait)
@@ -386,6 +394,7 @@ def run(
                 patterns=patterns,
                 files=case_files,
                 large=large,
+                huge=huge,
                 thorough=thorough,
                 variations=variations,
                 shard=shard,
@@ -425,6 +434,8 @@ def run(
         stack.enter_context(naming_the_record(report_dir))
         place = f"{target.public_url}, {target.mask.text(defused(served(started.engine.server)))}"
         count = workers or started.usual_workers
+        for line in announcement(plan.chosen):
+            print(line, file=sys.stderr)
         with Reporter(len(plan.chosen), place, target.max_time_s, count) as reporter:
             for role, why in started.engine.server.absent.items():
                 if role in target.models:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import Hung, TimedOutEarly
+from v2_conformance.suite.sizes import huge_sizes
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Limits
 
@@ -28,6 +29,12 @@ def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> 
     most `rate` requests per second."""
     paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
     return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
+
+
+def usual_limit_s(cases: Sequence[Case], limits: Limits, rate: float | None) -> float:
+    """The same for these cases, with the time that the tensors of huge ones may take."""
+    of_huge = sum(map(limits.exchange_with, huge_sizes(cases)))
+    return default_limit_s(len(cases), limits.exchange_s, rate) + of_huge
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -25,9 +26,12 @@ from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.extension import extension
 from v2_conformance.report.standing import claimed, standing
 from v2_conformance.report.visible_text import short
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import catalogue, families
+from v2_conformance.suite.sizes import Traffic, huge_traffic, large_traffic
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
 if TYPE_CHECKING:
@@ -37,6 +41,41 @@ _CASES_PER_LINE = 100  # in a log
 _SHOWN = 10
 _PROBLEMS = 30
 _NAME = 80
+
+
+_MOST_WRITTEN = "100 MB"
+"""A report has room for 24 MiB of answers that do not compress, twice, in base64 (see `Record`)."""
+
+
+def announcement(cases: Sequence[Case]) -> list[str]:
+    """What large and huge cases among `cases` send and write, in lines; none without such cases."""
+    lines: list[str] = []
+    large, huge = large_traffic(cases), huge_traffic(cases)
+    if large is not None:
+        lines += wrapped(
+            f"--large: {_sent(large)}; the report, which has long bodies once and compressed, "
+            f"takes at most {_MOST_WRITTEN}",
+            "  ",
+        )
+    if huge is not None:
+        lines += wrapped(
+            f"--huge: {_sent(huge)}; the report has their beginnings and digests", "  "
+        )
+    return lines
+
+
+def _sent(traffic: Traffic) -> str:
+    number = counted(traffic.requests, "request")
+    longest, total = (in_binary_units(size) for size in (traffic.longest, traffic.total))
+    return f"{number} with tensors of up to {longest}, {total} in all, and as much back"
+
+
+def in_binary_units(size: int) -> str:
+    """A number of bytes as people say it: "64 MiB", "2.5 GiB"."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{size} bytes"
 
 
 class Reporter:
@@ -255,9 +294,20 @@ def _reading(report: Report, requirement: str) -> str:
 def _uncovered(report: Report) -> list[str]:
     claimed = report.target.profiles
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.untested]
-    if not missing or not report.cases:
+    if not report.cases:
         return []
-    return wrapped("no case tests these requirements: " + " ".join(missing), "  ")
+    lines = wrapped("no case tests these requirements: " + " ".join(missing), "  ")
+    return [*(lines if missing else ()), *_left_to_huge_runs(report)]
+
+
+def _left_to_huge_runs(report: Report) -> list[str]:
+    """What --huge would have added to a run of everything that is usual."""
+    asked = report.selection
+    if asked.huge or asked.patterns or report.relations or report.target.client or not report.own:
+        return []
+    only = {case.requirement for case in suite_cases(huge=True) if case.huge} - set(report.planned)
+    titles = [f"{catalogue()[name].title} ({name})" for name in sorted(only)]
+    return wrapped("only with --huge: " + ", ".join(titles), "  ") if titles else []
 
 
 def _relations(report: Report) -> list[str]:

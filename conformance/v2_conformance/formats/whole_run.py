@@ -20,6 +20,7 @@ def certify_into(
     *,
     cases: Sequence[str],
     large: bool,
+    huge: bool,
     thorough: bool,
     workers: int | None,
     directory: Path | None,
@@ -27,7 +28,7 @@ def certify_into(
 ) -> Report:
     """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
     tested = make_target(target) if isinstance(target, str) else checked_target(target)
-    plan = make_plan(patterns=cases, large=large, thorough=thorough)
+    plan = make_plan(patterns=cases, large=large, huge=huge, thorough=thorough)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(sole_run(folder))

@@ -18,6 +18,7 @@ from v2_conformance.judging.response import (
     read_document,
     read_message,
 )
+from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
@@ -34,6 +35,7 @@ from v2_conformance.suite.causes import (
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
+    BodyNotTaken,
     BodyTooLarge,
     ChunksToOldClient,
     ConnectionClosed,
@@ -58,6 +60,7 @@ from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.json_changes import change_words
+from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -83,7 +86,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         decoded = _decoded(prepared, response)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
-        verdict = _judge_request(case, prepared, decoded)
+        verdict = _judge_request(case, prepared, decoded, transcript.streamed)
         if prepared.following is not None and response.following is not None:
             _judge_second(prepared.following, response.following)
         return verdict
@@ -149,7 +152,9 @@ def _declined(
     return None
 
 
-def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
+def _judge_request(
+    case: RequestCase, prepared: Prepared, response: Response, streamed: Streamed | None
+) -> Verdict:
     settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
     rejected = is_error(response)
     if case.expects == "either" and rejected:
@@ -163,6 +168,9 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
         read_document(response)
         apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, AnsweredInJson())
+    if prepared.request.streamed is not None and streamed is not None:
+        check_streamed(prepared.request.streamed, response, streamed)
+        return Verdict(settled, Accepted() if case.expects == "either" else None)
     truth = case.expect.get("compare") == "truth"
     message = judge_success(prepared.expected, response, truth=truth)
     try:
@@ -232,9 +240,11 @@ def _without_response(
 def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
     """What an exchange without a whole response comes to."""
     ending, partial = transcript.ending, transcript.partial
-    received, detail = len(transcript.received), printable(transcript.detail)
+    received, detail = transcript.came, printable(transcript.detail)
     if ending is Ending.REFUSED:
         return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
+    if _cut_short(transcript):
+        return Outcome.UNSUPPORTED, BodyNotTaken(transcript.sent, transcript.asked, detail)
     if prepared.following is not None and partial is not None and partial.whole:
         return Outcome.FAIL, SecondAnswerWrong(NoResponse(ending, detail))
     if (
@@ -259,9 +269,16 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
     return Outcome.FAIL, NotHttp(detail) if ending is Ending.MALFORMED else ResponseTooLarge(detail)
 
 
+def _cut_short(transcript: Transcript) -> bool:
+    """Whether the server closed the connection in the middle of a tensor that is streamed to it: so
+    servers refuse what is too large for them, and their answer can be lost with the connection."""
+    cut = transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.came
+    return transcript.streamed is not None and cut and transcript.sent < transcript.asked
+
+
 def _whole(prepared: Prepared, partial: Response) -> bool:
     """Whether the part of a response that arrived is a whole V2 message already."""
-    if partial.framing != "content-length":
+    if partial.framing != "content-length" or prepared.request.streamed is not None:
         return False
     try:
         read_message(_decoded(prepared, partial))

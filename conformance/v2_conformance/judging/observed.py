@@ -83,8 +83,15 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> tuple[Seen, ...]:
-    """What the recorded exchanges of a case show of everything that is observed."""
-    looks = [_Look(case, purpose, transcript) for purpose, transcript in exchanges]
+    """What the recorded exchanges of a case show of everything that is observed.
+
+    One with a streamed tensor shows nothing: only the beginnings of its messages are there.
+    """
+    looks = [
+        _Look(case, purpose, transcript)
+        for purpose, transcript in exchanges
+        if transcript.streamed is None
+    ]
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.
     unbroken = not any(look.syntax.broken for look in looks)
     shown = sum(map(_shows_syntax, looks)) if unbroken else 0

@@ -33,7 +33,7 @@ def relation_plan(models: Sequence[Learned], cases: Sequence[Case]) -> list[Case
     known = [
         case
         for case in cases
-        if isinstance(case, RequestCase) and not case.large
+        if isinstance(case, RequestCase) and not (case.large or case.huge)
         if set(case.roles) <= bound.keys()
     ]
     asked = [case for case in cases if isinstance(case, GetCase)]

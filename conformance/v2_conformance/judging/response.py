@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 _DIGITS = re.compile(r"[0-9]{1,19}")
-# Beyond any tensor; the product of very many dimensions is a number that takes minutes.
-_MAX_DIMENSIONS = 256
+MAX_DIMENSIONS = 256
+"""Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
 _SHOWN = 20
 _LONGEST_HEAD = 64 * 1024
 # gzip makes at most 1032 bytes of one; the answer may have them as JSON.
@@ -166,10 +166,10 @@ def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str
         problem = printable(str(error))
         if header_length is None:
             raise Finding(BodyNotJson(len(body), problem)) from error
-        raise Finding(HeaderLengthNotJson(header_length, problem, _true_length(body))) from error
+        raise Finding(HeaderLengthNotJson(header_length, problem, true_length(body))) from error
 
 
-def _true_length(body: Buffer) -> int | None:
+def true_length(body: Buffer) -> int | None:
     """Where a JSON object at the body's start really ends."""
     text = bytes(body[: 1 << 20]).decode("latin-1")
     try:
@@ -205,7 +205,7 @@ def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
     shape: Sequence[int] = [int(n) for n in entry["shape"]]
     size = (entry.get("parameters") or {}).get("binary_data_size")
     label = printable(name)
-    if len(shape) > _MAX_DIMENSIONS:
+    if len(shape) > MAX_DIMENSIONS:
         raise Finding(TooManyDimensions(label, len(shape)))
     if size is None and entry.get("data") is None:
         raise Finding(NoDataNoSize(label))

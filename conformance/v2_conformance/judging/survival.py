@@ -145,10 +145,10 @@ def hung(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
     if case.together > 1 or canary.response is None:
         return None
     pauses_s = own.pause_s * len(own.pieces)
-    if own.duration_s < time_needed_s(len(own.request), pauses_s, canary.duration_s):
+    if own.duration_s < time_needed_s(own.asked, pauses_s, canary.duration_s):
         return None
     known_good_ms = round(canary.duration_s * 1000)
-    return Hung(round(own.duration_s, 1), len(own.received), known_good_ms)
+    return Hung(round(own.duration_s, 1), own.came, known_good_ms)
 
 
 def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
@@ -159,7 +159,8 @@ def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
 
 
 def surplus(transcript: Transcript) -> int:
-    """Bytes of a response beyond what any server needs for that request and some words."""
+    """Bytes of a response beyond what any server needs for that request and some words, of those
+    that a report keeps."""
     return max(0, len(transcript.received) - tensors_as_json(len(transcript.request)) - _MOST_WORDS)
 
 

@@ -226,13 +226,20 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
 
 def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
     """Raise ElementError unless `blob` is exactly a tensor of `datatype` and `shape`."""
-    size = blob_size(datatype, shape)
-    if size is None:
+    if DATATYPES[datatype].size is None:
         decode_bytes(blob, element_count(shape))
-    elif len(blob) != size:
+    else:
+        check_size(datatype, shape, len(blob))
+
+
+def check_size(datatype: str, shape: Sequence[int], got: int) -> None:
+    """Raise ElementError unless a tensor of `datatype`, which is not BYTES, and `shape` has `got`
+    bytes."""
+    size = blob_size(datatype, shape)
+    if size is not None and got != size:
         raise ElementError(
             f"expected {_number(size)} bytes for {datatype} {_shape(shape)} "
-            f"({_number(element_count(shape))} x {DATATYPES[datatype].size}), got {len(blob)}"
+            f"({_number(element_count(shape))} x {DATATYPES[datatype].size}), got {got}"
         )
 
 

@@ -68,6 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--v2-wait-ready", type=float, metavar="S", help="seconds for the server to become ready"
     )
     group.addoption("--v2-large", action="store_true", help="also send tensors of 64 MiB")
+    group.addoption("--v2-huge", action="store_true", help="also send tensors over 2 GiB")
     group.addoption(
         "--v2-variation",
         action="append",

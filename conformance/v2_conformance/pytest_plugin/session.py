@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from v2_conformance.engine.access import Access
-from v2_conformance.engine.budget import Budget, default_limit_s
+from v2_conformance.engine.budget import Budget, usual_limit_s
 from v2_conformance.engine.discovery import discover, server_document, server_from
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
@@ -26,7 +26,7 @@ from v2_conformance.engine.target import check_claims, make_target
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
-from v2_conformance.formats.terminal import in_words, problem_lines, summary_lines
+from v2_conformance.formats.terminal import announcement, in_words, problem_lines, summary_lines
 from v2_conformance.judging.observed import Observations, Seen
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
@@ -100,7 +100,7 @@ class Session:
             )
             given = getattr(self._config, "workerinput", {})
             known = given.get(SERVER)
-            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s, target.rate)
+            usual_s = usual_limit_s(self._chosen, target.limits, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, option("--v2-wait-ready"))
@@ -178,9 +178,10 @@ class Session:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
-            large, thorough = map(self._config.getoption, ("--v2-large", "--v2-thorough"))
+            sizes = ("--v2-large", "--v2-huge", "--v2-thorough")
+            large, huge, thorough = map(self._config.getoption, sizes)
             varied = self._config.getoption("--v2-variation")
-            plan = make_plan(large=large, thorough=thorough, variations=varied)
+            plan = make_plan(large=large, huge=huge, thorough=thorough, variations=varied)
             self._cases, self._chosen = list(plan.planned), list(plan.chosen)
             expect = self._config.getoption("--v2-expect")
             self._expectations = load_expectations(Path(expect)) if expect else None
@@ -203,11 +204,12 @@ class Session:
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
-    def pytest_report_header(self) -> str | None:
-        """How long the run may take."""
+    def pytest_report_header(self) -> list[str]:
+        """How long the run may take, and what its large and huge tensors take."""
         if self._budget is None:
-            return None
-        return f"v2-conformance: at most {in_words(self._budget.limit_s)} (--v2-max-time)"
+            return []
+        limit = f"v2-conformance: at most {in_words(self._budget.limit_s)} (--v2-max-time)"
+        return [limit, *announcement(self._chosen)]
 
     def pytest_collection_modifyitems(
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]

@@ -26,7 +26,7 @@ from v2_conformance.reference.deviations import behaviour_with
 from v2_conformance.reference.hosted_endpoints import VERTEX_ROUTE
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 
-MAX_BODY = 2**31
+MAX_BODY = 2**33
 
 _MAX_HEAD = 2**16
 _RECEIVE = 2**16
@@ -39,8 +39,9 @@ class ReferenceServer:
     """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
     `faults` are names from reference.faults, `variants` from reference.variants; an unknown name
-    raises UsageError. Port 0 picks a free port. Every start() begins with fresh state, on the same
-    port if one was given.
+    raises UsageError. A word in which a fault keeps lengths has `word_bits`; with fewer than 32 a
+    tensor need not be huge to show it. Port 0 picks a free port. Every start() begins with fresh
+    state, on the same port if one was given.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class ReferenceServer:
         host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
+        word_bits: int = 32,
     ) -> None:
         self.faults = tuple(faults)
         self.variants = tuple(variants)
         self.profiles = tuple(profiles)
+        self._word_bits = word_bits
         self._host = host
         self._requested_port = port
         self._port = port
@@ -135,7 +138,9 @@ class ReferenceServer:
             self._acceptor.join()
 
     def _fresh_behaviour(self) -> Behaviour:
-        return behaviour_with(self.faults, variants=self.variants, profiles=self.profiles)
+        behaviour = behaviour_with(self.faults, variants=self.variants, profiles=self.profiles)
+        behaviour.word_bits = self._word_bits
+        return behaviour
 
     def _stop_listening(self) -> None:
         with self._lock:

@@ -13,7 +13,7 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from v2_conformance.engine.budget import Budget, default_limit_s
+from v2_conformance.engine.budget import Budget, usual_limit_s
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.distance import usual_workers
@@ -53,6 +53,7 @@ def make_plan(
     patterns: Sequence[str] = (),
     files: Path | None = None,
     large: bool = False,
+    huge: bool = False,
     thorough: bool = False,
     variations: Sequence[str] = (),
     shard: Shard | None = None,
@@ -60,20 +61,21 @@ def make_plan(
     """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
 
     Of these it chooses what `patterns` match; without patterns, everything. `large`
-    adds the suite's tensors of 64 MiB, `thorough` its whole products of axes. With `variations`, it
+    adds the suite's tensors of 64 MiB, `huge` those over 2 GiB, `thorough` its whole products of
+    axes. With `variations`, it
     chooses what of that must succeed in each of them instead (see `crossed`), which is planned
     beside the rest. Of all that, a `shard` is only one part, see `shards`. Raises CaseFileError,
     NothingRanError and UsageError.
     """
     own = files is None
     if files is None:
-        cases = suite_cases(large=large, thorough=thorough)
+        cases = suite_cases(large=large, huge=huge, thorough=thorough)
     else:
-        cases = load_cases(files, large=True, thorough=True)
+        cases = load_cases(files, large=True, huge=True, thorough=True)
     planned, chosen = planned_and_chosen(cases, patterns, variations)
     if shard is not None:
         chosen = shards(chosen, shard.of)[shard.number - 1]
-    asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard)
+    asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard, huge)
     return Plan(planned, chosen, own, asked)
 
 
@@ -165,8 +167,7 @@ def begin(
     outdated: Collection[str] = (),
 ) -> StartedRun:
     """Begin the record of a run on a `server` that was found. See `start`."""
-    usual_s = default_limit_s(len(plan.chosen), target.limits.exchange_s, target.rate)
-    limit_s = target.max_time_s or usual_s
+    limit_s = target.max_time_s or usual_limit_s(plan.chosen, target.limits, target.rate)
     budget = Budget(limit_s)
     engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
     noted = partial(expectations.noted, today=today())

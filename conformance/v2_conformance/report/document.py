@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.claim_words import verdict_words
-from v2_conformance.report.kept_bytes import Deflated, KeptBytes, unpacked
+from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpacked
 from v2_conformance.suite.causes import Cause, died, difference_in
 from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
@@ -23,6 +23,7 @@ from v2_conformance.suite.outcomes import Purpose as Purpose
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.suite.tasks import Said
+from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Http2Facts
 
 REPORT_FORMAT = 2
@@ -147,6 +148,7 @@ class Selection(Part, frozen=True):
     shard: Annotated[
         Shard | None, Meta(description="The only shard of these cases that the run sends.")
     ] = None
+    huge: bool = False
 
 
 EVERYTHING = Selection()
@@ -285,6 +287,13 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
             "response are fields and bodies in the notation of HTTP/1.1, not frames."
         ),
     ] = None
+    streamed: Annotated[
+        Streamed | None,
+        Meta(
+            description="What is kept of a huge tensor, if the exchange had one: then the request "
+            "ends where the tensor begins, and the response is only the beginning of what came."
+        ),
+    ] = None
 
     @property
     def request(self) -> bytes:
@@ -295,6 +304,11 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
     def response(self) -> bytes:
         """The response's bytes, as far as they were kept. Raises ReportFileError, see `request`."""
         return unpacked(self.response_kept)
+
+    @property
+    def request_size(self) -> int:
+        """Bytes of the whole request, with those of a streamed tensor."""
+        return size_of(self.request_kept) + (0 if self.streamed is None else self.streamed.size)
 
     @property
     def omitted(self) -> int:

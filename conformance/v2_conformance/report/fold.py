@@ -22,11 +22,12 @@ from v2_conformance.report.annotate import (
     annotate_response,
 )
 from v2_conformance.report.document import CaseResult, RecordedExchange
-from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes import unsurvived
 from v2_conformance.suite.findings import FirstDifference
+from v2_conformance.suite.offset_pattern import pattern_bytes
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending
 
 _TEXTS = ("head", "json")
@@ -227,23 +228,43 @@ def _exchange(
 ) -> FoldedExchange:
     sent, came = exchange.request, exchange.response
     request = annotate_request(sent, exchange.answers)
-    notes = [*request.notes, *_unsent(exchange)]
     response = annotate_response(came, exchange.answers)
+    kept = exchange.streamed
+    # Of a streamed tensor the rest is not there, and looks as if it had not been on the wire.
+    notes = [*(request.notes if kept is None else _tensor_sent(kept)), *_unsent(exchange)]
+    answer_notes = response.notes if kept is None else tuple(_tensor_got(kept, len(came)))
     return FoldedExchange(
         title=exchange_title(exchange),
         facts=tuple(exchange_facts(exchange)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
             _message("Request", sent, notes, request, limits, None),
-            _message("Response", came, response.notes, response, limits, difference),
+            _message("Response", came, answer_notes, response, limits, difference),
         ),
     )
 
 
 def _unsent(exchange: RecordedExchange) -> Iterator[str]:
-    if exchange.sent < size_of(exchange.request_kept):
+    if exchange.sent < exchange.request_size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
         yield f"{share} sent"
+
+
+def _tensor_sent(kept: Streamed) -> Iterator[str]:
+    yield (
+        f"{in_bytes(kept.size)} of tensor follow, which the report does not keep; the SHA-256 of "
+        f"what was sent of them is {kept.sha256}"
+    )
+
+
+def _tensor_got(kept: Streamed, length: int) -> Iterator[str]:
+    if kept.came > length:
+        yield f"the first {length:,} of {in_bytes(kept.came)}: the report keeps no more"
+    found = kept.difference
+    if found is not None:
+        want = pattern_bytes(found.start, found.start + len(found.got) // 2).hex(" ", 8)
+        got = bytes.fromhex(found.got).hex(" ", 8)
+        yield f"from byte {found.start} of the tensor: expected {want}, got {got}"
 
 
 def exchange_title(exchange: RecordedExchange) -> str:

@@ -68,6 +68,7 @@ from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.version import __version__
+from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Http2Facts, Limits
 
 ROOM = 24 * 1024 * 1024
@@ -168,6 +169,17 @@ def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         stray_before=transcript.stray_before,
         answers=transcript.answers,
         http2=None if transcript.http2 is None else _facts(transcript.http2, mask),
+        streamed=None if transcript.streamed is None else _streamed(transcript.streamed, mask),
+    )
+
+
+def _streamed(found: Streamed, mask: Mask) -> Streamed:
+    """What is kept of a huge tensor, without the target's secrets."""
+    if found.difference is None:
+        return found
+    got = mask.excerpt(bytes.fromhex(found.difference.got)).hex()
+    return msgspec.structs.replace(
+        found, difference=msgspec.structs.replace(found.difference, got=got)
     )
 
 

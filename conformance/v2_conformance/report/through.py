@@ -16,7 +16,7 @@ import h11
 
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult, RecordedExchange
-from v2_conformance.report.kept_bytes import beginning, size_of
+from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.http1_response import read_again
 from v2_conformance.wire.http2_notation import as_http1
@@ -319,7 +319,7 @@ def _coding(response: Response) -> str:
 
 
 def _unsent(exchange: RecordedExchange) -> bool:
-    return exchange.sent < size_of(exchange.request_kept)
+    return exchange.sent < exchange.request_size
 
 
 def _answer(exchange: RecordedExchange) -> Response | None:

@@ -17,6 +17,7 @@ from v2_conformance.suite.axes import expand
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.selection import asked_for
 from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_bounds import is_decimal
 from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
@@ -33,12 +34,16 @@ _NOT_CASES = {
 
 
 def load_cases(
-    directory: Path | None = None, *, large: bool = False, thorough: bool = False
+    directory: Path | None = None,
+    *,
+    large: bool = False,
+    huge: bool = False,
+    thorough: bool = False,
 ) -> list[Case]:
     """Every case of `directory` (default: the suite's own cases/).
 
-    `directory` can also be one file. Large and thorough cases are left out unless asked for; files
-    that have nothing else (*_thorough.yaml) are then not even read.
+    `directory` can also be one file. Large, huge and thorough cases are left out unless asked for;
+    files that have nothing else (*_thorough.yaml) are then not even read.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -57,13 +62,13 @@ def load_cases(
                 raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
             cases[case.id] = case
     with_last = _with_last(list(cases.values()))
-    return [c for c in with_last if (large or not c.large) and (thorough or not c.thorough)]
+    return asked_for(with_last, large=large, huge=huge, thorough=thorough)
 
 
 def _with_last(cases: Sequence[Case]) -> list[Case]:
     """`cases`, of which each knows whether it is the last negative one of its requirement: of the
     ordinary ones or of the thorough ones, so that it is the same whichever are run."""
-    negative = [case for case in cases if case.negative and not case.dangerous and not case.large]
+    negative = [c for c in cases if c.negative and not (c.dangerous or c.large or c.huge)]
     last = {(case.requirement, case.thorough): case.id for case in negative}
     others = {case.id for case in negative} - set(last.values())
     return [
@@ -134,6 +139,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "expect": entry.get("expect", {"outcome": "success"}),
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
+        "huge": entry.get("huge", False),
         "thorough": entry.get("thorough", False),
     }
     if "observed" in entry:

@@ -45,8 +45,9 @@ class CaseFacts:
 class _Common:
     """What all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` and `thorough` cases are planned only
-    when asked for; `dangerous` ones may end the server, so they run last.
+    `expect` is as in schemas/case.schema.json. `large`, `huge` and `thorough` cases are planned
+    only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
+    `huge` one is streamed: it is never in memory.
     """
 
     id: str
@@ -57,6 +58,7 @@ class _Common:
     expect: Mapping[str, Any]
     dangerous: bool = False
     large: bool = False
+    huge: bool = False
     thorough: bool = False
 
     @property
@@ -70,6 +72,8 @@ class _Common:
         """A digest of what is sent and expected: another one is another case under the same id."""
         names = (field.name for field in fields(self))
         told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
+        if not self.huge:
+            del told["huge"]  # so that older cases keep their digests
         told |= {**self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

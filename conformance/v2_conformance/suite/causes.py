@@ -41,6 +41,7 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BlobPastBody,
     BodyNotJson,
+    BodyNotTaken,
     BodyTooLarge,
     BrokenCoding,
     BytesAfterResponse,
@@ -283,7 +284,14 @@ class ModelVersionUnknown(CauseBase, frozen=True):
     role: str
 
 
-BindingLacks = Literal["content_type", "field_syntax", "metadata", "model_path", "repeated_length"]
+BindingLacks = Literal[
+    "content_type",
+    "field_syntax",
+    "huge_tensor",
+    "metadata",
+    "model_path",
+    "repeated_length",
+]
 """What of a V2 request or answer a binding can have no place for."""
 
 
@@ -432,10 +440,10 @@ class SuiteError(CauseBase, frozen=True):
 
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, AnswersDiffer,
-    BlobPastBody,
-    BodyNotJson, BodyTooLarge, BrokenCoding, BytesAfterResponse, ChangedAnswer, ChangedHeaders,
-    ChunksToOldClient, ClientDied, ClientFlooded, ClientGarbage, ClientLacks, ClientSaidLess,
-    ClientTimedOut, CodingsUnsupported, ConnectionClosed, ConnectionRefused, ContentLengthTooLong,
+    BlobPastBody, BodyNotJson, BodyNotTaken, BodyTooLarge, BrokenCoding, BytesAfterResponse,
+    ChangedAnswer, ChangedHeaders, ChunksToOldClient, ClientDied, ClientFlooded, ClientGarbage,
+    ClientLacks, ClientSaidLess, ClientTimedOut, CodingsUnsupported, ConnectionClosed,
+    ConnectionRefused, ContentLengthTooLong,
     DataAndSize, DatatypesUnsupported, DidNotSurvive, ErrorForAnswer, ErrorLacks,
     ExtensionNotListed, FailedAtFirst, FailedBesideOthers, Flooded, GeneratedFailure,
     GeneratedRequests, GoneAway, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,

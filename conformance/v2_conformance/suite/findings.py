@@ -124,6 +124,15 @@ class BodyTooLarge(CauseBase, frozen=True):
     body: str
 
 
+class BodyNotTaken(CauseBase, frozen=True):
+    """The server closed the connection, without an answer, when it had been sent `sent` of the
+    `size` bytes of a request that it need not serve."""
+
+    sent: Count
+    size: Count
+    detail: str
+
+
 # Transport: no whole response
 
 

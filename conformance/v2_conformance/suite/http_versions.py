@@ -18,9 +18,10 @@ Http1Feature = Literal[
     "leading_line",
     "pipelining",
     "response_syntax",
+    "streamed_tensor",
     "version",
 ]
-"""What HTTP/1.1 has, and HTTP/2 has not."""
+"""What HTTP/1.1 has, and HTTP/2 has not, or not in this suite."""
 
 FEATURE_WORDS: Mapping[Http1Feature, str] = {
     "absolute_form": "the URL in the request line",
@@ -35,6 +36,7 @@ FEATURE_WORDS: Mapping[Http1Feature, str] = {
     "leading_line": "an empty line before the request",
     "pipelining": "pipelining",
     "response_syntax": "the syntax of responses",
+    "streamed_tensor": "a tensor over 2 GiB",
     "version": "another version of HTTP",
 }
 

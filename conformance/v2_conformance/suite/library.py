@@ -22,14 +22,15 @@ from v2_conformance.suite.cases import (
     RequestCase,
 )
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.selection import asked_for
 
 GENERATED = "M7/generated"
 REQUESTS_FILE = "generated_requests.yaml"
 
 
-def suite_cases(*, large: bool = False, thorough: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large and thorough ones only if asked for."""
-    return [case for case in _cases(thorough=thorough) if large or not case.large]
+def suite_cases(*, large: bool = False, huge: bool = False, thorough: bool = False) -> list[Case]:
+    """Every case of a run of the suite; large, huge and thorough ones only if asked for."""
+    return asked_for(_cases(thorough=thorough), large=large, huge=huge, thorough=thorough)
 
 
 def client_cases() -> Sequence[Case]:
@@ -66,7 +67,7 @@ def _cases(*, thorough: bool) -> tuple[Case, ...]:
 def _read_cases() -> list[_OneCase]:
     from v2_conformance.suite.case_files import load_cases
 
-    return list(map(_one_case, load_cases(large=True, thorough=True)))
+    return list(map(_one_case, load_cases(large=True, huge=True, thorough=True)))
 
 
 class _OneCase(msgspec.Struct, omit_defaults=True):

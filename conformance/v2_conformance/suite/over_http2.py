@@ -56,6 +56,8 @@ def only_in_http1(case: Case) -> Http1Feature | None:
 
 def _features(case: RequestCase) -> Iterator[Http1Feature]:
     request = case.request
+    if case.huge:
+        yield "streamed_tensor"
     delivery = request.get("delivery")
     if isinstance(delivery, dict) and "chunks" in delivery:
         yield "chunks"

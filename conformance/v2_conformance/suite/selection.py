@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from v2_conformance.errors import NothingRanError
 from v2_conformance.suggestions import did_you_mean
@@ -39,3 +39,12 @@ def _names(cases: Sequence[Case], *, values: bool) -> Iterator[str]:
     for case in cases:
         yield case.requirement
         yield case.id if values or case.id == case.template else f"{case.template}[*]"
+
+
+def asked_for(cases: Iterable[Case], *, large: bool, huge: bool, thorough: bool) -> list[Case]:
+    """`cases` without those that only a run has which was asked for them."""
+    return [
+        case
+        for case in cases
+        if (large or not case.large) and (huge or not case.huge) and (thorough or not case.thorough)
+    ]

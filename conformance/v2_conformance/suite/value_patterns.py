@@ -16,6 +16,7 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.offset_pattern import pattern_bytes
 
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
 # byte shows.
@@ -198,6 +199,14 @@ def _not_json(datatype: str, count: int) -> bytes:
     return bytes(0xC1 + i % 7 for i in range(size * count))
 
 
+def _offsets(datatype: str, count: int) -> bytes:
+    """No two words of eight bytes are the same, however long the tensor is."""
+    spec = DATATYPES[datatype]
+    if spec.kind != "int":
+        raise CaseFileError(f"this value pattern is only for integers, not for {datatype}")
+    return pattern_bytes(0, count * (spec.size or 1))
+
+
 def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
     def make(datatype: str, count: int) -> bytes:
         if datatype != "BYTES":
@@ -232,6 +241,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "quiet_nans": _quiet_nans,
     "signalling_nans": _signaling_nans,
     "beyond_double": _beyond_double,
+    "offsets": _offsets,
     "ones": _ones,
     "not_json": _not_json,
     "ascii": _ascii,

@@ -151,6 +151,7 @@ def _not_kept(cause: causes.NotKept) -> str:
 _BINDING_LACKS = {
     "content_type": "there, the Content-Type of a request carries the header length",
     "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
+    "huge_tensor": "its platform takes no tensor over 2 GiB",
     "metadata": "its endpoint does not answer for the server's metadata",
     "model_path": "its URL does not name the model in this way",
     "repeated_length": "a media type has a parameter only once",
@@ -194,6 +195,10 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     findings.VariationDeclined: lambda c: (
         f"answered with {c.status}: a server may refuse a request in the variation {c.variation}: "
         f"{_body(c.body)}"
+    ),
+    findings.BodyNotTaken: lambda c: (
+        f"the server closed the connection after {c.sent} of the request's {c.size} bytes, as it "
+        "may: a server may limit the size of bodies" + (f" ({c.detail})" if c.detail else "")
     ),
     findings.BodyTooLarge: lambda c: (
         f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
@@ -370,7 +375,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.NotOverHttp2: lambda c: (
         f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[c.feature]}, which only "
-        "HTTP/1.1 has"
+        + ("HTTP/1.1 has" if c.feature != "streamed_tensor" else "HTTP/1.1 carries in this suite")
     ),
     causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
     causes.DatatypesUnsupported: lambda c: (

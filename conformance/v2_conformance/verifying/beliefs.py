@@ -29,6 +29,7 @@ class Belief(Enum):
     CLOSED = "that it was the server that closed kept connections, and when"
     FRAMES = "what the server did wrong in frames of HTTP/2, which are not recorded"
     SAID = "that the client said what is recorded of it, and ended so"
+    STREAMED = "that the huge tensor came as is said, of which the report has only the beginning"
     AS_AT_FIRST = "that the server answered known-good requests no better at first"
 
 

@@ -19,6 +19,7 @@ from v2_conformance.verifying.recorded import (
     first_unmasked_difference,
 )
 from v2_conformance.verifying.setting import Setting
+from v2_conformance.verifying.streamed import streamed_problem
 from v2_conformance.wire.encode import LIVE, Binding, Prepared, get_request, prepare, prepare_get
 from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.transcript import Ending
@@ -57,6 +58,9 @@ def matching(
     sent = bytes(exchange.transcript.request)
     differences = []
     for prepared in candidates:
+        problem = streamed_problem(prepared.request.streamed, exchange.transcript)
+        if problem is not None:
+            raise RecordedError(f"{what} is not what the suite sends: {problem}")
         expected = b"".join(prepared.request.http1)
         at = first_unmasked_difference(sent, expected, known.mask, masks=known.masks)
         if at is None:
@@ -188,6 +192,7 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
     """What has to be believed of how an exchange ended."""
     ending = exchange.transcript.ending
+    streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
     if exchange.transcript.http2 is not None and ending in _IN_FRAMES:
         return [Belief.FRAMES]
-    return [_BELIEVED[ending]] if ending in _BELIEVED else []
+    return [*streamed, *([_BELIEVED[ending]] if ending in _BELIEVED else [])]

@@ -13,6 +13,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.claimed import claims_problem
 from v2_conformance.suite.findings import printable
+from v2_conformance.suite.selection import asked_for
 from v2_conformance.suite.sharding import shards
 from v2_conformance.suite.varied_cases import planned_and_chosen
 
@@ -31,11 +32,7 @@ class Plan:
 def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
     """Those of all `cases` that the run which made `report` could choose from."""
     asked = report.selection
-    return [
-        case
-        for case in cases
-        if (asked.large or not case.large) and (asked.thorough or not case.thorough)
-    ]
+    return asked_for(cases, large=asked.large, huge=asked.huge, thorough=asked.thorough)
 
 
 def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()) -> Plan:

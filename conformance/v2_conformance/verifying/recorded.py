@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.document import RecordedExchange
+from v2_conformance.verifying.streamed import streamed_contradiction
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1_response import ResponseReader, read_again
 from v2_conformance.wire.http2_notation import is_readable
+from v2_conformance.wire.streamed_response import beginning_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript
 
 # The shortest secret that a mask hides wherever it stands is as long.
@@ -55,7 +57,10 @@ def read_exchange(
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     short_ms = exchange.shortened_ms
-    partial = read_again(response, ending, exchange.answers, http2=exchange.http2 is not None)
+    if exchange.streamed is not None:
+        partial = beginning_of(response, exchange.streamed, ending)
+    else:
+        partial = read_again(response, ending, exchange.answers, http2=exchange.http2 is not None)
     transcript = Transcript(
         request=request,
         sent=exchange.sent,
@@ -73,6 +78,7 @@ def read_exchange(
         partial=partial if binding is None else binding.as_v2(partial),
         shortened_s=None if short_ms is None else short_ms / 1000,
         http2=exchange.http2,
+        streamed=exchange.streamed,
     )
     problem = _contradiction(transcript, half_closed=half_closed)
     if problem is not None:
@@ -82,13 +88,15 @@ def read_exchange(
 
 def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
     """Why no exchange can have left this transcript, None if one can."""
-    length, came = len(transcript.request), len(transcript.received)
+    length, came = transcript.asked, len(transcript.received)
     if transcript.sent > length:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
     if transcript.http2 is not None:
         return _http2_contradiction(transcript, transcript.http2)
+    if transcript.streamed is not None:
+        return streamed_contradiction(transcript, transcript.streamed)
     reader = ResponseReader(Limits(), transcript.answers)
     if came:
         reader.feed(bytes(transcript.received))

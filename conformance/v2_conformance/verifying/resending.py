@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from v2_conformance.engine.budget import Budget, default_limit_s
+from v2_conformance.engine.budget import Budget, usual_limit_s
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -67,7 +67,7 @@ def resend(
     if cases:
         wait_until_ready(target, ready_within_s)
         server = discover(target)
-        limit_s = default_limit_s(len(cases), target.limits.exchange_s, target.rate)
+        limit_s = usual_limit_s(list(cases.values()), target.limits, target.rate)
         engine = Engine(target, server, recovery=recovery, budget=Budget(limit_s))
         for event in run(engine, list(cases.values()), workers):
             again = _again(event.result, by_id.get(event.result.case.id))

@@ -28,6 +28,7 @@ from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.encode_streamed import streamed_input
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
@@ -211,11 +212,19 @@ def check_prepared(case: RequestCase, address: Address, binding: Binding) -> Non
 
 def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), binding.contract
-    inputs = encode_inputs(request, model, binding.inputs, skip=variant)
+    inputs: Sequence[EncodedInput]
+    streamed = None
+    if case.huge:
+        names = (binding.inputs[0], binding.outputs[0])
+        one, streamed = streamed_input(case, model.inputs[0].datatype, names)
+        inputs = [one]
+    else:
+        inputs = encode_inputs(request, model, binding.inputs, skip=variant)
+    rest = 0 if streamed is None else streamed.size
     document = b"" if request.get("raw") else _document(case, inputs, binding)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     fields = _fields(
-        request, len(document), sum(len(blob) for _, blob in blobs), binary=bool(blobs)
+        request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
     )
     change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
     appended = _appended(change.get("append", ""))
@@ -229,7 +238,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     if delivery.chunked:
         fields.append(("Transfer-Encoding", "chunked"))
     else:
-        fields.append(("Content-Length", str(length if coded is None else len(coded))))
+        fields.append(("Content-Length", str(rest + (length if coded is None else len(coded)))))
     model_path = binding.path
     if "version" in request:
         model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
@@ -248,19 +257,24 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
     made = make_request(head, sent, len(written), delivery, parts, spelling)
+    if streamed is not None:
+        parts = (*parts[:-1], replace(parts[-1], end=parts[-1].end + rest))
     following = None
     if spelling.pipelined:
         plain = replace(case, variations=())
         following = _prepare(plain, address, binding, variant + 1)
     return Prepared(
-        request=part(
-            spelling.deliver(made, len(written), following.request if following else None),
-            request.get("client"),
-            address.write_head,
+        request=replace(
+            part(
+                spelling.deliver(made, len(written), following.request if following else None),
+                request.get("client"),
+                address.write_head,
+            ),
+            streamed=streamed,
         ),
         model=unquote(binding.model),
         parts=parts,
-        expected=_expected(case, model, binding, inputs, parts, body, variant),
+        expected=() if case.huge else _expected(case, model, binding, inputs, parts, body, variant),
         request_id=request.get("id"),
         codings=_codings(request),
         following=following,

@@ -125,6 +125,8 @@ class EndpointBinding:
         return next((lacks for lacks in found if lacks is not None), None)
 
     def _lacking(self, case: RequestCase) -> BindingLacks | None:
+        if case.huge:
+            return "huge_tensor"
         operations = {variation(name).operation for name in case.variations}
         if operations & _OF_THE_MODELS_PATH:
             return "model_path"

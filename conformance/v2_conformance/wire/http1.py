@@ -7,6 +7,7 @@ raw bytes that the transcript keeps. What a server sends is bounded in time and 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import socket
 import ssl
@@ -23,7 +24,9 @@ from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
-from v2_conformance.wire.transcript import Ending, Limits, Transcript
+from v2_conformance.wire.streamed import Streamed, StreamedTensor
+from v2_conformance.wire.streamed_response import StreamedReader, beginning_of, nothing_streamed
+from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 from v2_conformance.wire.transport import Connection, Parting, Request
 
 _RECEIVE = 256 * 1024
@@ -93,7 +96,8 @@ class Http1Connection:
         if self._pace is not None:
             self._pace.wait()
         started = time.perf_counter()
-        usual = self._limits.exchange_s
+        tensor = request.streamed
+        usual = self._limits.exchange_with(0 if tensor is None else tensor.size)
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         pieces = request.http1
@@ -110,12 +114,21 @@ class Http1Connection:
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             self._closed_before_s, self._stray = closed_before_s, stray
             found = obstacle_of(error)
-            return Transcript(data, 0, b"", ending, reason_of(error), obstacle=found)
+            return Transcript(
+                data,
+                0,
+                b"",
+                ending,
+                reason_of(error),
+                obstacle=found,
+                streamed=None if tensor is None else nothing_streamed(tensor),
+            )
         self._socket = sock
-        current = _Exchange(sock, self._limits, deadline, len(data), request.answers)
+        current = _Exchange(sock, self._limits, deadline, len(data), request.answers, tensor)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
         reader = current.reader
-        whole = ending is Ending.COMPLETE and current.sent == len(data)
+        whole = ending is Ending.COMPLETE and current.sent == request.size
+        streamed = current.streamed()
         # After its half-close a client can send no other request.
         keep = whole and reader.reusable and request.parting is not Parting.HALF_CLOSES
         if request.parting is Parting.RESETS:
@@ -141,9 +154,10 @@ class Http1Connection:
             closed_before_s,
             stray,
             request.answers,
-            reader.response() if reader.in_body else None,
+            current.response(streamed, ending),
             limit if limit < usual else None,
             current.obstacle,
+            streamed=streamed,
         )
 
     def _peek(self) -> int:
@@ -177,10 +191,18 @@ class _Exchange:
     """The state of one exchange on one socket."""
 
     def __init__(
-        self, sock: socket.socket, limits: Limits, deadline: float, request: int, answers: int
+        self,
+        sock: socket.socket,
+        limits: Limits,
+        deadline: float,
+        request: int,
+        answers: int,
+        tensor: StreamedTensor | None = None,
     ) -> None:
         self._sock = sock
         self._answers = answers
+        self._tensor = tensor
+        self._digest = hashlib.sha256()  # of what was sent of the tensor
         self._limits = limits
         self._deadline = deadline
         self._limit = limits.response_to(request)
@@ -199,7 +221,21 @@ class _Exchange:
     @cached_property
     def reader(self) -> ResponseReader:
         """What came. It is made once the request is on its way, while the server works."""
+        if self._tensor is not None:
+            return StreamedReader(self._limits, self._tensor)
         return ResponseReader(self._limits, self._answers)
+
+    def streamed(self) -> Streamed | None:
+        """What there is to say of a tensor that is not kept, once the exchange has ended."""
+        if self._tensor is None or not isinstance(self.reader, StreamedReader):
+            return None
+        return self.reader.streamed(self._tensor.size, self._digest.hexdigest())
+
+    def response(self, streamed: Streamed | None, ending: Ending) -> Response | None:
+        """The response as far as it came, or as far as it is kept."""
+        if streamed is not None:
+            return beginning_of(self.reader.raw, streamed, ending)
+        return self.reader.response() if self.reader.in_body else None
 
     def run(
         self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
@@ -214,6 +250,8 @@ class _Exchange:
                         break
                 if not self._send(memoryview(piece)):
                     break
+            else:
+                self._send_tensor()
         except TimeoutError:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
@@ -264,6 +302,19 @@ class _Exchange:
             self.sent += count
             data = data[count:]
         return True
+
+    def _send_tensor(self) -> None:
+        """Send what is not kept, block by block, for as long as the server says nothing final."""
+        for block in () if self._tensor is None else self._tensor.blocks():
+            # A server that refuses the rest may close, which can void an answer that nobody reads.
+            if ready(self._sock, write=False, timeout=0)[0]:
+                self._receive()
+            before = self.sent
+            try:
+                if self._ended() or not self._send(block):
+                    return
+            finally:
+                self._digest.update(block[: self.sent - before])
 
     def _receive(self) -> bool:
         """Take what has arrived. False if nothing has, or if time is up."""

@@ -46,6 +46,8 @@ class ResponseReader:
     """
 
     error_ending = Ending.MALFORMED
+    reads_plain = True
+    """Whether plain responses are read without h11."""
 
     def __init__(self, limits: Limits, answers: int = 1) -> None:
         self.raw = bytearray()
@@ -99,7 +101,7 @@ class ResponseReader:
         if data:
             first = not self.raw
             self.raw += data
-            if first and self._answers == 1:
+            if first and self._answers == 1 and self.reads_plain:
                 self._plain = plain_response(self.raw)
             if self._plain is not None:
                 self.done = len(self.raw) >= self._plain.start + self._plain.length

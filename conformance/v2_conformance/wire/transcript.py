@@ -12,6 +12,7 @@ from msgspec import Meta
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.findings import Count
 from v2_conformance.wire.obstacle import Obstacle
+from v2_conformance.wire.streamed import Streamed
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
 # booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
@@ -20,6 +21,7 @@ _FACTOR = 32
 _FACTOR_IF_LONG = 12
 _SHORT = 128 * 1024
 _LONG = 1024 * 1024
+_STREAMED_IN_TIME = 256 * 1024 * 1024  # bytes both ways, in the time of an ordinary exchange
 
 
 def tensors_as_json(request: int) -> int:
@@ -55,6 +57,10 @@ class Limits:
     exchange_s: float = 30.0
     head: int = 64 * 1024
     response: int = 80 * 1024 * 1024
+
+    def exchange_with(self, streamed: int) -> float:
+        """Seconds for an exchange that also carries a streamed tensor of so many bytes."""
+        return self.exchange_s * (1 + streamed / _STREAMED_IN_TIME)
 
     def response_to(self, request: int) -> int:
         """The most bytes of a response to `request` bytes: their tensors as JSON, and a MiB."""
@@ -118,6 +124,7 @@ class Transcript:
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
     was shorter than usual. `obstacle` is what TLS says of a connection that failed. With
     `http2` the exchange was over HTTP/2: `request` and `received` are as `http2_notation` says.
+    With `streamed` they are only the beginnings of what went over the wire.
     """
 
     request: Buffer
@@ -138,6 +145,17 @@ class Transcript:
     shortened_s: float | None = None
     obstacle: Obstacle | None = field(default=None, compare=False)
     http2: Http2Facts | None = None
+    streamed: Streamed | None = None
+
+    @property
+    def asked(self) -> int:
+        """Bytes of the whole request."""
+        return len(self.request) + (0 if self.streamed is None else self.streamed.size)
+
+    @property
+    def came(self) -> int:
+        """Bytes of all that came."""
+        return len(self.received) if self.streamed is None else self.streamed.came
 
     @property
     def response(self) -> Response | None:

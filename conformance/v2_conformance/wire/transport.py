@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Protocol
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.streamed import StreamedTensor
 from v2_conformance.wire.transcript import Transcript
 
 
@@ -54,7 +55,8 @@ class Request:
 
     With `limit_s` an exchange may take only so many seconds, if that is less than usual.
 
-    A large body is held once: `body` and `http1` share its memory unless it is chunked.
+    A large body is held once: `body` and `http1` share its memory unless it is chunked. A
+    `streamed` tensor is not held at all: it is the rest of the body, made while it is sent.
     """
 
     head: Head
@@ -64,11 +66,13 @@ class Request:
     answers: int = 1
     parting: Parting | None = None
     limit_s: float | None = None
+    streamed: StreamedTensor | None = None
 
     @property
     def size(self) -> int:
         """Bytes of the whole request in HTTP/1.1."""
-        return sum(len(piece) for piece in self.http1)
+        streamed = 0 if self.streamed is None else self.streamed.size
+        return sum(len(piece) for piece in self.http1) + streamed
 
 
 class Connection(Protocol):

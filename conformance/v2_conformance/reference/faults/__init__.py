@@ -38,6 +38,7 @@ for _family in (
     "chunk_sizes",
     "compression",
     "large_tensors",
+    "huge_tensors",
     "spelling_json",
     "spelling_http",
     "spelling_delivery",

@@ -1,0 +1,104 @@
+"""Reads a response of which only the beginning is kept: its tensor is compared while it comes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+
+import h11
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.streamed import Comparison, Streamed, StreamedTensor
+from v2_conformance.wire.transcript import Ending, Limits, Response
+
+MOST_JSON = 1 << 20
+"""The JSON of one output needs no more bytes; behind a longer one no tensor is looked for."""
+_KEPT = 16 * 1024
+_FRAMING = 9  # bytes that a byte of the JSON may take if it comes in chunks of one
+_SLACK = 1 << 20
+_DIGITS = re.compile(r"[0-9]{1,19}")
+
+
+class StreamedReader(ResponseReader):
+    """Like ResponseReader, but `raw` is only the beginning of what came: it has the head, the JSON
+    and the first bytes of the tensor."""
+
+    reads_plain = False
+
+    def __init__(self, limits: Limits, tensor: StreamedTensor) -> None:
+        super().__init__(limits)
+        self._limit = tensor.size + _SLACK
+        self._comparison = Comparison(tensor.size, tensor.element)
+        self._keep: int | None = None  # of `raw`, once the head is there
+        self._json: int | None = None
+        self._came = 0
+        self._body = 0
+
+    def feed(self, data: bytes) -> None:
+        """See ResponseReader."""
+        self._came += len(data)
+        super().feed(data)
+        if self._keep is not None and len(self.raw) > self._keep:
+            del self.raw[self._keep :]
+
+    def streamed(self, size: int, sha256: str) -> Streamed:
+        """What came; `size` and `sha256` are what is known of the request."""
+        return Streamed(
+            size=size,
+            sha256=sha256,
+            came=self._came,
+            body=self._body,
+            tensor=self._comparison.taken,
+            difference=self._comparison.difference(),
+            excess=self._messages[-1].excess if self._messages else 0,
+        )
+
+    def _take(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> bool:
+        if isinstance(event, h11.Data):
+            return self._take_body(event.data)
+        goes_on = super()._take(event)
+        if isinstance(event, h11.Response):
+            self._json = json_length(event.status_code, _fields(event))
+            self._keep = self._messages[-1].start + _KEPT + _FRAMING * (self._json or 0)
+        return goes_on
+
+    def _take_body(self, data: Buffer) -> bool:
+        at, self._body = self._body, self._body + len(data)
+        if self._body > self._limit + (self._json or 0):
+            self.error = f"the response goes on past {self._limit} bytes"
+            self.error_ending = Ending.TOO_LARGE
+            return False
+        if self._json is not None and self._body > self._json:
+            self._comparison.take(memoryview(data)[max(0, self._json - at) :])
+        return True
+
+
+def nothing_streamed(tensor: StreamedTensor) -> Streamed:
+    """What is kept of an exchange with a tensor of which nothing was sent."""
+    return Streamed(tensor.size, hashlib.sha256().hexdigest(), 0, 0)
+
+
+def json_length(status: int, fields: tuple[tuple[str, str], ...]) -> int | None:
+    """Where the tensor begins in the body of a response, None if it has none."""
+    lengths = {value for name, value in fields if name == HEADER_LENGTH.lower()}
+    text = lengths.pop() if len(lengths) == 1 else ""
+    if status != 200 or not _DIGITS.fullmatch(text):
+        return None
+    return int(text) if int(text) <= MOST_JSON else None
+
+
+def beginning_of(received: Buffer, streamed: Streamed, ending: Ending) -> Response | None:
+    """The response whose first bytes were kept, with so much of its body; None without a head."""
+    reader = ResponseReader(Limits())
+    reader.feed(bytes(received))
+    if not reader.in_body:
+        return None
+    whole = ending is Ending.COMPLETE
+    return replace(reader.response(), whole=whole, excess=streamed.excess)
+
+
+def _fields(event: h11.Response) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers)
