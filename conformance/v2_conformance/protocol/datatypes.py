@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # it takes long to import, and many commands need no elements
@@ -86,8 +85,10 @@ def encode_bytes(elements: Sequence[bytes]) -> bytes:
     lengths = list(map(len, elements))
     # Lengths repeat, so each distinct prefix is packed once.
     prefixes = {length: _PREFIX.pack(length) for length in set(lengths)}
-    pairs = zip(map(prefixes.__getitem__, lengths), elements, strict=True)
-    return b"".join(chain.from_iterable(pairs))
+    pieces: list[bytes] = [b""] * (2 * len(lengths))
+    pieces[::2] = [prefixes[length] for length in lengths]
+    pieces[1::2] = elements
+    return b"".join(pieces)
 
 
 def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
