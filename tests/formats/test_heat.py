@@ -45,3 +45,8 @@ def test_a_cell_says_all_outcomes_in_words() -> None:
     cell = HeatCell({Outcome.PASS: 2, Outcome.FAIL: 1, Outcome.NOT_RUN: 1})
     assert cell.words == "1 fail, 2 pass, 1 not run"
     assert HeatCell({Outcome.PASS: 2}).text == "✓ 2"
+
+
+def test_what_did_not_run_is_not_shown_as_a_pass() -> None:
+    assert HeatCell({Outcome.PASS: 2, Outcome.NOT_RUN: 1}).text == "○ 1/3"
+    assert HeatCell({Outcome.PASS: 2, Outcome.UNSUPPORTED: 1}).text == "✓ 2/3"

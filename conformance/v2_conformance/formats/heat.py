@@ -32,8 +32,10 @@ class HeatCell:
 
     @property
     def worst(self) -> Outcome:
-        """The outcome to look at first."""
-        return next(outcome for outcome in WORST_FIRST if outcome in self.counts)
+        """The outcome to look at first; what did not run is no pass."""
+        first = next(outcome for outcome in WORST_FIRST if outcome in self.counts)
+        open_ones = first is Outcome.PASS and Outcome.NOT_RUN in self.counts
+        return Outcome.NOT_RUN if open_ones else first
 
     @property
     def shade(self) -> int:
