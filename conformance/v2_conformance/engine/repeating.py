@@ -66,7 +66,8 @@ class Repeats:
         if self._stayed[role] >= _ENOUGH:
             return False
         # Of many requests at once one is wrong each time, be it the server's doing or the model's.
-        if case.together == 1 and any(again().outcome.harmless for _ in range(TIMES)):
+        alone = case.together == 1 and not case.members
+        if alone and any(again().outcome.harmless for _ in range(TIMES)):
             return True
         if role in self._asked:
             return False
