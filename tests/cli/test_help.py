@@ -60,6 +60,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-n, --workers": "one for each 10 ms that the server is away, up to 8",
         "--restart-command": "",
         "--wait": "0",
+        "--soak": "",
+        "--pid": "",
         "--report-dir": "reports",
         "--expect": "",
         "--sign": "",

@@ -30,9 +30,10 @@ def test_it_is_a_schema_that_says_what_each_part_is() -> None:
         assert "\n" not in part["description"]
         if part.get("type") == "object":
             assert part["additionalProperties"] is False
-    tags = [p["properties"]["kind"]["enum"] for p in document["$defs"].values()
-            if "kind" in p.get("properties", ())]  # fmt: skip
-    assert sorted(tag for (tag,) in tags) == list(KINDS)
+    kinds = [p["properties"]["kind"]["enum"] for p in document["$defs"].values()
+             if "kind" in p.get("properties", ())]  # fmt: skip
+    # What is of one of several kinds is no cause: such as requests under load.
+    assert sorted(kind[0] for kind in kinds if len(kind) == 1) == list(KINDS)
 
 
 def test_the_module_prints_it() -> None:

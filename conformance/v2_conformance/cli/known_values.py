@@ -25,11 +25,11 @@ def profiles(ctx: click.Context, param: click.Parameter, begun: str) -> list[Com
 
 def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The faults of the embedded server, each with what it does wrong."""
-    from v2_conformance.reference.faults import FAULTS
+    from v2_conformance.reference.faults import FAULTS, FAULTS_UNDER_LOAD
 
     return [
         CompletionItem(fault.name, help=f"{fault.requirement}: {fault.text}")
-        for fault in FAULTS.values()
+        for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values())
         if fault.name.startswith(begun)
     ]
 

@@ -40,11 +40,11 @@ def _scenarios() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    from v2_conformance.reference.faults import FAULTS
+    from v2_conformance.reference.faults import FAULTS, FAULTS_UNDER_LOAD
 
-    for fault in FAULTS.values():
+    for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
         note = "" if fault.binding is None else f" (--binding {fault.binding})"
-        yield f"{fault.requirement:<4}{fault.name}: {fault.text}{note}"
+        yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}{note}"
 
 
 def _client_faults() -> Iterator[str]:

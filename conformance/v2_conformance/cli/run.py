@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from v2_conformance.cli import any_model, exit_codes, known_values
+from v2_conformance.cli import any_model, exit_codes, known_values, soak
 from v2_conformance.cli.access import ACCESS
 from v2_conformance.cli.ci_files import CI_FILES, ci_files, write_ci_files
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
@@ -46,6 +46,9 @@ _EXAMPLES = {
     ),
     "v2-conformance run http://localhost:8080/predict --binding vertex": (
         "Test the endpoint of Triton for Vertex AI."
+    ),
+    "v2-conformance run http://localhost:8000 --soak 10 --pid 4711": (
+        "Then put load on it for 10 minutes, and look for leaks."
     ),
     "v2-conformance run http://localhost:8000 --through https://models.example.com": (
         "Also show what a gateway in front of the server does."
@@ -250,6 +253,7 @@ _EMBEDDED_SERVER = cloup.option_group(
 @any_model.OPTIONS
 @_SELECTION
 @_EXECUTION
+@soak.OPTIONS
 @report_options()
 @ci_files()
 @GENERATED_REQUESTS
@@ -341,6 +345,10 @@ def run(
         raise UsageError(
             "--model has cases of its own: remove --cases, --variation, --large, --huge and --fuzz"
         )
+    soak_minutes, pid = access.pop("soak_minutes"), access.pop("pid")
+    others = {"--fuzz": fuzz, "--shard": shard, "--through": through}
+    unfit = tuple(name for name, value in others.items() if value is not None)
+    soak.check_load(soak_minutes, pid, url is not None or target_file is not None, unfit)
     wanted = {name: access.pop(name) for name in CI_FILES}
     recovery = Recovery(restart_command, wait)
     key = None if key_file is None else signing_key(key_file)
@@ -400,7 +408,8 @@ def run(
                 shard=shard,
             )
             stack.enter_context(sole_run(report_dir))
-            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
+            serving = server_under_test(start_command, target, report_dir, wait_ready)
+            leader = stack.enter_context(serving)
             if through is not None:
                 from v2_conformance.cli.gateway_runs import GatewayRun, gateway_target
 
@@ -418,7 +427,8 @@ def run(
             )
         else:
             stack.enter_context(sole_run(report_dir))
-            stack.enter_context(server_under_test(start_command, target, report_dir, wait_ready))
+            serving = server_under_test(start_command, target, report_dir, wait_ready)
+            leader = stack.enter_context(serving)
             started = start_relations(
                 target,
                 asked,
@@ -431,6 +441,7 @@ def run(
                 ready_within_s=wait_ready,
             )
         plan = started.plan
+        load = soak.load_of(soak_minutes, pid, leader, workers, target)
         stack.enter_context(naming_the_record(report_dir))
         place = f"{target.public_url}, {target.mask.text(defused(served(started.engine.server)))}"
         count = workers or started.usual_workers
@@ -440,7 +451,9 @@ def run(
             for role, why in started.engine.server.absent.items():
                 if role in target.models:
                     print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
-            report = started.finish(workers=count, on_case=reporter.show)
+            report = started.finish(
+                workers=count, on_case=reporter.show, load=load, on_load=soak.show
+            )
         if key is not None:
             from v2_conformance.report.signing import sign_report
 

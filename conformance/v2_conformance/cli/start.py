@@ -22,8 +22,8 @@ START = cloup.option(
 
 def server_under_test(
     command: str | None, target: Target, directory: Path, ready_within_s: float | None
-) -> AbstractContextManager[None]:
-    """The server that `command` starts, while the block lasts; without one, nothing."""
+) -> AbstractContextManager[int | None]:
+    """The process of the server that `command` starts, while the block lasts; without one, None."""
     from v2_conformance.engine.started_server import OUTPUT, started_server
 
     if command is None:

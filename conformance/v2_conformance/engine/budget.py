@@ -50,6 +50,10 @@ class Budget:
     def __post_init__(self) -> None:
         self._end = self.clock() + self.limit_s
 
+    def allow(self, seconds: float) -> None:
+        """Take so much longer: something that is no case took the time."""
+        self._end += seconds
+
     @property
     def left_s(self) -> float:
         """Seconds left, 0 if it is spent."""

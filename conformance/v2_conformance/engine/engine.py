@@ -279,6 +279,11 @@ class Engine:
         """The calibrations of canaries since this was last called, for the record."""
         return self._canary.news()
 
+    def allow(self, seconds: float) -> None:
+        """Give the run so much more time: something else took it."""
+        if self._budget is not None:
+            self._budget.allow(seconds)
+
     def close(self) -> None:
         """End all use of the server; no thread may be running a case."""
         self.hang_up()

@@ -32,6 +32,11 @@ def in_order(cases: Sequence[Case]) -> list[Case]:
     return sorted(cases, key=lambda c: (isinstance(c, observed), c.dangerous, c.negative))
 
 
+def number_before_dangers(cases: Sequence[Case]) -> int:
+    """How many results `run` gives before it sends anything that may end the server."""
+    return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
+
+
 def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
     """Run `cases`, yielding each result as it comes.
 

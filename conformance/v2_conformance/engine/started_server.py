@@ -33,9 +33,9 @@ _OUTPUT_WITHIN_S = 2.0
 @contextmanager
 def started_server(
     command: str, target: Target, output: Path, ready_within_s: float | None = None
-) -> Iterator[None]:
+) -> Iterator[int]:
     """Run a shell command that serves `target` until the block ends, which it enters once the
-    server is ready.
+    server is ready, with the id of the process that leads the server's.
 
     The command is a process group of its own, all of which is ended, however the block ends: with
     SIGTERM, and with SIGKILL if that takes more than ten seconds. What it prints goes to the file
@@ -74,7 +74,7 @@ def started_server(
             wait_until_ready(target, limit, pause=pause)
             if process.poll() is not None:
                 raise UnreachableError(_died(process.returncode, printed, output))
-            yield
+            yield process.pid
         finally:
             _end(process)
             printed.finish()

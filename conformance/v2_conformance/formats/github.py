@@ -16,6 +16,7 @@ from v2_conformance.formats.markdown import inert
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report import soak_words
 from v2_conformance.report.cause_words import ShownCause, headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.standing import Standing, claimed, standing
@@ -94,6 +95,8 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     lines += [*_levels(report), ""]
     lines += [f"- {inert(short(reason, _MESSAGE))}" for reason in reasons[:_REASONS]]
     lines += _more(len(reasons) - _REASONS, "- and {} more reasons")
+    if report.soak is not None:
+        lines += ["", *(f"- {_clip(words)}" for words in soak_words.lines(report.soak))]
     troubles = _troubles(report)
     if troubles:
         lines += ["", "| outcome | level | requirement | first case and its message |"]

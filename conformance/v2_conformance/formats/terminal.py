@@ -14,6 +14,7 @@ from v2_conformance.engine.result import CaseFinished
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report import soak_words
 from v2_conformance.report.cause_words import (
     ShownCause,
     counted,
@@ -182,6 +183,9 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     if unsupported:
         lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
     lines += _relations(report)
+    if report.soak is not None:
+        for words in soak_words.lines(report.soak):
+            lines += wrapped(words, "  ")
     lines += _uncovered(report)
     lines += wrapped(extension(report).words, "  ")
     lines.append("")

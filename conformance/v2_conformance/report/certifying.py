@@ -7,6 +7,7 @@ report = started.finish(workers=4)
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
@@ -20,7 +21,8 @@ from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import CaseFinished
-from v2_conformance.engine.running import run
+from v2_conformance.engine.running import number_before_dangers, run
+from v2_conformance.engine.soaking import Load, Soakable, soak, soakable
 from v2_conformance.engine.target import Target, check_claims
 from v2_conformance.report.document import EVERYTHING, Relations, Report, Selection, Shard
 from v2_conformance.report.expectations import Expectations
@@ -101,23 +103,41 @@ class StartedRun:
         *,
         workers: int | None = None,
         on_case: Callable[[CaseFinished], object] = lambda event: None,
+        load: Load | None = None,
+        on_load: Callable[[str], object] = lambda words: None,
     ) -> Report:
         """Run the chosen cases, `workers` at a time, write report.json and return the report.
 
-        `on_case` is called after each case, which is in the record by then. Whatever stops the run
-        leaves a report that says it is incomplete.
+        `on_case` is called after each case, which is in the record by then. With a `load`, a soak
+        comes before the cases that may end the server, and `on_load` is called with what it does.
+        Whatever stops the run leaves a report that says it is incomplete.
         """
         complete = False
+        usable: list[Soakable | None] = []
+        before_dangers = number_before_dangers(self.plan.chosen)
         count = workers or self.usual_workers
         try:
             for event in run(self.engine, self.plan.chosen, count):
                 self.record.calibrated(self.engine.calibrations())
                 self.record.add(event.result)
                 on_case(event)
+                usable.append(soakable(event.result) if load is not None else None)
+                if load is not None and event.number == before_dangers:
+                    self._soak([case for case in usable if case is not None], load, on_load)
+            if load is not None and not before_dangers:
+                self._soak([], load, on_load)
             complete = not self.engine.out_of_time
         finally:
             report = self.record.finish(complete=complete)
         return report
+
+    def _soak(
+        self, cases: Sequence[Soakable], load: Load, on_load: Callable[[str], object]
+    ) -> None:
+        self.engine.hang_up()
+        began = time.monotonic()
+        self.record.soaked(soak(self.engine.target, self.engine.server, cases, load, on_load))
+        self.engine.allow(time.monotonic() - began)
 
 
 def start(

@@ -29,6 +29,7 @@ from v2_conformance.report.document import (
     Relations,
     Report,
     ServerInfo,
+    Soak,
     TargetInfo,
 )
 from v2_conformance.report.kept_bytes import size_of
@@ -234,7 +235,7 @@ def _whole(path: Path, data: bytes) -> Report:
         report = with_messages(report, _most_in(data))
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
-    _check_bounds(path, report.cases, report.relations)
+    _check_bounds(path, report.cases, report.relations, report.soak)
     return report
 
 
@@ -258,11 +259,16 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_bounds(path: Path, cases: Iterable[CaseResult], relations: Relations | None) -> None:
+def _check_bounds(
+    path: Path, cases: Iterable[CaseResult], relations: Relations | None, soak: Soak | None
+) -> None:
     """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
     is the only part of a report that can be, or for messages that unpack to more than a run has.
     """
     left = _LONGEST_MESSAGES
+    if soak is not None:
+        left -= _size_of(one.exchange for one in soak.kept)
+        _check_left(path, left)
     for model in () if relations is None else relations.models:
         sets = (*model.samples, *model.special)
         left -= sum(size_of(value.data) for values in sets for value in values)
@@ -324,6 +330,7 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # of a case that was run again the last time counts
     calibration: list[Calibration] = []
+    soak: Soak | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -338,14 +345,15 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
                 f"{path}:{number}: not a line of a record: {_words(error)}"
             ) from error
         header, footer = entry.header or header, entry.footer or footer
+        soak = entry.soak or soak
         if entry.case is not None:
             cases[entry.case.id] = entry.case
         if entry.calibration is not None:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    _check_bounds(path, cases.values(), header.relations)
-    return _folded(header, list(cases.values()), calibration, footer)
+    _check_bounds(path, cases.values(), header.relations, soak)
+    return _folded(header, list(cases.values()), calibration, footer, soak)
 
 
 def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:
@@ -365,6 +373,7 @@ def _folded(
     cases: list[CaseResult],
     calibration: list[Calibration],
     footer: RecordFooter | None,
+    soak: Soak | None,
 ) -> Report:
     place = {case_id: number for number, case_id in enumerate(header.order)}
     ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
@@ -381,6 +390,7 @@ def _folded(
         http2=header.target.http2,
         relations=header.relations,
         absent=header.target.absent,
+        soak=soak,
     )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
@@ -399,5 +409,6 @@ def _folded(
             discovery=header.discovery,
             calibration=tuple(calibration),
             relations=header.relations,
+            soak=soak,
         )
     )

@@ -23,8 +23,10 @@ import msgspec
 from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.result import Calibrated, Exchange, Result
+from v2_conformance.engine.soaking import Soaked, WrongAnswer
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
+from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
@@ -43,8 +45,10 @@ from v2_conformance.report.document import (
     Report,
     Selection,
     ServerInfo,
+    Soak,
     SuiteInfo,
     TargetInfo,
+    WrongUnderLoad,
 )
 from v2_conformance.report.files import (
     RECORD,
@@ -105,6 +109,35 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
     """A calibration as report.json has it."""
     exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
     return Calibration(found.role, found.form, exchanges)
+
+
+def soak_of(found: Soaked, mask: Mask) -> Soak:
+    """What came of a soak, as report.json has it."""
+    return Soak(
+        seconds=found.load.seconds,
+        duration_s=found.duration_s,
+        connections=found.connections,
+        ended=found.ended,
+        survived=found.survived,
+        watched=found.load.pid is not None,
+        kinds=found.kinds,
+        phases=found.phases,
+        samples=found.samples,
+        trends=trends(found.samples, found.phases),
+        wrong=dict(found.wrong),
+        kept=tuple(_wrong_under_load(one, mask) for one in found.kept),
+    )
+
+
+def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
+    cause = _masked(wrong.verdict.cause, mask)
+    return WrongUnderLoad(
+        case=wrong.case.id,
+        at_s=wrong.at_s,
+        cause=cause,
+        message=mask.text(replace(wrong.verdict, cause=cause).message),
+        exchange=recorded_exchange(wrong.exchange, mask),
+    )
 
 
 def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
@@ -262,6 +295,10 @@ class Record:
         except LeakError as error:
             self._write(RecordLine(case=_withheld(case, str(error))))
 
+    def soaked(self, found: Soaked) -> None:
+        """Append what came of a soak."""
+        self._write(RecordLine(soak=soak_of(found, self.mask)))
+
     def _within_room(self, case: CaseResult) -> CaseResult:
         """`case` with all its bytes, but for those that the report has no room for.
 
@@ -311,7 +348,9 @@ class Record:
 def _deflated(line: RecordLine) -> Iterator[bytes]:
     """The messages of a line that its text does not show as they are."""
     recorded = line.case or line.calibration
-    for exchange in () if recorded is None else recorded.exchanges:
+    under_load = () if line.soak is None else line.soak.kept
+    exchanges = [one.exchange for one in under_load]
+    for exchange in exchanges if recorded is None else recorded.exchanges:
         for kept in (exchange.request_kept, exchange.response_kept):
             if isinstance(kept, Deflated):
                 yield unpacked(kept)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from v2_conformance.report import soak_words
 from v2_conformance.report.claim_words import claim_words, verdict_words
 from v2_conformance.report.document import (
     CitedDocument,
@@ -18,6 +19,7 @@ from v2_conformance.report.document import (
     Report,
     RequirementResult,
     Shard,
+    Soak,
 )
 from v2_conformance.suite.causes import (
     AnswersDiffer,
@@ -29,7 +31,7 @@ from v2_conformance.suite.causes import (
 from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.relations import ROLE
-from v2_conformance.suite.requirements import Level, Requirement, catalogue, documents
+from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
 from v2_conformance.suite.wording import describe
 
 # The worst outcome among its cases is a requirement's.
@@ -88,6 +90,7 @@ def conclude(
     http2: bool = False,
     relations: Relations | None = None,
     absent: Mapping[str, str] = MappingProxyType({}),
+    soak: Soak | None = None,
 ) -> Conclusion:
     """The verdict on a run that claims `profiles`, and the rows of its requirements.
 
@@ -100,7 +103,8 @@ def conclude(
     over HTTP/2, and what it is about says which requirements it did not ask. A run about
     `relations` between the answers of models is consistent, never conformant; each of its models
     that is `absent`, by role with the reason, and each that does not repeat its answers, blocks
-    that.
+    that. Wrong answers of a `soak` count as failures of their cases, at their level; what did not
+    survive it is not robust; a leak is a warning.
     """
     by_requirement: dict[str, list[JudgedCase]] = {}
     for case in cases:
@@ -126,6 +130,14 @@ def conclude(
         lost = _lost(requirement, of_this, unsupported)
         if lost:
             (robust if requirement.basis == "derived" else conformant).append(lost)
+    if soak is not None:
+        for reason, level, basis in _under_load(soak, cases):
+            if level != "MUST":
+                warnings.append(reason)
+            else:
+                (robust if basis == "derived" else conformant).append(reason)
+        robust += soak_words.blocking(soak)
+        warnings += soak_words.warnings(soak)
     of_the_run = _of_the_run(cases, planned, complete=complete, own=own, shard=shard)
     of_models = () if relations is None else _of_the_models(cases, absent)
     conformant = [*of_the_run, *of_models, *conformant]
@@ -191,6 +203,7 @@ def concluded(report: Report) -> Report:
         http2=report.target.http2,
         relations=report.relations,
         absent=report.target.absent,
+        soak=report.soak,
     )
     return msgspec.structs.replace(
         report, verdict=found.verdict, requirements=found.requirements, integrity=None
@@ -229,6 +242,25 @@ def _of_the_run(
         yield "no MUST case passed" if passed else "no case passed"
     if left_out > 0:
         yield f"{left_out} of {total} cases were left out"
+
+
+def _under_load(
+    soak: Soak, cases: Iterable[JudgedCase]
+) -> Iterable[tuple[str, Level, Basis | None]]:
+    """Which requirements got wrong answers under load that were right alone, each with its level
+    and basis."""
+    levels = {case.id: (case.requirement, case.level) for case in cases}
+    counts: Counter[tuple[str, Level]] = Counter()
+    for case_id, number in soak.wrong.items():
+        if case_id in levels:
+            counts[levels[case_id]] += number
+    for (requirement, level), number in sorted(counts.items()):
+        if level not in ("MUST", "SHOULD"):
+            continue
+        answers = "1 answer" if number == 1 else f"{number} answers"
+        known = catalogue().get(requirement)
+        basis = None if known is None else known.basis
+        yield f"{level} {requirement} did not hold under load ({answers})", level, basis
 
 
 def _of_the_models(cases: Iterable[JudgedCase], absent: Mapping[str, str]) -> Iterable[str]:

@@ -22,6 +22,7 @@ from v2_conformance.verifying.learned import learned_again, relation_edits
 from v2_conformance.verifying.plan import cases_of, claim_edits, named, plan_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
+from v2_conformance.verifying.soaked import BELIEVED, soak_edits
 from v2_conformance.version import __version__
 
 
@@ -117,7 +118,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     planned = report.planned if plan is None else dict(plan.counts)
     now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
-        edits += [*found.edits, *_edits(report, now)]
+        edits += [*found.edits, *_edits(report, now), *soak_edits(report, known)]
     return Verification(
         path,
         report,
@@ -127,7 +128,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         now.verdict,
         foreign,
         file.is_record,
-        (*found.believed, *_of_shards(report)),
+        (*found.believed, *_of_shards(report), *([BELIEVED] if report.soak else [])),
         file.digest,
         known.masks,
     )

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.index import Listed, by_message, index, listed
 from v2_conformance.formats.html.packed import Replay, packed
+from v2_conformance.formats.html.soak import soak_view
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
@@ -187,6 +188,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "sign": found.sign,
         "started": _moment(report.started),
         "duration": _duration(report.duration_s),
+        "soak": soak_view(report.soak),
         "claims": claims(report),
         "trust": TITLE,
         "cautions": cautions(report),

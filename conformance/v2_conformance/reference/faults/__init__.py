@@ -10,13 +10,14 @@ from importlib import import_module
 
 from v2_conformance.reference.faults.registry import (
     FAULTS,
+    FAULTS_UNDER_LOAD,
     Fault,
     fault,
     find_fault,
     sort_faults,
 )
 
-__all__ = ["FAULTS", "Fault", "fault", "find_fault"]
+__all__ = ["FAULTS", "FAULTS_UNDER_LOAD", "Fault", "fault", "find_fault"]
 
 # Importing a module registers its faults. This is the order of the families, as in the catalogue.
 for _family in (
@@ -57,6 +58,7 @@ for _family in (
     "reported",
     "optional_requests",
     "hosted_endpoints",
+    "under_load",
 ):
     import_module(f"{__name__}.{_family}")
 sort_faults()

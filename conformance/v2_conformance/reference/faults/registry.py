@@ -25,6 +25,11 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {}
+FAULTS_UNDER_LOAD: dict[str, Fault] = {}
+"""Those that only a soak shows; they break no requirement of their own (docs/soak.md)."""
+
+UNDER_LOAD = "soak"
+"""What these have in place of a requirement."""
 
 
 def fault(
@@ -44,6 +49,16 @@ def fault(
     return register
 
 
+def fault_under_load(name: str, *, text: str) -> Callable[[type[Behaviour]], type[Behaviour]]:
+    """Register a subclass of Behaviour as the fault `name`, which only a soak shows."""
+
+    def register(cls: type[Behaviour]) -> type[Behaviour]:
+        FAULTS_UNDER_LOAD[name] = Fault(name, UNDER_LOAD, text, cls)
+        return cls
+
+    return register
+
+
 def sort_faults() -> None:
     """Sort FAULTS by requirement. Families keep the order in which they were registered."""
     families = list(dict.fromkeys(registered.requirement[0] for registered in FAULTS.values()))
@@ -57,7 +72,8 @@ def sort_faults() -> None:
 
 def find_fault(name: str) -> Fault:
     """The fault called `name`. Raises UsageError if there is none."""
-    if name in FAULTS:
-        return FAULTS[name]
-    hint = did_you_mean(name, FAULTS, "`v2-conformance list faults` lists every fault")
+    known = FAULTS | FAULTS_UNDER_LOAD
+    if name in known:
+        return known[name]
+    hint = did_you_mean(name, known, "`v2-conformance list faults` lists every fault")
     raise UsageError(f"unknown fault {name!r}: {hint}")

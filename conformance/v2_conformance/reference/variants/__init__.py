@@ -27,5 +27,6 @@ for _group in (
     "errors",
     "requests_declined",
     "requests_read",
+    "memory",
 ):
     import_module(f"{__name__}.{_group}")

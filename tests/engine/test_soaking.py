@@ -1,0 +1,200 @@
+"""A soak on real sockets: what it counts, what it keeps, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from support.runs import chosen, results, target_of
+from support.servers import free_port
+from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.process_watch import ProcessWatch
+from v2_conformance.engine.result import Result
+from v2_conformance.engine.soaking import (
+    MOST_KEPT,
+    Load,
+    Soakable,
+    Soaked,
+    mixed,
+    soak,
+    soakable,
+)
+from v2_conformance.engine.target import Target
+from v2_conformance.errors import UsageError
+from v2_conformance.judging.growth import trends
+from v2_conformance.reference.faults import FAULTS_UNDER_LOAD
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.findings import WrongValue
+from v2_conformance.suite.outcomes import Outcome
+
+PICKED = ("P2/", "D1/", "Z1/compressed-request", "Z6/truncated", "C8/", "H6/", "J1/", "S3/", "P1/")
+PROFILES = ("binary", "compression")
+
+
+def soakables(found: Mapping[str, Result]) -> list[Soakable]:
+    return [one for result in found.values() if (one := soakable(result)) is not None]
+
+
+def soaked(
+    faults: Sequence[str] = (), *, seconds: float = 1.0, connections: int = 8, **more: object
+) -> Soaked:
+    """A soak of a server with `faults`, by cases that pass on one without."""
+    with ReferenceServer() as right:
+        found = results(target_of(right.url, *PROFILES), chosen(*PICKED))
+    with ReferenceServer(faults) as server:
+        target = target_of(server.url, *PROFILES)
+        load = Load(seconds, connections)
+        return soak(target, discover(target), soakables(found), load, lambda words: None)
+
+
+def test_a_right_server_gives_right_answers_under_load() -> None:
+    found = soaked()
+    assert (found.ended, found.survived, found.wrong) == ("time", True, ())
+    assert found.samples[-1].requests == sum(one.requests for one in found.kinds) > 100
+    kinds = {one.kind: one for one in found.kinds}
+    assert {"known_good", "known_good_compressed", "compressed_failing", "broken_off"} <= set(kinds)
+    assert all(one.requests for one in found.kinds)
+    assert found.duration_s < 10
+    assert [phase.name for phase in found.phases] == ["mixed"]
+
+
+def test_answers_that_are_wrong_only_under_load_are_counted_and_some_are_kept() -> None:
+    found = soaked(["values-change-when-busy"])
+    count = sum(number for _, number in found.wrong)
+    assert count > 10
+    assert 0 < len(found.kept) <= MOST_KEPT
+    kept = found.kept[0]
+    assert isinstance(kept.verdict.cause, WrongValue)
+    assert kept.exchange.transcript.request
+    assert kept.exchange.transcript.received
+    assert found.survived  # a single request is answered right
+
+
+def test_a_server_that_dies_under_load_ends_the_soak() -> None:
+    found = soaked(["dies-after-many-requests"], seconds=60)
+    assert (found.ended, found.survived) == ("died", False)
+    assert found.duration_s < 40
+
+
+def test_a_server_that_was_gone_before_is_not_said_to_have_died_under_load() -> None:
+    with ReferenceServer() as server:
+        target = target_of(server.url, *PROFILES)
+        found, there = results(target, chosen(*PICKED)), discover(target)
+    nothing = soak(target, there, soakables(found), Load(5), lambda words: None)
+    assert (nothing.ended, nothing.survived) == ("nothing_to_send", None)
+
+
+def test_cases_that_do_not_fit_are_left_out() -> None:
+    with ReferenceServer(["request-blobs-off-by-one"]) as server:
+        found = results(target_of(server.url), chosen("C6/", "J7/", "P2/", "P1/"))
+    left = {one.case.id for one in soakables(found)}
+    assert left
+    assert "P1/" in str(left)  # no blob, so it passed
+    for case in (found[name].case for name in left):
+        assert not case.dangerous
+        assert not (isinstance(case, RequestCase) and case.together > 1)
+        assert found[case.id].outcome in (Outcome.PASS, Outcome.FAIL)
+
+
+def test_every_kind_has_its_turn_after_a_known_good_request() -> None:
+    def item(kind: str, number: int) -> Any:
+        return SimpleNamespace(kind=kind, number=number)
+
+    items = [item("known_good", 1), item("known_good", 2), item("sizes", 1), item("other", 1)]
+    order = [(one.kind, one.number) for one in islice(cast(Iterator[Any], mixed(items)), 6)]
+    good = [("known_good", 1), ("known_good", 2), ("known_good", 1)]
+    assert order == [good[0], ("sizes", 1), good[1], ("other", 1), good[2], ("sizes", 1)]
+
+
+# --- the server's processes ------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[Target, int]]:
+    """The reference server with a fault as a process of its own."""
+    port = free_port()
+    command = [sys.executable, "-m", "v2_conformance", "serve", "--port", str(port)]
+    with subprocess.Popen([*command, *request.param], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "serving" in process.stdout.readline()
+        try:
+            yield target_of(f"http://127.0.0.1:{port}", *PROFILES), process.pid
+        finally:
+            process.kill()
+
+
+FILES = ("--fault", "files-leak-if-client-breaks-off")
+
+
+@pytest.mark.parametrize("served", [FILES], indirect=True)
+def test_open_files_that_leak_are_found_with_the_kind_that_leaks_them(
+    served: tuple[Target, int],
+) -> None:
+    target, pid = served
+    found = results(target, chosen("P2/blob", "D1/", "C8/"))
+    load = Load(6, 8, pid)
+    seen = soak(target, discover(target), soakables(found), load, lambda words: None)
+    (files,) = [one for one in trends(seen.samples, seen.phases) if one.quantity == "files"]
+    assert files.movement == "grows"  # so short a soak calls nothing a leak
+    assert {one.kind for one in files.kinds} <= {"broken_off"}  # a busy machine shows none
+    assert [phase.name for phase in seen.phases][-1] == "rest"
+    assert len(seen.samples) <= 1000
+
+
+def test_the_faults_under_load_are_in_no_list_of_cases() -> None:
+    assert all(fault.requirement == "soak" for fault in FAULTS_UNDER_LOAD.values())
+    assert all(fault.text.endswith(".") for fault in FAULTS_UNDER_LOAD.values())
+
+
+_PARENT = (
+    "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'input()'], "
+    "stdin=subprocess.PIPE); print('ready', flush=True); input()"
+)
+
+
+def test_a_process_is_watched_with_what_it_has_started() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        watch = ProcessWatch(parent.pid)
+        usage = watch.usage()
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.wait()
+        assert usage is not None
+        assert usage.processes == 2
+        assert (usage.memory or 0) > 1 << 20
+        assert (usage.files or 0) >= 6
+        assert (usage.threads or 0) >= 2
+        assert watch.usage() is None
+        assert watch.gone
+    with pytest.raises(UsageError, match=f"no process {parent.pid}"):
+        ProcessWatch(parent.pid)
+
+
+def test_files_that_may_not_be_counted_are_named() -> None:
+    class Closed(ProcessWatch):
+        def _sum(self, tree: object, of: object) -> int | None:
+            return None
+
+    assert Closed(os.getpid()).unreadable() == ("memory", "open files", "threads")
+    assert ProcessWatch(os.getpid()).unreadable() == ()
+
+
+def test_a_system_without_psutil_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with pytest.raises(UsageError, match=r"pip install 'v2-conformance\[soak\]'"):
+        ProcessWatch(os.getpid())
