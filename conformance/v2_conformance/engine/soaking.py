@@ -154,7 +154,7 @@ def soak(
     still = _still_answered(transport, list(_some(short)), max(_LEAST_LOOK_S, _LOOK * load.seconds))
     if not any(item.kind == CONTROL for item in still):
         return Soaked(load, 0.0, "nothing_to_send", None, load.connections)
-    return _Soak(transport, target.limits.exchange_s, still, load, watch, show).run()
+    return _Soak(target, transport, still, load, watch, show).run()
 
 
 def _some(items: Sequence[_Item]) -> Iterator[_Item]:
@@ -237,15 +237,16 @@ class _Tally:
 class _Soak:
     def __init__(
         self,
+        target: Target,
         transport: Transport,
-        limit_s: float,
         items: Sequence[_Item],
         load: Load,
         watch: ProcessWatch | None,
         show: Progress,
     ) -> None:
         self._transport = transport
-        self._limit_s = limit_s
+        self._limit_s = target.limits.exchange_s
+        self._rate = target.rate
         self._items = items
         self._load = load
         self._watch = watch
@@ -479,7 +480,9 @@ class _Soak:
     def _stop(self, threads: Iterable[threading.Thread]) -> None:
         self._stopped.set()
         started = [thread for thread in threads if thread.ident is not None]
-        end = time.monotonic() + _JOIN_S
+        # With a --rate, each may have to wait for its turn first.
+        turns_s = 0.0 if self._rate is None else len(started) / self._rate
+        end = time.monotonic() + min(_JOIN_S + turns_s, _LONGEST_REST_S)
         for thread in started:
             thread.join(max(0.0, end - time.monotonic()))
         for connection in self._connections:
