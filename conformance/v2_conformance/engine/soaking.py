@@ -124,7 +124,7 @@ def soakable(result: Result) -> Soakable | None:
     """The case of a result, if it can be part of a soak: it is short and quick, it endangers no
     server, and it ran. The known-good ones must have passed."""
     case = result.case
-    if not isinstance(case, RequestCase | GetCase) or case.dangerous or case.large:
+    if not isinstance(case, RequestCase | GetCase) or case.dangerous or case.large or case.huge:
         return None
     if isinstance(case, RequestCase) and (case.together > 1 or case.first is not None):
         return None
