@@ -30,7 +30,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.causes import DidNotSurvive, KilledBy
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.http1 import Http1Connection
 
@@ -246,6 +246,14 @@ def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
     verification, words = said(tmp_path / "report.json")
     assert not [case.id for case in verification.cases if case.problem], words
     assert not [case.id for case in verification.cases if case.other_cause], words
+
+
+def test_a_report_verifies_whose_generated_requests_ran_beside_each_other(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        found = run_of(server, [generated_case()], _WORKERS, tmp_path)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    verification, words = said(tmp_path / "report.json")
+    assert not [case.id for case in verification.cases if case.problem], words
 
 
 @pytest.mark.parametrize(

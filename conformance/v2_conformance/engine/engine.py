@@ -147,7 +147,8 @@ class Engine:
             raise TypeError("a scenario for a client is run on the bench")
         if isinstance(case, GeneratedCase):
             result = self._run_generated(case, answers)
-            return replace(result, duration_s=time.perf_counter() - started)
+            before_s = sum(answer.duration_s for answer in answers)
+            return replace(result, duration_s=time.perf_counter() - started + before_s)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
         unsent = self._skip(case)
