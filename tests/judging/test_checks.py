@@ -64,6 +64,7 @@ NOT_FINITE = make_case(
         "outcome": "either",
         "outputs": {"0": "json"},
         "compare": "nothing",
+        "not_json": "unsupported",
         "checks": ["no_other_number"],
     },
     model="identity/FP32",
@@ -152,6 +153,15 @@ def test_whatever_is_no_finite_number_of_the_datatype_may_stand_for_what_is_none
     received = v2(answer(entry(datatype="FP32", data=data)))
     found = verdict(received, NOT_FINITE)
     assert not isinstance(found.cause, WrongValue)
+
+
+def test_bare_words_for_what_is_no_number_are_left_to_the_case_that_is_about_valid_json() -> None:
+    body = dump_json(answer(entry(datatype="FP32", data=[1, 2, 3]))).replace(b"3", b"NaN")
+    headed = http(body, 200, ("Inference-Header-Content-Length", str(len(body))))
+    for received in (http(body), headed):
+        assert verdict(received, NOT_FINITE).outcome is Outcome.UNSUPPORTED
+        anywhere = replace(NOT_FINITE, expect={**NOT_FINITE.expect, "not_json": None})
+        assert verdict(received, anywhere).outcome is Outcome.FAIL
 
 
 def test_an_error_that_is_no_json_has_no_type_to_judge() -> None:

@@ -35,6 +35,7 @@ from v2_conformance.suite.causes import (
 )
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
+    BodyNotJson,
     BodyNotTaken,
     BodyTooLarge,
     ChunksToOldClient,
@@ -42,6 +43,7 @@ from v2_conformance.suite.findings import (
     ConnectionRefused,
     ContentLengthTooLong,
     GoneAway,
+    HeaderLengthNotJson,
     LengthRequired,
     MissingOutput,
     NotHttp,
@@ -165,7 +167,7 @@ def _judge_request(
         apply_checks(case, prepared, response, None)
         return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
-        read_document(response)
+        _check_json(case, response)
         apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, AnsweredInJson())
     if prepared.request.streamed is not None and streamed is not None:
@@ -209,6 +211,16 @@ def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict
 
 def _free(case: RequestCase) -> bool:
     return case.expect.get("compare") == "nothing"
+
+
+def _check_json(case: RequestCase, response: Response) -> None:
+    try:
+        read_document(response)
+    except Finding as finding:
+        no_json = isinstance(finding.cause, BodyNotJson | HeaderLengthNotJson)
+        if no_json and case.expect.get("not_json") == "unsupported":
+            raise Untested(finding.cause) from finding
+        raise
 
 
 def _accepted(case: RequestCase, response: Response) -> Finding:
