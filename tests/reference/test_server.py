@@ -179,7 +179,7 @@ def test_connection_close(connect: Callable[[], socket.socket]) -> None:
     [
         (b"nonsense\r\n\r\n", 400),
         (b"POST /v2 HTTP/1.1\r\nHost: t\r\nContent-Length: -1\r\n\r\n", 400),
-        (b"POST /v2 HTTP/1.1\r\nHost: t\r\nContent-Length: 2147483649\r\n\r\n", 413),
+        (b"POST /v2 HTTP/1.1\r\nHost: t\r\nContent-Length: 8589934593\r\n\r\n", 413),
         (b"GET /v2 HTTP/1.1\r\nHost: t\r\nX: " + b"x" * 70000 + b"\r\n\r\n", 431),
     ],
 )

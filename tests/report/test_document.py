@@ -28,13 +28,17 @@ from v2_conformance.report.document import (
     SampleValue,
     Selection,
     Shard,
+    Soak,
+    WrongUnderLoad,
 )
 from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import start_of
 from v2_conformance.report.messages import packed
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.soaking import KindCount, KindGrowth, Phase, Sample, Trend
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
+from v2_conformance.wire.streamed import StreamDifference, Streamed
 from v2_conformance.wire.transcript import Http2Facts
 
 Place = tuple[str | int, ...]
@@ -63,6 +67,26 @@ SAID = Said(
 )
 
 
+SOAK = Soak(
+    seconds=60.0,
+    duration_s=59.5,
+    connections=16,
+    ended="time",
+    survived=True,
+    watched=True,
+    kinds=(KindCount("known_good", 3, 100, 1, 2, 3),),
+    phases=(Phase("mixed", 0.0, 59.5, {"known_good": 100}),),
+    samples=(Sample(1.0, 2, 3, 4, 5, 6, 7.0),),
+    trends=(Trend("memory", "leaks", 1, 2, 3, 0.5, 0.25, (KindGrowth("known_good", 0.25),)),),
+    wrong={"P2/x": 1},
+    kept=(
+        WrongUnderLoad(
+            case="P2/x", at_s=1.0, cause=None, message="m", exchange=exchange(b"GET", b"HTTP")
+        ),
+    ),
+)
+
+
 def whole() -> Report:
     """A report that has every member at least once."""
     own = exchange(b"GET", b"HTTP", expected="status 200", entry={"id": "M7/x"}, pieces=(1, 2))
@@ -78,12 +102,15 @@ def whole() -> Report:
     )
     long = msgspec.structs.replace(own, response_kept=start_of(bytes(1000), 10))
     placed = exchange(bytes(range(100)), bytes(100))
+    huge = msgspec.structs.replace(
+        own, streamed=Streamed(9, "0" * 64, 9, 8, 7, StreamDifference(3, 2, "78", 1), 1)
+    )
     known = ExpectedFailure("known", "https://h.example/1")
     report = report_of(
         [
             *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
             msgspec.structs.replace(case("K3/x"), said=SAID),
-            case("P2/x", "fail", None, full, long, expected=known),
+            case("P2/x", "fail", None, full, long, huge, expected=known),
             case("P3/x", "pass", None, placed),
         ],
         models={"mixed": Model("mixed", ("a", "b"), ("c",), "1", True)},
@@ -102,7 +129,7 @@ def whole() -> Report:
             http2=True,
             client=ClientInfo(("client", "{url}"), 10.0),
         ),
-        selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2)),
+        selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2), True),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
         shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
@@ -111,7 +138,7 @@ def whole() -> Report:
     model = AskedModel(
         "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,)
     )
-    report = msgspec.structs.replace(report, relations=Relations((model,), 0.5, 0.25))
+    report = msgspec.structs.replace(report, relations=Relations((model,), 0.5, 0.25), soak=SOAK)
     verdict = msgspec.structs.replace(
         report.verdict,
         warnings=("SHOULD P4 failed",),
@@ -283,6 +310,19 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "TargetInfo.client",
         "TargetInfo.http2",
         "RecordedExchange.http2",
+        "RecordedExchange.streamed",
+        "Selection.huge",
+        "Streamed.tensor",
+        "Streamed.difference",
+        "Streamed.excess",
+        "The report of one run.soak",
+        "KindCount.wrong",
+        "KindCount.declined",
+        "KindCount.unanswered",
+        *(f"Sample.{name}" for name in Sample.__struct_fields__[2:]),
+        "Trend.per_second",
+        "Trend.per_request",
+        "Trend.kinds",
         *(f"Http2Facts.{name}" for name in Http2Facts.__struct_fields__),
         *(f"Line.{name}" for name in Line.__struct_fields__),
         *(f"Said.{name}" for name in Said.__struct_fields__),

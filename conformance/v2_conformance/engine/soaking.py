@@ -223,7 +223,7 @@ class _Tally:
     """What the threads have counted; `lock` guards it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    requests: Counter[str] = field(default_factory=Counter)
+    requests: Counter[Kind] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     declined: Counter[str] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -379,7 +379,7 @@ class _Soak:
             self._close_phase(name, began, before, kind)
 
     def _close_phase(
-        self, name: PhaseName, began: float, before: Counter[str], kind: Kind | None
+        self, name: PhaseName, began: float, before: Counter[Kind], kind: Kind | None
     ) -> None:
         ended = self._samples[-1].at_s
         with self._tally.lock:

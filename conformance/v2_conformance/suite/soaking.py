@@ -82,7 +82,7 @@ class Phase(SoakPart, frozen=True):
     began_s: Seconds
     ended_s: Seconds
     requests: Annotated[
-        dict[str, Number],
+        dict[Kind, Number],
         Meta(
             description="Kind to the number of requests.",
             extra_json_schema={"propertyNames": {"enum": list(KINDS)}},
