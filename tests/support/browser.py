@@ -79,8 +79,11 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", **size)
         self.complaints.clear()
         self.call("Page.navigate", url="about:blank")  # else a new fragment alone loads nothing
-        self.call("Page.navigate", url=url)
-        self.wait(lambda: self.evaluate("document.readyState + location.href") == "complete" + url)
+        until(self, "location.href == 'about:blank'")
+        answer = self.call("Page.navigate", url=url)
+        assert "errorText" not in answer, answer
+        # Not `== url`: while it loads, a page may change its own address, as pytest-html's does.
+        until(self, "location.href != 'about:blank' && document.readyState == 'complete'")
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression; what it throws fails the test."""

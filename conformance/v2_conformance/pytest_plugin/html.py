@@ -1,12 +1,14 @@
 """pytest-html's page, if one is written: requirement, level and wire log in each case's row.
 
-Only registered if pytest-html is active, whose hooks these are.
+Only registered if pytest-html is active, whose hooks these are. page.css and page.js go into the
+page: they make it fit any screen and label its inputs, which pytest-html does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +27,8 @@ _ROW_CHARS = 40_000
 _PAGE_CHARS = 5_000_000
 _REASONS = 5
 _NO_ROOM = "wire log: this page is full; report.json (see --v2-report-dir) has every byte"
+# Without it, a phone shows the page as wide as a desk's and tiny.
+_VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 
 
 class Page:
@@ -56,12 +60,13 @@ class Page:
             # Instead of a line that no log was captured; a failure has said all this already.
             data[:] = [escape(visible(line)) for line in (case.why, case.message) if line]
         text = escape(wire_log(case))
-        text = text if len(text) <= self._room else _NO_ROOM
+        text = f'<div class="v2-wire">{text}</div>' if len(text) <= self._room else _NO_ROOM
         self._room -= len(text)
         data += ["", text]
 
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
-        """The verdict, above pytest's own counts."""
+        """The verdict, above pytest's own counts, and what makes the page fit."""
+        prefix.append(_added("style", "page.css") + _added("script", "page.js") + _VIEWPORT)
         report = self._verdict()
         if report is not None:
             prefix.append(verdict_html(report))
@@ -87,6 +92,10 @@ def wire_log(case: CaseResult) -> str:
     """A case's exchanges as text, not escaped: of what passed, only the start of each section."""
     limits = BRIEF if case.outcome is Outcome.PASS else FULL
     return short("\n".join(exchange_lines(case, limits, canaries=BRIEF)), _ROW_CHARS)
+
+
+def _added(element: str, name: str) -> str:
+    return f"<{element}>\n{Path(__file__).with_name(name).read_text('utf-8')}</{element}>\n"
 
 
 def _is_case(report: Any) -> bool:
