@@ -85,8 +85,9 @@ def test_a_row_of_bytes_stays_one_line_and_scrolls_in_its_box(browser: Browser, 
     lines = browser.evaluate(_ROWS_OF_BYTES)
     assert len(lines) > 20
     assert set(lines) == {1}
-    boxes = "[...document.querySelectorAll('.logwrapper:has(.v2-wire)')]"
-    assert browser.evaluate(f"{boxes}.every(box => box.scrollWidth > box.clientWidth)")
+    browser.evaluate("document.querySelector('.v2-wire').scrollIntoView()")
+    box = "document.querySelector('.logwrapper:has(.v2-wire)')"
+    until(browser, f"{box}.scrollWidth > {box}.clientWidth")
 
 
 def test_a_phone_shows_it_in_the_size_of_a_phone(browser: Browser, page: str) -> None:
