@@ -152,4 +152,5 @@ def test_a_large_sample_is_planned_without_repeating_it() -> None:
     large = model("large", wide, (TensorSpec("OUT", "FP32", (10,)),))
     assert transposed(SUITE["P2/blob-follows-json[FP32]"], large) is not None
     assert transposed(SUITE["J7/very-many[inputs]"], large) is None
+    assert transposed(SUITE["J7/very-many[dimensions]"], large) is not None
     assert transposed(SUITE["J7/very-many[inputs]"], WIDENER) is not None
