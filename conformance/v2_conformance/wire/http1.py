@@ -26,7 +26,7 @@ from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
 from v2_conformance.wire.streamed import Streamed, StreamedTensor
 from v2_conformance.wire.streamed_response import StreamedReader, beginning_of, nothing_streamed
-from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
 
 _RECEIVE = 256 * 1024
@@ -126,7 +126,9 @@ class Http1Connection:
         self._socket = sock
         current = _Exchange(sock, self._limits, deadline, len(data), request.answers, tensor)
         ending, detail = current.run(pieces, request.pause_s, request.parting)
-        reader = current.reader
+        if ending is Ending.LEFT:
+            current.forget()
+        reader, first = current.reader, current.first_byte
         whole = ending is Ending.COMPLETE and current.sent == request.size
         streamed = current.streamed()
         # After its half-close a client can send no other request.
@@ -147,10 +149,10 @@ class Http1Connection:
             detail,
             reused,
             keep,
-            None if current.first_byte is None else current.first_byte - started,
-            time.perf_counter() - started,
+            None if first is None else as_recorded(first - started),
+            as_recorded(time.perf_counter() - started),
             tuple(len(piece) for piece in pieces),
-            request.pause_s,
+            as_recorded(request.pause_s) if len(pieces) > 1 else 0.0,
             closed_before_s,
             stray,
             request.answers,
@@ -236,6 +238,12 @@ class _Exchange:
         if streamed is not None:
             return beginning_of(self.reader.raw, streamed, ending)
         return self.reader.response() if self.reader.in_body else None
+
+    def forget(self) -> None:
+        """Keep nothing of what came: a client that leaves reads nothing, and what comes before it
+        does, while it sends, is a matter of chance."""
+        self.__dict__.pop("reader", None)
+        self.first_byte = None
 
     def run(
         self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None

@@ -38,7 +38,7 @@ from v2_conformance.wire.http2_session import PROTOCOL, Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http1, speaks_tls
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
-from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript
+from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Parting, Request
 
 _MOMENT_S = 1.0
@@ -151,6 +151,8 @@ class Http2Connection:
             session.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
+        if ending is Ending.LEFT:
+            current.forget()
         first, received = current.first_byte, current.received
         return Transcript(
             data,
@@ -160,10 +162,10 @@ class Http2Connection:
             detail,
             reused,
             keep,
-            None if first is None else first - started,
-            time.perf_counter() - started,
+            None if first is None else as_recorded(first - started),
+            as_recorded(time.perf_counter() - started),
             tuple(len(piece) for piece in pieces),
-            request.pause_s,
+            as_recorded(request.pause_s) if len(pieces) > 1 else 0.0,
             partial=read_response(received, whole=ending is Ending.COMPLETE),
             shortened_s=limit if limit < usual else None,
             obstacle=current.obstacle,
@@ -217,6 +219,7 @@ class _Exchange:
         self._broken = ""  # how the response breaks HTTP/2, as h2 lets it through
         self._unfinished = True  # whether our side of the stream is open
         self._done = False
+        self._left = False
         self._trailers: tuple[tuple[str, str], ...] = ()
         self.received = bytearray()
         self.sent = 0
@@ -226,6 +229,8 @@ class _Exchange:
     @property
     def facts(self) -> Http2Facts:
         """What the report has of the frames."""
+        if self._left:
+            return Http2Facts()
         goaway = self._session.goaway
         refused = self.reset == REFUSED_STREAM or self._gone
         return Http2Facts(
@@ -292,6 +297,14 @@ class _Exchange:
             name = error_name(session.goaway.code)
             return Ending.CLOSED, f"the server closed the connection after GOAWAY: {name}"
         return Ending.CLOSED, "the server closed the connection"
+
+    def forget(self) -> None:
+        """Keep nothing of what came: a client that leaves reads nothing, and what comes before it
+        does, while it sends, is a matter of chance."""
+        self.received.clear()
+        self.first_byte = self.reset = None
+        self._trailers = ()
+        self._left = True
 
     def released(self) -> bool:
         """End our side of the stream, if it is open. Whether the connection can be used again."""
@@ -393,13 +406,15 @@ class _Exchange:
     def _take(self, event: Event) -> None:
         if getattr(event, "stream_id", None) != self._stream:
             return
+        if self._broken and not isinstance(event, StreamReset):
+            return  # a body without its head could not be read again
         if isinstance(event, InformationalResponseReceived | ResponseReceived):
-            if self.first_byte is None:
-                self.first_byte = time.perf_counter()
             head = write_response_head(event.headers)
             if head is None:
                 self._broken = "a header field, or its status, is none that HTTP/2 allows"
                 return
+            if self.first_byte is None:
+                self.first_byte = time.perf_counter()
             self._interim += isinstance(event, InformationalResponseReceived)
             self.received += head
         elif isinstance(event, DataReceived):

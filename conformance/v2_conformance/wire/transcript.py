@@ -31,6 +31,11 @@ def tensors_as_json(request: int) -> int:
     return _FACTOR * short + _FACTOR_IF_LONG * long + (request - short - long) * 5 // 4
 
 
+def as_recorded(seconds: float) -> float:
+    """A time as a report has it, in microseconds: what is judged is then what is recorded."""
+    return round(seconds * 1000, 3) / 1000
+
+
 class Ending(str, Enum):
     """How an exchange ended. The values are those in report.json."""
 

@@ -1,0 +1,153 @@
+"""What a report keeps of an exchange is all that the run judged: read again, it is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from support.cases import make_case
+from support.http2_servers import OK, Http2Peer, exchanged, http2_request
+from support.servers import PATIENT, Peer, connected, request_of, serving
+from v2_conformance.engine.result import Exchange
+from v2_conformance.judging.survival import hung
+from v2_conformance.redaction import Mask
+from v2_conformance.report.document import RecordedExchange
+from v2_conformance.report.recorder import recorded_exchange
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.verifying.recorded import read_exchange
+from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.transport import Parting
+
+LONG = bytes(1 << 20)
+LEFT = [Parting.LEAVES, Parting.RESETS]
+
+
+def read_back(came: Transcript) -> Transcript:
+    """A transcript as `verify` reads it from a report. Raises RecordedError."""
+    written = recorded_exchange(Exchange(came, Purpose.CASE, Purpose.CASE.note), Mask())
+    kept = msgspec.json.decode(msgspec.json.encode(written), type=RecordedExchange)
+    assert (kept.first_byte_ms is None) is not kept.response
+    return read_exchange(kept).transcript
+
+
+def is_read_back(came: Transcript) -> bool:
+    """Whether a transcript is the same once it is read from a report."""
+    again = read_back(came)
+    several = came.pieces if len(came.pieces) > 1 else ()
+    usual = replace(came, pieces=several)
+    return usual == again and came.partial == again.partial
+
+
+def answers_early(peer: Http2Peer) -> None:
+    peer.answer(peer.begun())
+    peer.until_closed()
+
+
+def resets_early(peer: Http2Peer) -> None:
+    peer.h2.reset_stream(peer.begun().stream, 2)
+    peer.flush()
+    peer.until_closed()
+
+
+def breaks_and_resets(peer: Http2Peer) -> None:
+    asked = peer.request()
+    peer.h2.send_headers(asked.stream, [(":status", "099")])
+    peer.h2.reset_stream(asked.stream, 2)
+    peer.flush()
+    peer.until_closed()
+
+
+def breaks_and_goes_on(peer: Http2Peer) -> None:
+    asked = peer.request()
+    peer.h2.send_headers(asked.stream, [(":status", "099")])
+    peer.h2.send_data(asked.stream, b"{}", end_stream=True)
+    peer.flush()
+    peer.until_closed()
+
+
+def counts_with_zeros(peer: Http2Peer) -> None:
+    asked = peer.request()
+    peer.fields(asked, [*OK, ("content-length", "002")])
+    peer.data(asked, b"{}", end=True)
+    peer.until_closed()
+
+
+def answers_and_resets(peer: Http2Peer) -> None:
+    asked = peer.request()
+    peer.answer(asked)
+    peer.peer.send(b"\0\0\4\3\0" + asked.stream.to_bytes(4, "big") + bytes(4))
+    peer.until_closed()
+
+
+def says_it_goes_on(peer: Http2Peer) -> None:
+    asked = peer.request()
+    for _ in range(3):
+        peer.fields(asked, [(":status", "103")])
+    peer.answer(asked)
+    peer.until_closed()
+
+
+@pytest.mark.parametrize("how", LEFT)
+@pytest.mark.parametrize("script", [answers_early, resets_early])
+def test_what_comes_before_a_client_leaves_http2_is_no_part_of_it(
+    script: Callable[[Http2Peer], None], how: Parting
+) -> None:
+    # More than the server's window: the client reads on until it may send the rest.
+    came = exchanged(script, http2_request(LONG, parting=how), opens_windows=False)
+    assert came.ending is Ending.LEFT
+    assert came.sent < len(came.request)
+    assert is_read_back(came)
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_what_comes_before_a_client_leaves_http1_is_no_part_of_it(how: Parting) -> None:
+    def script(peer: Peer) -> None:
+        peer.head()
+        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        peer.until_closed_unread()
+
+    with serving(script) as server, connected(server, PATIENT) as connection:
+        request = replace(
+            request_of(b"POST /x HTTP/1.1\r\nHost: h\r\n\r\n", *[LONG] * 64), parting=how
+        )
+        came = connection.exchange(request)
+    assert came.ending is Ending.LEFT
+    assert came.sent < len(came.request)
+    assert is_read_back(came)
+
+
+@pytest.mark.parametrize(
+    ("script", "ending"),
+    [
+        (breaks_and_resets, Ending.MALFORMED),
+        (breaks_and_goes_on, Ending.MALFORMED),
+        (counts_with_zeros, Ending.COMPLETE),
+        (answers_and_resets, Ending.COMPLETE),
+        (says_it_goes_on, Ending.COMPLETE),
+        (resets_early, Ending.RESET),
+    ],
+)
+def test_an_odd_end_over_http2_is_read_back(
+    script: Callable[[Http2Peer], None], ending: Ending
+) -> None:
+    came = exchanged(script)
+    assert came.ending is ending
+    assert is_read_back(came)
+
+
+def test_whether_a_server_hung_is_the_same_when_its_request_had_pauses() -> None:
+    def hangs(peer: Peer) -> None:
+        peer.until_closed()
+
+    case, short = make_case(), replace(PATIENT, exchange_s=0.2)
+    with serving(hangs) as server, connected(server, short) as connection:
+        came = connection.exchange(request_of(b"POST /x HTTP/1.1\r\n", b"Host", pause_s=0.05))
+    assert came.ending is Ending.TIMEOUT
+    known_good = Transcript(b"", 0, b"", Ending.COMPLETE, partial=Response(200, (), b"", "", 0))
+    for took_s in (0.0, (came.duration_s - came.pause_s) / 20):  # it hung, or may just be slow
+        canary = replace(known_good, duration_s=took_s)
+        assert (hung(case, came, canary) is None) is bool(took_s)
+        assert hung(case, read_back(came), canary) == hung(case, came, canary)
