@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.summary import contradicted
-from v2_conformance.suite.causes import AnswersDiffer
+from v2_conformance.suite.causes import AnswersDiffer, SeveralWrong
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
@@ -52,12 +53,43 @@ class Rarely(Behaviour):
     """Models that answer every ninth request in another way."""
 
     answered = itertools.count(1)
+    every = 9
+    noisy = "OUTPUT1"
 
     def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
         made = super().output_tensor(output, tensor)
-        if output.name != "OUTPUT1" or next(self.answered) % 9:
+        if output.name != self.noisy or next(self.answered) % self.every:
             return made
         values = np.frombuffer(made.blob, "<f4") + np.float32(1)
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class MoreRarely(Rarely):
+    """Models that answer every fiftieth request in another way."""
+
+    answered = itertools.count(1)
+    every = 50
+    noisy = "OUTPUT0"
+
+
+class WrongBesideOthers(Behaviour):
+    """Models whose first output is another one if two requests are in progress."""
+
+    _met = threading.Condition()
+    _here = 0
+    _beside = False
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if output.name != "OUTPUT0" or made.datatype != "FP32":
+            return made
+        with self._met:
+            self._here += 1
+            self._beside = self._here > 1
+            self._met.notify_all()
+            mixed = self._met.wait_for(lambda: self._beside, timeout=0.005)
+            self._here -= 1
+        values = np.frombuffer(made.blob, "<f4") + np.float32(mixed)
         return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
 
 
@@ -121,6 +153,32 @@ def test_a_model_that_does_not_repeat_its_answers_has_no_value_relations(
     within = run(server, tmp_path / "within", "matrix_product", tolerance=near)
     assert {case.outcome for case in within.cases} == {Outcome.PASS}
     assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+def test_a_value_that_is_wrong_only_beside_others_is_blamed_on_the_server(
+    start: Start, tmp_path: Path
+) -> None:
+    asked = ["C6/unlike-shapes*", "P2"]
+    report = run(start(WrongBesideOthers), tmp_path, "matrix_product", patterns=asked)
+    assert {case.outcome for case in report.cases if case.requirement == "P2"} == {Outcome.PASS}
+    wrong = [case for case in report.cases if case.outcome is Outcome.FAIL]
+    assert {case.requirement for case in wrong} == {"C6"}
+    assert all(isinstance(case.cause, SeveralWrong) for case in wrong)
+    assert not any(isinstance(case.cause, AnswersDiffer) for case in report.cases)
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 0
+    assert not any(case.other_cause for case in found.cases)
+
+
+def test_a_model_that_rarely_differs_beside_another_one_is_not_blamed_on_the_server(
+    start: Start, tmp_path: Path
+) -> None:
+    models = ("matrix_product", "widener")
+    report = run(start(MoreRarely), tmp_path, *models, patterns=["C6/unlike-models*"])
+    assert report.cases
+    assert {type(case.cause) for case in report.cases} == {AnswersDiffer}
+    assert {case.outcome for case in report.cases} <= {Outcome.INCONCLUSIVE, Outcome.NOT_RUN}
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
 def test_a_model_that_rarely_differs_is_not_blamed_on_the_server(

@@ -29,7 +29,7 @@ def read_back(came: Transcript) -> Transcript:
     """A transcript as `verify` reads it from a report. Raises RecordedError."""
     written = recorded_exchange(Exchange(came, Purpose.CASE, Purpose.CASE.note), Mask())
     kept = msgspec.json.decode(msgspec.json.encode(written), type=RecordedExchange)
-    assert (kept.first_byte_ms is None) is not kept.response
+    assert (kept.first_byte_ms is None) == (not kept.response)
     return read_exchange(kept).transcript
 
 

@@ -71,6 +71,25 @@ def test_inputs_of_which_the_user_said_what_they_take_get_nothing_else() -> None
     assert special_sets(CASES, REVERSER, frozenset()) == ()
 
 
+def test_requests_at_once_stay_unlike_in_size_if_the_model_takes_that() -> None:
+    case = SUITE["C6/unlike-shapes"]
+    made, same = transposed(case, TAUGHT), transposed(case, REVERSER)
+    assert made is not None
+    assert same is not None
+    shapes = [[entry["shape"] for entry in one.request["inputs"]] for one in (made, *made.members)]
+    assert shapes == [[[3], [3]], [[4], [4]], [[5], [5]], [[6], [6]]]
+    (other,) = same.members[:1]
+    assert [entry["shape"] for entry in other.request["inputs"]] == [[3], [3]]
+
+
+def test_a_model_of_one_size_gets_requests_of_that_size() -> None:
+    inputs = (TensorSpec("INPUT0", "FP32", (2, 2)),)
+    fixed = unknown_model("fixed", inputs, inputs, make_samples(inputs, Choice(), 3))
+    made = transposed(SUITE["C6/unlike-shapes"], fixed)
+    assert made is not None
+    assert {str(one.request["inputs"][0]["shape"]) for one in (made, *made.members)} == {"[2, 2]"}
+
+
 def test_special_values_are_few_and_small() -> None:
     sets = special_sets(suite_cases(thorough=True), REVERSER, FREE)
     assert len(sets) == len(set(sets)) <= 128

@@ -154,3 +154,14 @@ def test_a_large_sample_is_planned_without_repeating_it() -> None:
     assert transposed(SUITE["J7/very-many[inputs]"], large) is None
     assert transposed(SUITE["J7/very-many[dimensions]"], large) is not None
     assert transposed(SUITE["J7/very-many[inputs]"], WIDENER) is not None
+
+
+def test_requests_to_several_models_at_once_go_to_several() -> None:
+    cases = {case.id: case for case in relation_cases([SUITE["C6/unlike-models"]], ALL)}
+    made = cases["C6/unlike-models@matrix_product"]
+    assert made.roles == ("model/matrix_product", "model/reverser", "model/widener")
+    for member in made.members:
+        assert isinstance(member, RelationCase)
+        assert member.of.role == member.model
+    (alone,) = relation_cases([SUITE["C6/unlike-models"]], [PRODUCT])
+    assert alone.roles == ("model/matrix_product",)

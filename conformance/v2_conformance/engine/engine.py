@@ -160,7 +160,7 @@ class Engine:
         try:
             result = self._run(case, beside=beside)
             if not beside:
-                alone = partial(self._run, case, beside=False)
+                alone = partial(self._run, beside=False)
                 result = self._repeats.checked(result, alone, self._fresh_connection)
         except CaseFileError as error:
             result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))

@@ -7,7 +7,7 @@ repeats them when it is learned. What is wrong then only once is no server's doi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from v2_conformance.engine.canary import Canary
@@ -35,44 +35,59 @@ class Repeats:
         self._stayed: Counter[str] = Counter()
 
     def checked(
-        self, result: Result, again: Callable[[], Result], connection: Callable[[], Connection]
+        self,
+        result: Result,
+        alone: Callable[[RelationCase], Result],
+        connection: Callable[[], Connection],
     ) -> Result:
         """`result`, or that its model does not repeat its answers, which blames nobody.
 
-        `again` runs the case once more; `connection` is a fresh one.
+        `alone` runs a case while nothing else runs; `connection` is a fresh one.
         """
         case, output = result.case, wrong_output(result.cause)
         if not isinstance(case, RelationCase) or result.outcome is not Outcome.FAIL:
             return result
         if output is None:
             return result
-        role = case.model
-        if role not in self._differing and self._differs(role, case, again, connection):
-            self._differing[role] = output
-        if role not in self._differing:
-            self._stayed[role] += 1
+        asked = case.roles if _at_once(case) else (case.model,)
+        role = next((one for one in asked if one in self._differing), None)
+        if role is None and self._stayed[case.model] < _ENOUGH:
+            role = self._differs(asked, case, alone, connection)
+        if role is None:
+            self._stayed[case.model] += 1
             return result
-        cause = AnswersDiffer(role, self._differing[role])
+        cause = AnswersDiffer(role, self._differing.setdefault(role, output))
         verdict = replace(result.verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
         return replace(result, verdict=verdict)
 
     def _differs(
         self,
-        role: str,
+        roles: Sequence[str],
         case: RelationCase,
-        again: Callable[[], Result],
+        alone: Callable[[RelationCase], Result],
         connection: Callable[[], Connection],
-    ) -> bool:
-        if self._stayed[role] >= _ENOUGH:
-            return False
-        # Of many requests at once one is wrong each time, be it the server's doing or the model's.
-        alone = case.together == 1 and not case.members
-        if alone and any(again().outcome.harmless for _ in range(TIMES)):
-            return True
-        if role in self._asked:
-            return False
-        self._asked.add(role)
-        return self._plain_differs(role, connection())
+    ) -> str | None:
+        """Which of the models `roles` does not repeat its answers, None if each does.
+
+        Of many requests at once that a server mixes up, some are wrong each time. Only what the
+        same requests get one by one says that it is the model's doing.
+        """
+        if not _at_once(case):
+            if any(alone(case).outcome.harmless for _ in range(TIMES)):
+                return case.model
+        else:
+            for one in (case, *case.members):
+                single = replace(one, together=1, members=(), canary=None)
+                assert isinstance(single, RelationCase)
+                right = [alone(single).outcome.harmless for _ in range(TIMES)]
+                if any(right) and not all(right):
+                    return single.model
+        for role in roles:
+            if role not in self._asked:
+                self._asked.add(role)
+                if self._plain_differs(role, connection()):
+                    return role
+        return None
 
     def _plain_differs(self, role: str, connection: Connection) -> bool:
         """Whether the plain request gets both its right answer and another one."""
@@ -88,3 +103,7 @@ class Repeats:
             if not right and number >= TIMES:
                 return False
         return False
+
+
+def _at_once(case: RelationCase) -> bool:
+    return case.together > 1 or bool(case.members)

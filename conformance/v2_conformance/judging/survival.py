@@ -104,9 +104,10 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         outcome = Outcome.UNSUPPORTED if optional else Outcome.NOT_RUN
         return Verdict(outcome, RoleAbsent(role, printable(reason)))
     if isinstance(case, RelationCase) and case.expects == "success":
-        known = claims.present[case.model].known
-        if known is not None and known.differing is not None:
-            return Verdict(Outcome.NOT_RUN, AnswersDiffer(case.model, known.differing))
+        for role in case.roles:
+            known = claims.present[role].known
+            if known is not None and known.differing is not None:
+                return Verdict(Outcome.NOT_RUN, AnswersDiffer(role, known.differing))
     unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
     if unknown is not None:
         return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(unknown))

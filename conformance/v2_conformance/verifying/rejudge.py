@@ -244,7 +244,7 @@ def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
         isinstance(recorded.cause, AnswersDiffer)
         and recorded.outcome is Outcome.INCONCLUSIVE
         and isinstance(case, RelationCase)
-        and recorded.cause.role == case.model
+        and recorded.cause.role in case.roles
         and (verdict.outcome.harmless or wrong_output(verdict.cause) is not None)
     )
 

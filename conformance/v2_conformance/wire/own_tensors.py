@@ -41,6 +41,21 @@ class OwnTensors:
         return [{**entry, "values": SAMPLE, "special": number} for entry in self.entries]
 
 
+def grown_samples(model: ModelContract, by: int) -> tuple[Sample, ...]:
+    """The model's samples with so much more in the first variable dimension of each input, which
+    is that of a batch if it has one. Raises UnfitError."""
+    need(by > 0 and any(-1 in spec.dims for spec in model.inputs))
+    return tuple(
+        sample if -1 not in spec.dims else _of_shape(sample, spec, _grown(sample.shape, spec, by))
+        for sample, spec in zip(model.samples[0], model.inputs, strict=True)
+    )
+
+
+def _grown(shape: Sequence[int], spec: TensorSpec, by: int) -> tuple[int, ...]:
+    place = spec.dims.index(-1)
+    return (*shape[:place], shape[place] + by, *shape[place + 1 :])
+
+
 def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
     """The case's own tensors as inputs of the model. Raises UnfitError and CaseFileError."""
     role = contract()[case.model]
@@ -114,7 +129,11 @@ def _resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
     """The sample with its variable dimensions of another size, its elements again and again."""
     if variable is None or -1 not in spec.dims:
         return sample
-    shape = tuple(variable if dim == -1 else dim for dim in spec.dims)
+    return _of_shape(sample, spec, tuple(variable if dim == -1 else dim for dim in spec.dims))
+
+
+def _of_shape(sample: Sample, spec: TensorSpec, shape: tuple[int, ...]) -> Sample:
+    """The elements of the sample, again and again, in another shape."""
     count = prod(shape)
     size = DATATYPES[spec.datatype].size
     need(count * (size or 1) <= MOST_BYTES)

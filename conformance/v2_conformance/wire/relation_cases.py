@@ -13,6 +13,7 @@ whose request might by chance be a right one for this model. Nothing else is lef
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -25,7 +26,8 @@ from v2_conformance.suite.relations import ROLE, Relation, relation_of
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.encode import Address, Binding, Known, check_prepared
-from v2_conformance.wire.own_tensors import MOST_BYTES, own_tensors
+from v2_conformance.wire.encode_inputs import SAMPLE, input_entries
+from v2_conformance.wire.own_tensors import MOST_BYTES, grown_samples, own_tensors
 from v2_conformance.wire.relation_changes import adapted, check_changes
 from v2_conformance.wire.relation_fit import NO_JSON, Fit, UnfitError, input_datatypes, need
 
@@ -33,6 +35,7 @@ AT = "@"
 """Between the id of a case and the model that it is sent to."""
 
 _MOST_SETS = 128
+_PLAIN = frozenset({"tensor", "shape", "values", "form"})
 _LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request does not go with more
 _ANYWHERE = Address("host")
 
@@ -47,11 +50,15 @@ def special_sets(
     """
     found: dict[tuple[Sample, ...], None] = {}
     room = MOST_BYTES
+    grown: dict[int, None] = {}
     for case in cases:
         if not isinstance(case, RequestCase) or case.large:
             continue
         relation = relation_of(case)
-        if relation is None or not (relation.own_tensors or transposed(case, model) is None):
+        if relation is None:
+            continue
+        grown |= dict.fromkeys(_sizes_in_company(case).values())
+        if not (relation.own_tensors or transposed(case, model) is None):
             continue
         for one in (case, *case.others):
             try:
@@ -64,7 +71,25 @@ def special_sets(
             if size <= room and len(found) < _MOST_SETS:
                 found[values] = None
                 room -= size
+    for by in sorted(grown):
+        with contextlib.suppress(UnfitError):
+            values = grown_samples(model, by)
+            if _changed(model, values) <= set(free):
+                found[values] = None
     return tuple(found)
+
+
+def _sizes_in_company(case: RequestCase) -> dict[str, int]:
+    """For each list of shapes of the case's successful requests, as text, how much larger the
+    model's sample is to be with it: requests of different sizes have to stay so. The case's own
+    is the sample as it is."""
+    together = [one for one in (case, *case.others) if one.expects == "success"]
+    shapes = dict.fromkeys(_shapes(one) for one in (case, *together))
+    return {shape: by for by, shape in enumerate(shapes)}
+
+
+def _shapes(case: RequestCase) -> str:
+    return repr([entry.get("shape") for entry in input_entries(case.request)])
 
 
 def _changed(model: ModelContract, values: Sequence[Sample]) -> set[str]:
@@ -81,10 +106,11 @@ def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> li
     found: dict[str, RelationCase] = {}
     order = {id(case): number for number, case in enumerate(cases)}
     place: dict[str, int] = {}
-    for model in models:
+    for number, model in enumerate(models):
+        beside = [*models[number + 1 :], *models[:number]]
         same: set[tuple[str, bytes]] = set()
         for case in sorted(cases, key=lambda case: not _is_for(case, model)):
-            made = transposed(case, model)
+            made = transposed(case, model, beside)
             if made is None:
                 continue
             told = {"request": made.request, "expect": made.expect, "with": made.variations}
@@ -105,25 +131,49 @@ def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> li
     ]
 
 
-def transposed(case: Case, model: ModelContract) -> RelationCase | None:
-    """`case` as it is sent to `model`, None if it cannot be."""
+def transposed(
+    case: Case, model: ModelContract, beside: Sequence[ModelContract] = ()
+) -> RelationCase | None:
+    """`case` as it is sent to `model`, None if it cannot be.
+
+    What it sends to other models goes to those `beside`, if they can get it, or else to `model`.
+    """
     if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
         return None
     relation = relation_of(case)
     if relation is None or case.large:
         return None
-    try:
-        made = _transposed(case, model, relation)
-        first = None if case.first is None else _transposed(case.first, model, relation)
-        members = tuple(_transposed(member, model, relation) for member in case.members)
-        named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
-        made = replace(made, id=named, first=first, members=members)
-        for one in (made, *made.others):
-            # A place in the body may not be there.
-            check_prepared(one, _ANYWHERE, _unbound(model))
-        return made
-    except (UnfitError, CaseFileError):
-        return None
+    several = len(case.roles) > 1 and beside
+    for others in (beside, ()) if several else ((),):
+        with contextlib.suppress(UnfitError, CaseFileError):
+            return _in_company(case, model, others, relation)
+    return None
+
+
+def _in_company(
+    case: RequestCase, model: ModelContract, beside: Sequence[ModelContract], relation: Relation
+) -> RelationCase:
+    """`case` with all its requests, as they are sent to `model` and those beside it."""
+    sizes = _sizes_in_company(case)
+    foreign = [role for role in case.roles if role != case.model]
+    models = {case.model: model} | {
+        role: beside[number % len(beside)] if beside else model
+        for number, role in enumerate(foreign)
+    }
+
+    def moved(one: RequestCase) -> RelationCase:
+        to = models[one.model]
+        return _of_size(_transposed(one, to, relation), to, sizes.get(_shapes(one), 0))
+
+    named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
+    first = None if case.first is None else moved(case.first)
+    members = tuple(map(moved, case.members))
+    made = replace(moved(case), id=named, first=first, members=members)
+    for one in (made, *made.others):
+        # A place in the body may not be there.
+        to = one.of if isinstance(one, RelationCase) else model
+        check_prepared(one, _ANYWHERE, _unbound(to))
+    return made
 
 
 def _renamed(id: str, model: ModelContract) -> str:
@@ -158,6 +208,27 @@ def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> 
         return first(case, model, relation)
     except (UnfitError, CaseFileError):
         return second(case, model, relation)
+
+
+def _of_size(made: RelationCase, model: ModelContract, by: int) -> RelationCase:
+    """`made` with the model's sample so much larger, if it answered that, or else as it is."""
+    entries = made.request["inputs"]
+    try:
+        need(made.expects == "success" and not made.request.get("raw"))
+        need(len({entry.get("tensor") for entry in entries}) == len(model.inputs))
+        need(all(entry.keys() <= _PLAIN and entry["values"] == SAMPLE for entry in entries))
+        values = grown_samples(model, by)
+        need(values in model.special)
+        number = model.special.index(values)
+        inputs = [
+            {**entry, "shape": list(values[entry["tensor"]].shape), "special": number}
+            for entry in entries
+        ]
+        larger = replace(made, request={**made.request, "inputs": inputs})
+        _check_json_forms(larger, model)
+    except UnfitError:
+        return made
+    return larger
 
 
 def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
