@@ -168,7 +168,7 @@ def test_a_server_that_drips_is_a_time_out() -> None:
             peer.peer.send(DataFrame(asked.stream, b"x").serialize())
             peer.peer.some() if peer.peer.left(within_s=0.01) else None
 
-    came = exchanged(script, http2_request(b"abc"), SHORT)
+    came = exchanged(script, http2_request(b"abc"), Limits(connect_s=5, exchange_s=1))
     assert came.ending is Ending.TIMEOUT
     assert came.partial is not None
 
