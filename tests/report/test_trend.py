@@ -73,16 +73,19 @@ def test_profiles_that_changed_are_said() -> None:
     assert not step(of(case("P2/a")), of(case("P2/a"))).profiles_changed
 
 
-def test_each_level_counts_its_requirements_that_were_judged() -> None:
+def test_what_did_not_run_counts_neither_as_a_pass_nor_as_a_failure() -> None:
     cases = (
         case("P2/a"),
         case("P2/b", "fail"),
         case("H6/a"),
+        case("H6/b", "unsupported"),
         case("H7/a", "not_run"),
+        case("H7/b"),
         case("P4/a", "fail"),
     )
-    found = [(one.level, one.passing, one.failing) for one in tallies(findings(of(*cases)))]
-    assert found == [("MUST", 1, 1), ("SHOULD", 0, 1)]
+    counted = tallies(findings(of(*cases)))
+    found = [(one.level, one.passing, one.failing, one.not_shown, one.all) for one in counted]
+    assert found == [("MUST", 1, 1, 1, 3), ("SHOULD", 0, 1, 0, 1)]
 
 
 @pytest.mark.parametrize(

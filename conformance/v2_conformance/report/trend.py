@@ -19,6 +19,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Level
 
 _FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
+_NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
 _LONGEST_VERSION = 100
 _TITLE = 120
 _PARTS = re.compile(r"[0-9]+|[^0-9.+_-]+")
@@ -53,16 +54,18 @@ class Findings:
 
 @dataclass(frozen=True)
 class LevelTally:
-    """How many requirements have cases of a level that were judged, and how many fail one."""
+    """How many requirements have cases of a level; how many of them fail one, and how many fail
+    none but have one of which nothing was shown, such as one that did not run."""
 
     level: Level
     failing: int
-    judged: int
+    not_shown: int
+    all: int
 
     @property
     def passing(self) -> int:
-        """How many fail none."""
-        return self.judged - self.failing
+        """How many pass all."""
+        return self.all - self.failing - self.not_shown
 
 
 @dataclass(frozen=True)
@@ -114,19 +117,19 @@ def findings(report: Report) -> Findings:
 
 
 def tallies(found: Findings) -> list[LevelTally]:
-    """How many requirements fail at each level, for the levels at which any was judged."""
-    judged: dict[Level, set[str]] = {}
-    failing: dict[Level, set[str]] = {}
+    """How many requirements pass and fail at each level that has any."""
+    outcomes: dict[Level, dict[str, set[Outcome]]] = {}
     for case in found.cases.values():
-        if case.outcome in _FAILED or case.outcome is Outcome.PASS:
-            judged.setdefault(case.level, set()).add(case.requirement)
-        if case.outcome in _FAILED:
-            failing.setdefault(case.level, set()).add(case.requirement)
-    return [
-        LevelTally(level, len(failing.get(level, ())), len(judged[level]))
-        for level in LEVELS
-        if level in judged
-    ]
+        if case.outcome is Outcome.PASS or case.outcome in _FAILED | _NOT_SHOWN:
+            of_level = outcomes.setdefault(case.level, {})
+            of_level.setdefault(case.requirement, set()).add(case.outcome)
+    return [_tally(level, outcomes[level]) for level in LEVELS if level in outcomes]
+
+
+def _tally(level: Level, outcomes: Mapping[str, set[Outcome]]) -> LevelTally:
+    failing = {id for id, found in outcomes.items() if found & _FAILED}
+    not_shown = {id for id, found in outcomes.items() if found & _NOT_SHOWN} - failing
+    return LevelTally(level, len(failing), len(not_shown), len(outcomes))
 
 
 def steps(versions: Sequence[Findings]) -> list[Step]:

@@ -75,7 +75,7 @@ def _trend(columns: Sequence[Column]) -> Trend:
     found = [column.findings for column in ordered]
     labels = [short(one.version or "no version", _NAME) for one in found]
     counted = [tallies(one) for one in found]
-    most = max((tally.judged for all_ in counted for tally in all_), default=1)
+    most = max((tally.all for all_ in counted for tally in all_), default=1)
     bars = tuple(
         VersionBars(
             label,
