@@ -129,7 +129,7 @@ class TestStopped:
         with self.half_done(start, tmp_path, "-n", workers, after=after) as (process, answer):
             process.send_signal(number)
             answer()
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
         assert process.returncode == 3
         assert errors.splitlines()[-1] == (
             "v2-conformance: stopped; what was found so far: v2-conformance report "
