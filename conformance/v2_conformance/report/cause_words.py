@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.root_causes import CauseGroup, root_causes
 from v2_conformance.report.visible_text import short
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS
 
-_FAILED = (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
 _IDS = 6
 _NAME = 120
 
@@ -117,4 +116,4 @@ def counted(number: int, noun: str) -> str:
 
 
 def _is_failing_must(level: str, outcome: Outcome) -> bool:
-    return level == "MUST" and outcome in _FAILED
+    return level == "MUST" and outcome in FAILED

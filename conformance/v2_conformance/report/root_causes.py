@@ -17,12 +17,11 @@ from typing import Generic, TypeVar
 
 from v2_conformance.report.summary import JudgedCase
 from v2_conformance.suite.causes import KilledBy, finding_of
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Requirement, catalogue
 
 Case = TypeVar("Case", bound=JudgedCase)
 
-_FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
 
@@ -50,12 +49,12 @@ def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
     for case in all_cases:
         if case.outcome is Outcome.NOT_RUN and isinstance(case.cause, KilledBy):
             waiting.setdefault(case.cause.case, []).append(case)
-    failed = [case for case in all_cases if case.outcome in _FAILED]
+    failed = [case for case in all_cases if case.outcome in FAILED]
     unclear = [case for case in all_cases if case.outcome is Outcome.INCONCLUSIVE]
     total = Counter(
         case.requirement
         for case in all_cases
-        if case.outcome in _FAILED or case.outcome is Outcome.PASS
+        if case.outcome in FAILED or case.outcome is Outcome.PASS
     )
     return (
         *_Grouping(failed, total, waiting).groups(),

@@ -15,10 +15,9 @@ from packaging.version import InvalidVersion, Version
 from v2_conformance.report.diff import ChangeKind, kind_of_change
 from v2_conformance.report.document import Report
 from v2_conformance.report.visible_text import short
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level
 
-_FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
 _NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
 _LONGEST_VERSION = 100
 _TITLE = 120
@@ -120,14 +119,14 @@ def tallies(found: Findings) -> list[LevelTally]:
     """How many requirements pass and fail at each level that has any."""
     outcomes: dict[Level, dict[str, set[Outcome]]] = {}
     for case in found.cases.values():
-        if case.outcome is Outcome.PASS or case.outcome in _FAILED | _NOT_SHOWN:
+        if case.outcome is Outcome.PASS or case.outcome in FAILED | _NOT_SHOWN:
             of_level = outcomes.setdefault(case.level, {})
             of_level.setdefault(case.requirement, set()).add(case.outcome)
     return [_tally(level, outcomes[level]) for level in LEVELS if level in outcomes]
 
 
 def _tally(level: Level, outcomes: Mapping[str, set[Outcome]]) -> LevelTally:
-    failing = {id for id, found in outcomes.items() if found & _FAILED}
+    failing = {id for id, found in outcomes.items() if found & FAILED}
     not_shown = {id for id, found in outcomes.items() if found & _NOT_SHOWN} - failing
     return LevelTally(level, len(failing), len(not_shown), len(outcomes))
 

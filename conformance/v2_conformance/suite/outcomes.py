@@ -44,6 +44,8 @@ class Outcome(_Word):
 
 
 _HARMLESS = frozenset({Outcome.PASS, Outcome.DISPUTED, Outcome.UNSUPPORTED})
+FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
+"""The outcomes that count as failures."""
 
 
 class Purpose(_Word):

@@ -13,7 +13,6 @@ from v2_conformance.report.trend import Findings, findings
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
 
-FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
 _SHORT, _LONG = 60, 600
 
 

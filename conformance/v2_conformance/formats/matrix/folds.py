@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from v2_conformance.formats.matrix.columns import FAILED, Column
+from v2_conformance.formats.matrix.columns import Column
+from v2_conformance.suite.outcomes import FAILED
 
 LEAST = 4
 """So many rows are worth a fold."""

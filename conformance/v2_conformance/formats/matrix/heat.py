@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from v2_conformance.formats.matrix.columns import FAILED, Column
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.formats.matrix.columns import Column
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 
 _STEPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))

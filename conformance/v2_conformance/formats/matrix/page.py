@@ -16,14 +16,14 @@ from pathlib import Path
 from jinja2 import Template
 
 from v2_conformance.formats.html.page import requirement_anchor
-from v2_conformance.formats.matrix.columns import FAILED, Column
+from v2_conformance.formats.matrix.columns import Column
 from v2_conformance.formats.matrix.folds import LEAST, Fold, folds
 from v2_conformance.formats.matrix.heat import SHOWN, heat_map
 from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.visible_text import short
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")

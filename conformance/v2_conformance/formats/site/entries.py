@@ -18,7 +18,7 @@ from v2_conformance.report.site_index import LevelCount, SiteReport
 from v2_conformance.report.standing import claim
 from v2_conformance.report.trend import version_order
 from v2_conformance.report.visible_text import short
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.suite.requirements import LEVELS
 from v2_conformance.verifying.signature import Signed
 
@@ -173,6 +173,6 @@ def _count(column: Column, level: str) -> LevelCount:
     failed = (
         row.id
         for row in column.requirements.values()
-        if row.level == level and row.outcome in (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
+        if row.level == level and row.outcome in FAILED
     )
     return LevelCount(passed, total, tuple(failed))
