@@ -98,12 +98,14 @@ def create_new(path: Path) -> int:
     return os.open(path, _NEW, 0o666)
 
 
-def write_whole(path: Path, pieces: Iterable[bytes]) -> None:
+def write_whole(path: Path, pieces: Iterable[bytes], *, suffix: str = ".new") -> None:
     """Write a whole file in the place of the old one, or leave the old one. Raises OSError.
 
-    Another file, or a link to one, is replaced and not written to.
+    Another file, or a link to one, is replaced and not written to. Until it is whole it stands
+    beside, under its name with the `suffix`, of which processes that may write at the same time
+    need one each.
     """
-    beside = path.with_name(path.name + ".new")
+    beside = path.with_name(path.name + suffix)
     descriptor = create_new(beside)
     try:
         try:

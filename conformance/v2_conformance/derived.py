@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
-from v2_conformance.bounded_files import create_new, read_bounded, write_all
+from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import PACKAGE, folder
 from v2_conformance.version import __version__
@@ -99,18 +99,8 @@ def _read(path: Path, sources: bytes) -> bytes | None:
 def _write(path: Path, sources: bytes, content: bytes) -> None:
     """Put the file in its place as a whole: another process may read it, or write it, too."""
     path.parent.mkdir(exist_ok=True)
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        descriptor = create_new(beside)
-        try:
-            write_all(descriptor, sources + _digest(content) + content)
-        finally:
-            os.close(descriptor)
-        os.replace(beside, path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
+    pieces = (sources, _digest(content), content)
+    write_whole(path, pieces, suffix=f".{secrets.token_hex(8)}")
 
 
 def _digest(content: bytes) -> bytes:

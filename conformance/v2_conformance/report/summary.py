@@ -29,7 +29,7 @@ from v2_conformance.suite.causes import (
     RoleAbsent,
 )
 from v2_conformance.suite.client_findings import ClientLacks
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
 from v2_conformance.suite.wording import describe
@@ -170,8 +170,7 @@ def conclude(
 
 def contradicted(rows: Iterable[RequirementResult]) -> bool:
     """Whether a MUST failed, rather than not being shown to hold."""
-    failed = (Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR)
-    return any(row.level == "MUST" and row.outcome in failed for row in rows)
+    return any(row.level == "MUST" and row.outcome in FAILED for row in rows)
 
 
 def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
