@@ -9,23 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from v2_conformance.maintenance.report_schema import printed, tidied
+from v2_conformance.maintenance.report_schema import printed, schema_of
 from v2_conformance.report.gateway import GatewayReport
 
 
 def gateway_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of gateway.json."""
-    _, definitions = msgspec.json.schema_components((GatewayReport,), ref_template="#/$defs/{name}")
-    shown = {name: tidied(definition, []) for name, definition in definitions.items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://v2-conformance.invalid/schemas/gateway.schema.json",
-        **shown.pop("GatewayReport"),
-        "title": "What a gateway does",
-        "$defs": dict(sorted(shown.items())),
-    }
+    return schema_of(GatewayReport, "gateway", "What a gateway does")
 
 
 def schema_text() -> str:

@@ -42,6 +42,19 @@ def report_schema() -> dict[str, Any]:
     }
 
 
+def schema_of(kind: type, name: str, title: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of another file, schemas/NAME.schema.json, from its type alone."""
+    _, definitions = msgspec.json.schema_components((kind,), ref_template=_REFERENCE)
+    shown = {part: tidied(definition) for part, definition in definitions.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://v2-conformance.invalid/schemas/{name}.schema.json",
+        **shown.pop(kind.__name__),
+        "title": title,
+        "$defs": dict(sorted(shown.items())),
+    }
+
+
 def schema_text() -> str:
     """The text of schemas/report.schema.json."""
     return printed(report_schema()) + "\n"

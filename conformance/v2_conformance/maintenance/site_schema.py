@@ -12,23 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from v2_conformance.maintenance.report_schema import printed, tidied
+from v2_conformance.maintenance.report_schema import printed, schema_of
 from v2_conformance.report.site_index import SiteIndex
 
 
 def site_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of index.json."""
-    _, definitions = msgspec.json.schema_components((SiteIndex,), ref_template="#/$defs/{name}")
-    shown = {name: tidied(definition, []) for name, definition in definitions.items()}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://v2-conformance.invalid/schemas/site.schema.json",
-        **shown.pop("SiteIndex"),
-        "title": "The index of a site of reports",
-        "$defs": dict(sorted(shown.items())),
-    }
+    return schema_of(SiteIndex, "site", "The index of a site of reports")
 
 
 def schema_text() -> str:
