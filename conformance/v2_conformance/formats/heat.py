@@ -65,6 +65,11 @@ class HeatRow:
     title: str
     cells: tuple[HeatCell | None, ...]
 
+    def counts(self, level: Level) -> Mapping[Outcome, int]:
+        """Its requirements of a level, by outcome."""
+        cell = self.cells[LEVELS.index(level)]
+        return {} if cell is None else cell.counts
+
 
 def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:
     """A row for each family with requirements, in the catalogue's order, unknown ones last."""

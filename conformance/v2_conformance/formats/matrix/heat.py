@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from v2_conformance.formats.heat import heat
 from v2_conformance.formats.matrix.columns import Column
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import LEVELS, families
+from v2_conformance.suite.requirements import LEVELS, Level, families
 
 _STEPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-_ANSWERED = FAILED | {Outcome.PASS}
 SHOWN = tuple(level for level in LEVELS if level != "DISPUTED")
 """The levels that it has."""
 
@@ -40,16 +40,17 @@ class HeatRow:
 
 def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
     """A row for each family of which some report has a requirement."""
-    titles = families()
-    there = {name[:1] for column in columns for name in column.requirements}
-    letters = [*(letter for letter in titles if letter in there), *sorted(there - set(titles))]
+    maps = [{row.family: row for row in heat(c.requirements.values())} for c in columns]
+    titles = {letter: row.title for rows in maps for letter, row in rows.items()}
+    letters = [*(letter for letter in families() if letter in titles)]
+    letters += sorted(titles.keys() - families().keys())
     return [
         HeatRow(
             letter,
-            titles.get(letter, "Other"),
+            titles[letter],
             tuple(
-                _cell(letter, level, number, column)
-                for number, column in enumerate(columns)
+                _cell(level, column, number, rows[letter].counts(level) if letter in rows else {})
+                for number, (column, rows) in enumerate(zip(columns, maps, strict=True))
                 for level in SHOWN
             ),
         )
@@ -57,15 +58,11 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
     ]
 
 
-def _cell(letter: str, level: str, number: int, column: Column) -> HeatCell:
-    outcomes = [
-        row.outcome
-        for row in column.requirements.values()
-        if row.id[:1] == letter and row.level == level and row.outcome in _ANSWERED
-    ]
-    failing = sum(outcome in FAILED for outcome in outcomes)
-    heat = "none"
-    if outcomes:
-        share = Fraction(failing, len(outcomes))
-        heat = str(sum(share > step for step in _STEPS) + 1 if failing else 0)
-    return HeatCell(level, column.label, number, failing, len(outcomes), heat)
+def _cell(level: Level, column: Column, number: int, counts: Mapping[Outcome, int]) -> HeatCell:
+    failing = sum(counts.get(outcome, 0) for outcome in FAILED)
+    tested = failing + counts.get(Outcome.PASS, 0)
+    shade = "none"
+    if tested:
+        share = Fraction(failing, tested)
+        shade = str(sum(share > step for step in _STEPS) + 1 if failing else 0)
+    return HeatCell(level, column.label, number, failing, tested, shade)
