@@ -297,6 +297,28 @@ def test_a_broken_bytes_blob_is_an_error_with_index_and_offset(blob: str, words:
     assert words in str(error.value)
 
 
+# Mostly lengths that are small, so that many elements fit and one of them is cut somewhere.
+pieces = st.one_of(
+    st.integers(0, 5).map(lambda length: struct.pack("<I", length)), st.binary(max_size=5)
+)
+
+
+@given(st.lists(pieces, max_size=12).map(b"".join))
+def test_any_bytes_are_elements_to_the_last_one_or_an_error(blob: bytes) -> None:
+    elements, offset = [], 0
+    while len(blob) - offset >= 4:
+        end = offset + 4 + int.from_bytes(blob[offset : offset + 4], "little")
+        if end > len(blob):
+            break
+        elements.append(blob[offset + 4 : end])
+        offset = end
+    if offset == len(blob):
+        assert decode_bytes(blob) == elements
+        return
+    with pytest.raises(ElementError, match=f"^element {len(elements)} at byte {offset}: "):
+        decode_bytes(blob)
+
+
 def test_bytes_that_are_not_utf8_are_an_error_with_index_and_offset() -> None:
     blob = encode_bytes([b"ok", b"ab\xff"])
     with pytest.raises(ElementError, match="element 1 is not UTF-8 at its byte 2"):
@@ -355,6 +377,9 @@ def test_an_array_shares_the_blobs_memory() -> None:
         to_array("BYTES", b"")
 
 
-def test_fifty_thousand_elements_are_exact() -> None:
-    elements = [bytes([i % 256]) for i in range(50_000)]
-    assert decode_bytes(encode_bytes(elements), 50_000) == elements
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 50_000])
+def test_many_elements_are_exact(count: int) -> None:
+    elements = [bytes([i % 256]) * (i % 3) for i in range(count)]
+    blob = encode_bytes(elements)
+    assert blob == b"".join(struct.pack("<I", len(e)) + e for e in elements)
+    assert decode_bytes(blob, count) == elements
