@@ -33,6 +33,7 @@ for _family in (
     "long_texts",
     "several_inputs",
     "outputs",
+    "responses",
     "zero_elements",
     "raw_requests",
     "transport",

@@ -1,4 +1,4 @@
-"""Faults of output selection (O)."""
+"""Faults of output selection: which outputs come, and in which form (O)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from v2_conformance.protocol.datatypes import element_count
-from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
 from v2_conformance.reference.faults.shared.blobs import reversed_order
@@ -42,11 +40,6 @@ def _as_json(outputs: Sequence[RequestOutput]) -> Outputs:
     return tuple(RequestOutput(output.name, False) for output in outputs)
 
 
-def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> list[RequestOutput]:
-    names = [spec.name for spec in model.outputs]
-    return sorted(outputs, key=lambda output: names.index(output.name))
-
-
 def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -> Outputs:
     """The outputs and, after them, all others of the model."""
     requested = {output.name for output in outputs}
@@ -62,19 +55,6 @@ def _flags_replaced(change: Callable[[list[bool], bool], list[bool]]) -> type[Be
             return change(super().binary_flags(parameters, default), default)
 
     return FlagsReplaced
-
-
-def _binary_outputs_without(member: str) -> type[Behaviour]:
-    """A server whose binary outputs lack a member."""
-
-    class BinaryOutputsWithout(Behaviour):
-        def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
-            entry = super().response_output(tensor, binary)
-            if binary:
-                entry.pop(member, None)
-            return entry
-
-    return BinaryOutputsWithout
 
 
 @fault(
@@ -236,86 +216,6 @@ class _RepeatedOutputOneBlob(Behaviour):
         return tuple(dict.fromkeys(super().response_blob_order(model, outputs)))
 
 
-for _member, _word in (
-    ("parameters", "size"),
-    ("shape", "shape"),
-    ("datatype", "datatype"),
-    ("name", "name"),
-):
-    fault(f"binary-output-without-{_word}", breaks="O10", text=f"A binary output has no {_word}.")(
-        _binary_outputs_without(_member)
-    )
-
-
-@fault("output-size-as-string", breaks="O10", text="The size of a binary output is a string.")
-class _OutputSizeAsString(Behaviour):
-    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
-        entry = super().response_output(tensor, binary)
-        if binary:
-            entry["parameters"] = {BINARY_DATA_SIZE: str(entry["parameters"][BINARY_DATA_SIZE])}
-        return entry
-
-
-@fault(
-    "output-size-counts-elements",
-    breaks="O10",
-    text="The size of a binary output is its number of elements.",
-)
-class _OutputSizeCountsElements(Behaviour):
-    def output_size(self, tensor: Tensor) -> int:
-        return element_count(tensor.shape)
-
-
-@fault(
-    "binary-output-with-data",
-    breaks="O11",
-    text="A binary output also has `data`.",
-)
-class _BinaryOutputWithData(Behaviour):
-    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
-        entry = super().response_output(tensor, binary)
-        return entry | {"data": [0]} if binary else entry
-
-
-@fault(
-    "json-output-with-size",
-    breaks="O11",
-    text="An output in JSON also has a size.",
-)
-class _JsonOutputWithSize(Behaviour):
-    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
-        entry = super().response_output(tensor, binary)
-        if binary:
-            return entry
-        return entry | {"parameters": {BINARY_DATA_SIZE: self.output_size(tensor)}}
-
-
-@fault(
-    "response-blobs-in-model-order",
-    breaks="O12",
-    text="Response blobs are in the order of the model's outputs, not of the response's JSON.",
-)
-class _ResponseBlobsInModelOrder(Behaviour):
-    def response_blob_order(
-        self, model: ModelContract, outputs: Sequence[RequestOutput]
-    ) -> Sequence[RequestOutput]:
-        return _in_model_order(model, outputs)
-
-
-@fault(
-    "mixed-response-blobs-in-model-order",
-    breaks="O12",
-    text="If some outputs are JSON, response blobs are in the order of the model's outputs.",
-)
-class _MixedResponseBlobsInModelOrder(Behaviour):
-    def response_blob_order(
-        self, model: ModelContract, outputs: Sequence[RequestOutput]
-    ) -> Sequence[RequestOutput]:
-        order = super().response_blob_order(model, outputs)
-        all_binary = all(output.binary for output in order)
-        return order if all_binary else _in_model_order(model, order)
-
-
 @fault(
     "all-outputs-returned",
     breaks="O13",
@@ -381,34 +281,6 @@ class _FlagsByTruth(Behaviour):
         return bool(parameters.get(name, default))
 
 
-@fault(
-    "id-lost-on-binary-response",
-    breaks="O18",
-    text="A response with binary outputs has no `id`.",
-)
-class _IdLostOnBinaryResponse(Behaviour):
-    def response_document(
-        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
-    ) -> JsonObject:
-        document = super().response_document(model, inference, entries)
-        if any(output.binary for output in inference.outputs):
-            document.pop("id", None)
-        return document
-
-
-@fault(
-    "id-made-up",
-    breaks="O18",
-    text="A response has an `id` that the server made up.",
-)
-class _IdMadeUp(Behaviour):
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        inference = super().read_request(model, request, length)
-        return InferenceRequest(inference.inputs, inference.outputs, "1")
-
-
 def _has_unflagged(document: JsonObject) -> bool:
     """Whether `binary_data_output` is true and an output is listed without `binary_data`."""
     listed = document.get("outputs") or []
@@ -442,28 +314,6 @@ class _UnflaggedOutputsReversed(Behaviour):
             return inference
         reversed_inputs = {name: reversed_order(t) for name, t in inference.inputs.items()}
         return replace(inference, inputs=reversed_inputs)
-
-
-@fault(
-    "model-name-of-another-model",
-    breaks="O20",
-    text="A response has the `model_name` of another model.",
-)
-class _ModelNameOfAnotherModel(Behaviour):
-    def response_document(
-        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
-    ) -> JsonObject:
-        document = super().response_document(model, inference, entries)
-        return document | {"model_name": f"{model.model}_of_another"}
-
-
-@fault("model-name-missing", breaks="O20", text="A response has no `model_name`.")
-class _ModelNameMissing(Behaviour):
-    def response_document(
-        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
-    ) -> JsonObject:
-        document = super().response_document(model, inference, entries)
-        return {name: value for name, value in document.items() if name != "model_name"}
 
 
 def _reads_parameter(index: int) -> type[Behaviour]:
