@@ -56,6 +56,8 @@ for _family in (
     "malformed_types",
     "malformed_requests",
     "state",
+    "concurrency",
+    "breaches",
     "reported",
     "optional_requests",
     "hosted_endpoints",

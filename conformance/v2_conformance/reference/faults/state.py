@@ -1,21 +1,17 @@
-"""Faults of state: what sticks to the next request, or is shared by requests in progress (C)."""
+"""Faults of state: what of a request sticks to the next one (C), or of a refused one (R, Z)."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, TypeVar
 
 from v2_conformance.protocol.datatypes import Buffer, Shape
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults.registry import fault
-from v2_conformance.reference.faults.shared.blobs import resize
-from v2_conformance.reference.faults.shared.crashes import CrashingServer
 from v2_conformance.reference.faults.shared.deliveries import is_chunked
-from v2_conformance.reference.http_messages import Blobs, Breach, Rejected, Request, Response
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_OUTPUT,
     InferenceRequest,
@@ -24,14 +20,6 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
-
-T = TypeVar("T")
-# Lets a request of another connection come in between.
-_OVERLAP_S = 0.002
-
-
-def _infers(request: Request) -> bool:
-    return request.target.endswith("/infer")
 
 
 class _Remembers(Behaviour):
@@ -43,7 +31,7 @@ class _Remembers(Behaviour):
         try:
             return super().handle(request)
         finally:
-            if _infers(request):
+            if request.target.endswith("/infer"):
                 self.before = request
 
     def said_before(self, text: bytes) -> bool:
@@ -253,174 +241,6 @@ class _RawSticks(_Remembers):
         own = super().header_length(request)
         raw = self.before is not None and self.before.values(HEADER_LENGTH) == ["0"]
         return 0 if raw else own
-
-
-class _Shares(Behaviour):
-    """A server in which requests that are in progress at once share a variable of each name."""
-
-    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
-        super().__init__(profiles)
-        self.shared: dict[object, Any] = {}
-
-    def last(self, name: object, value: T) -> T:
-        """What the last of the requests in progress put into the variable, after this one has."""
-        self.shared[name] = value
-        threading.Event().wait(_OVERLAP_S)
-        found: T = self.shared[name]
-        return found
-
-
-@fault(
-    "concurrent-ids-mixed",
-    breaks="C6",
-    text="Responses to concurrent requests have the id of the last one.",
-)
-class _ConcurrentIdsMixed(_Shares):
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        inference = super().read_request(model, request, length)
-        return replace(inference, id=self.last("id", inference.id))
-
-
-@fault(
-    "concurrent-header-lengths-mixed",
-    breaks="C6",
-    text="Concurrent requests are split by the header length of the last one.",
-)
-class _ConcurrentHeaderLengthsMixed(_Shares):
-    def parse_header_length(self, text: str) -> int:
-        return self.last("length", super().parse_header_length(text))
-
-
-@fault(
-    "concurrent-outputs-mixed",
-    breaks="C6",
-    text="Concurrent requests to a model get the outputs that the last one asked for.",
-)
-class _ConcurrentOutputsMixed(_Shares):
-    def request_outputs(
-        self, model: ModelContract, document: JsonObject
-    ) -> tuple[RequestOutput, ...]:
-        return self.last(model.model, super().request_outputs(model, document))
-
-
-@fault(
-    "concurrent-shapes-mixed",
-    breaks="C6",
-    text="Outputs of concurrent requests to a model have the size of the last one's.",
-)
-class _ConcurrentShapesMixed(_Shares):
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        found = super().output_tensor(output, tensor)
-        if output.datatype == "BYTES":
-            return found
-        shape, size = self.last(output, (found.shape, len(found.blob)))
-        return replace(found, shape=shape, blob=resize(found.blob, size))
-
-
-@fault(
-    "concurrent-models-mixed",
-    breaks="C6",
-    text="Concurrent requests all go to the model of the last one.",
-)
-class _ConcurrentModelsMixed(_Shares):
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        return super().infer(self.last("model", model), request)
-
-
-@fault(
-    "refusal-spreads",
-    breaks="C6",
-    text="If a request is refused, so are others that are in progress.",
-)
-class _RefusalSpreads(Behaviour):
-    refused = 0
-
-    def handle(self, request: Request) -> Response:
-        before = self.refused
-        response = super().handle(request)
-        if not _infers(request):
-            return response
-        if response.status >= 400:
-            self.refused += 1
-            return response
-        threading.Event().wait(_OVERLAP_S)
-        return response if self.refused == before else self.error(500, "the batch failed")
-
-
-@fault(
-    "slow-body-mixed",
-    breaks="C6",
-    text="A body that arrives in pieces ends with the bytes of another request in progress.",
-)
-class _SlowBodyMixed(Behaviour):
-    latest = b""
-
-    def handle(self, request: Request) -> Response:
-        body = bytes(request.body)
-        if request.segment_cuts:
-            cut = request.segment_cuts[0]
-            if len(self.latest) == len(body):
-                mixed = body[:cut] + self.latest[cut:]
-                return super().handle(replace(request, body=memoryview(mixed)))
-        self.latest = body
-        return super().handle(request)
-
-
-@fault(
-    "concurrent-codings-mixed",
-    breaks="C6",
-    text="Encoded bodies of concurrent requests are decoded by the decoder of the last one.",
-)
-class _ConcurrentCodingsMixed(_Shares):
-    def decode_request(self, request: Request) -> Request:
-        if not request.values("content-encoding"):
-            return super().decode_request(request)
-        return super().decode_request(self.last("decoder", request))
-
-
-def _dies_of(killing: Breach) -> type[Behaviour]:
-    class Dies(CrashingServer):
-        def broken_off(self, breach: Breach) -> None:
-            self.crashed |= breach is killing
-
-    return Dies
-
-
-for _name, _breach, _text in (
-    (
-        "client-that-leaves-kills-server",
-        Breach.LEFT_IN_HEAD,
-        "The server dies if a client leaves in the middle of a head.",
-    ),
-    (
-        "short-body-kills-server",
-        Breach.LEFT_IN_BODY,
-        "The server dies if a body ends before its Content-Length.",
-    ),
-    (
-        "unfinished-chunks-kill-server",
-        Breach.LEFT_IN_CHUNKS,
-        "The server dies if a body in chunks ends before its last chunk.",
-    ),
-    (
-        "reset-kills-server",
-        Breach.RESET,
-        "The server dies if a client resets its connection, or does not read its response.",
-    ),
-    (
-        "broken-chunk-kills-server",
-        Breach.FRAMING,
-        "The server dies of a chunk without a proper size or end.",
-    ),
-    (
-        "content-length-allocated",
-        Breach.TOO_LONG,
-        "The server allocates as many bytes as Content-Length claims, and dies of it.",
-    ),
-):
-    fault(_name, breaks="C8", text=_text)(_dies_of(_breach))
 
 
 class _StuckAfterError(Behaviour):
