@@ -29,6 +29,7 @@ for _family in (
     "elements",
     "json_elements",
     "bytes_tensors",
+    "bytes_in_json",
     "text_elements",
     "long_texts",
     "several_inputs",

@@ -1,14 +1,11 @@
-"""Faults of BYTES tensors (B)."""
+"""Faults of BYTES tensors and of their blobs (B)."""
 
 from __future__ import annotations
 
-import base64
-import json
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from v2_conformance.protocol.datatypes import (
     Buffer,
@@ -167,44 +164,6 @@ class _NonUtf8BytesReplaced(Behaviour):
     def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
         checked = super().bytes_blob(entry, blob)
         return change_elements(checked, lambda element: element.decode(errors="replace").encode())
-
-
-@fault(
-    "json-strings-read-as-latin-1",
-    breaks="B5",
-    text="Strings in JSON inputs are encoded as Latin-1, not UTF-8.",
-)
-class _JsonStringsReadAsLatin1(Behaviour):
-    def json_blob(self, entry: RequestInput) -> Buffer:
-        blob = super().json_blob(entry)
-        if not is_bytes(entry):
-            return blob
-        return change_elements(blob, lambda element: element.decode().encode("latin-1", "replace"))
-
-
-@fault(
-    "json-strings-written-as-latin-1",
-    breaks="B5",
-    text="BYTES outputs in JSON are decoded as Latin-1, not UTF-8.",
-)
-class _JsonStringsWrittenAsLatin1(Behaviour):
-    def output_data(self, tensor: Tensor) -> Any:
-        data = super().output_data(tensor)
-        if tensor.datatype != "BYTES":
-            return data
-        return [text.encode().decode("latin-1") for text in data]
-
-
-@fault(
-    "json-strings-base64",
-    breaks="B5",
-    text="BYTES outputs in JSON are base64 strings.",
-)
-class _JsonStringsBase64(Behaviour):
-    def output_data(self, tensor: Tensor) -> Any:
-        if tensor.datatype != "BYTES":
-            return super().output_data(tensor)
-        return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
 
 
 @fault(
@@ -388,31 +347,3 @@ class _BytesOutputSizeWithoutPrefixes(Behaviour):
     def output_size(self, tensor: Tensor) -> int:
         size = super().output_size(tensor)
         return size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size
-
-
-@fault(
-    "non-utf8-json-replaced",
-    breaks="B14",
-    text="In JSON, bytes of BYTES outputs that are not UTF-8 become replacement characters.",
-)
-class _NonUtf8JsonReplaced(Behaviour):
-    def output_data(self, tensor: Tensor) -> Any:
-        if tensor.datatype != "BYTES":
-            return super().output_data(tensor)
-        return [element.decode(errors="replace") for element in decode_bytes(tensor.blob)]
-
-
-@fault(
-    "non-utf8-json-raw",
-    breaks="B14",
-    text="In JSON, bytes of BYTES outputs that are not UTF-8 are written as they are.",
-)
-class _NonUtf8JsonRaw(Behaviour):
-    def output_data(self, tensor: Tensor) -> Any:
-        if tensor.datatype != "BYTES":
-            return super().output_data(tensor)
-        return [element.decode(errors="surrogateescape") for element in decode_bytes(tensor.blob)]
-
-    def dump_document(self, document: JsonObject) -> bytes:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-        return text.encode(errors="surrogateescape")
