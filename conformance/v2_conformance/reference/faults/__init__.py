@@ -1,7 +1,7 @@
 """Named deviations of the reference server, each breaking one requirement.
 
 Every family of requirements has modules here, and `reported` has what was reported of public
-servers; `shared` holds what several of them need.
+servers; `shared` holds what several faults need.
 """
 
 from __future__ import annotations

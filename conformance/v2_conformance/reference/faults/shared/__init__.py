@@ -1,1 +1,1 @@
-"""What the faults of several families need. Nothing here is a fault itself."""
+"""What several faults need. Nothing here is a fault itself."""

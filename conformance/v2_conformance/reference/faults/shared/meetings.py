@@ -1,0 +1,203 @@
+"""Servers that go wrong where two properties of a request meet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, element_count, encode_bytes
+from v2_conformance.protocol.message import Tensor, parse_json
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    InferenceRequest,
+    JsonObject,
+)
+from v2_conformance.suite.models import ModelContract
+
+_SEVERAL = 1000  # elements of a tensor that no short buffer holds
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request as far as a fault looks at it: how it came, and its JSON."""
+
+    role: str
+    coding: str
+    accepted: str
+    chunked: bool
+    in_pieces: bool
+    type: str
+    text: bytes
+    document: JsonObject
+
+    @property
+    def inputs(self) -> Sequence[Mapping[str, Any]]:
+        """The entries of `inputs`, as far as they are objects."""
+        listed = self.document.get("inputs")
+        return [item for item in listed if isinstance(item, dict)] if listed else []
+
+    @property
+    def outputs(self) -> Sequence[Mapping[str, Any]]:
+        """The entries of `outputs`."""
+        return self.document.get("outputs") or []
+
+    @property
+    def by_default(self) -> bool | None:
+        """The request's `binary_data_output`, None if it has none."""
+        found: bool | None = self.document.get("parameters", {}).get(BINARY_DATA_OUTPUT)
+        return found
+
+    @property
+    def shapes(self) -> Sequence[Sequence[int]]:
+        """The shape of each input."""
+        return [item["shape"] for item in self.inputs]
+
+    @property
+    def in_json(self) -> Sequence[Mapping[str, Any]]:
+        """The inputs that are sent as JSON."""
+        return [item for item in self.inputs if "data" in item]
+
+    @property
+    def nested(self) -> bool:
+        """Whether an input is sent as nested lists."""
+        return any(isinstance(one, list) for item in self.in_json for one in item["data"][:1])
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some inputs are JSON and others blobs."""
+        return 0 < len(self.in_json) < len(self.inputs)
+
+    @property
+    def large(self) -> bool:
+        """Whether an input has many elements."""
+        return any(element_count(shape) > _SEVERAL for shape in self.shapes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether an input has no elements."""
+        return any(element_count(shape) == 0 for shape in self.shapes)
+
+    @property
+    def reversed_members(self) -> bool:
+        """Whether an input has its name after its shape."""
+        return any(list(item).index("name") > list(item).index("shape") for item in self.inputs)
+
+    @property
+    def subset(self) -> bool:
+        """Whether fewer outputs are requested than there are inputs."""
+        return 0 < len(self.outputs) < len(self.inputs)
+
+    def has(self, datatype: str) -> bool:
+        """Whether an input has the datatype, and not all others do as well."""
+        return len(self.inputs) < 4 and any(item["datatype"] == datatype for item in self.inputs)
+
+    def flags(self) -> list[object]:
+        """`binary_data` of each requested output, None if it has none."""
+        return [item.get("parameters", {}).get(BINARY_DATA) for item in self.outputs]
+
+
+class Meets(Behaviour):
+    """Goes wrong if a request is as `meets` says; a subclass says how."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._here = threading.local()  # each connection has a thread of its own
+
+    def meets(self, seen: Seen) -> bool:
+        """Whether the two properties meet in this request."""
+        raise NotImplementedError
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        seen = self._look(model, request)
+        self._here.wrong = seen is not None and self.meets(seen)
+        return super().infer(model, request)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the request in hand is one that goes wrong."""
+        return getattr(self._here, "wrong", False)
+
+    def _look(self, model: ModelContract, request: Request) -> Seen | None:
+        decoded = self.decode_request(request)
+        length = self.header_length(decoded)
+        if length == 0:
+            return None
+        text, _ = self.split_body(decoded, length)
+        document = parse_json(text)
+        self.request_inputs(model, document)  # raises for what every server refuses
+        return Seen(
+            role=model.role,
+            coding=",".join(request.values("content-encoding")),
+            accepted=",".join(request.values("accept-encoding")),
+            chunked=bool(request.values("transfer-encoding")),
+            in_pieces=bool(request.segment_cuts),
+            type=",".join(request.values("content-type")),
+            text=bytes(text),
+            document=document,
+        )
+
+
+class Refuses(Meets):
+    """The request is refused."""
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        if self.wrong:
+            raise Rejected("this combination is not implemented")
+        return super().read_request(model, request, length)
+
+
+class Blanks(Meets):
+    """The last tensor of the request has zeros, or elements without bytes."""
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        found = super().read_request(model, request, length)
+        if not self.wrong:
+            return found
+        wanted = {output.name.replace("OUTPUT", "INPUT") for output in found.outputs}
+        last = [name for name in found.inputs if name in wanted][-1]
+        return replace(found, inputs={**found.inputs, last: _blank(found.inputs[last])})
+
+
+class OtherForm(Meets):
+    """Every output that is not of a 16-bit float comes in the other form."""
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        found = super().read_request(model, request, length)
+        if not self.wrong:
+            return found
+        return replace(found, outputs=tuple(replace(o, binary=not o.binary) for o in found.outputs))
+
+
+class ShapeReversed(Meets):
+    """The dimensions of every output are in reverse order."""
+
+    def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
+        entry = super().response_output(tensor, binary)
+        return entry | {"shape": entry["shape"][::-1]} if self.wrong else entry
+
+
+class ModelOrder(Meets):
+    """The blobs come in the model's order, whatever the order of the outputs in the JSON."""
+
+    def response_blob_order(self, model: ModelContract, outputs: Sequence[Any]) -> Sequence[Any]:
+        if not self.wrong:
+            return super().response_blob_order(model, outputs)
+        names = [spec.name for spec in model.outputs]
+        return sorted(outputs, key=lambda output: names.index(output.name))
+
+
+def _blank(tensor: Tensor) -> Tensor:
+    if DATATYPES[tensor.datatype].size is not None:
+        return replace(tensor, blob=bytes(len(tensor.blob)))
+    return replace(tensor, blob=encode_bytes([b""] * len(decode_bytes(tensor.blob))))
