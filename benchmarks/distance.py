@@ -60,6 +60,9 @@ class _CountingConnection:
     def pending(self) -> bool:
         return self._connection.pending()
 
+    def begin(self, request: Request) -> None:
+        self._connection.begin(request)
+
     def open_ahead(self) -> None:
         self._connection.open_ahead()
 

@@ -46,6 +46,9 @@ class Replies:
     def pending(self) -> bool:
         return False
 
+    def begin(self, request: Request) -> None:
+        return None
+
     def open_ahead(self) -> None:
         return None
 

@@ -36,6 +36,9 @@ class Server:
     def pending(self) -> bool:
         return False
 
+    def begin(self, request: Request) -> None:
+        return None
+
     def open_ahead(self) -> None:
         return None
 

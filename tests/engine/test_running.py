@@ -72,6 +72,9 @@ class Scripted:
     def serves_together(self, number: int) -> bool:
         return True
 
+    def send_ahead(self, case: Case) -> None:
+        pass
+
     def open_ahead(self) -> None:
         pass
 

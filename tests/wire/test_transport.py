@@ -103,6 +103,9 @@ class EchoConnection:
     def pending(self) -> bool:
         return False
 
+    def begin(self, request: Request) -> None:
+        return None
+
     def open_ahead(self) -> None:
         return None
 

@@ -104,6 +104,11 @@ class Canary:
         """Whether the canary for `role` is known in `form`."""
         return (role, form) in self._known
 
+    def answered(self, role: str, form: Form) -> bool:
+        """Whether the canary for `role` is known in `form`, and that it is answered."""
+        known = self._known.get((role, form))
+        return known is not None and not known.silence
+
     def forms(self, role: str) -> list[Form]:
         """The forms in which the canary for `role` was seen to be answered exactly."""
         return [form for one, form in list(self._known) if one == role and self.serves(role, form)]

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
+from v2_conformance.engine.ahead import Ahead, goes_ahead
 from v2_conformance.engine.at_once import at_once
 from v2_conformance.engine.budget import Budget, Hangs
 from v2_conformance.engine.canary import Canary
@@ -114,6 +115,7 @@ class Engine:
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
+        self._ahead: Ahead | None = None
         self._budget = budget
         self._hangs = Hangs(target.limits)
         self.round_trip_s = round_trip_s(server.asked)
@@ -138,7 +140,10 @@ class Engine:
         if the time is spent. `answers` are the results of the requests of a GeneratedCase, if they
         have run already.
         """
-        started = time.perf_counter()
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead.case is not case:
+            ahead = None
+        started = time.perf_counter() if ahead is None else ahead.started
         case = stood_in(case, self.target.unsupported)
         if isinstance(case, ObservedCase):
             found = observations or Observations()
@@ -152,13 +157,14 @@ class Engine:
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
         unsent = self._skip(case)
-        if unsent is None and not again and self._budget is not None and self._budget.spent:
+        begun = again or ahead is not None
+        if unsent is None and not begun and self._budget is not None and self._budget.spent:
             self.out_of_time = True
             unsent = out_of_time(self._budget.limit_s)
         if unsent is not None:
             return Result(case, unsent)
         try:
-            result = self._run(case, beside=beside)
+            result = self._run(case, beside=beside, ahead=ahead)
             if not beside:
                 alone = partial(self._run, beside=False)
                 result = self._repeats.checked(result, alone, self._fresh_connection)
@@ -176,6 +182,31 @@ class Engine:
         if self._deaths.killer_of(case.role) == case.id:
             self._fatal[case.id] = result
         return result
+
+    def send_ahead(self, case: Case) -> None:
+        """Send the request of `case`, which runs next, so that the server works on it while its
+        user is handed the results so far.
+
+        Not if something else has to be sent first, or at the same time, or if it may end the
+        server.
+        """
+        moved = stood_in(case, self.target.unsupported)
+        spent = self._budget is not None and self._budget.spent
+        if spent or not goes_ahead(moved) or self._skip(moved) is not None:
+            return
+        if isinstance(moved, RequestCase) and not all(
+            self._canary.answered(role, form) for role, form in self._canaries(moved)
+        ):
+            return
+        started = time.perf_counter()
+        try:
+            prepared = self._prepare_in_time(moved)
+        except Exception:
+            return  # `run` makes it again, and says what is wrong
+        self._ahead = Ahead(case, prepared, started)
+        connection = self._connection()
+        if not connection.pending():
+            connection.begin(prepared.request)
 
     def settled(self, result: Result) -> Result:
         """What an early `result` counts for, once those of all cases before it are settled.
@@ -300,8 +331,10 @@ class Engine:
             return needs_the_dead(case, killer)
         return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
 
-    def _run(self, case: RequestCase | GetCase, *, beside: bool) -> Result:
-        prepared = self._prepare(case)
+    def _run(
+        self, case: RequestCase | GetCase, *, beside: bool, ahead: Ahead | None = None
+    ) -> Result:
+        prepared = self._prepare(case) if ahead is None else ahead.prepared
         connection = self._connection()
         if isinstance(case, RequestCase):
             silence = self._calibrate(case, connection, beside=beside)
@@ -320,8 +353,8 @@ class Engine:
             return self._break_off(case, prepared, beside=beside)
         else:
             before = self._before(case, connection)
-            if isinstance(case, RequestCase):
-                prepared = self._hangs.hurried(case, prepared, self._canary.slowest_s)
+            if ahead is None:
+                prepared = self._in_time(case, prepared)
             transcript, exchanges = self._exchange(prepared, connection)
             exchanges = before + exchanges
             verdict = judge(case, prepared, transcript)
@@ -337,17 +370,22 @@ class Engine:
 
     def _calibrate(self, case: RequestCase, connection: Connection, *, beside: bool) -> str:
         """Find the canaries of the case. Returns why it cannot do without one, or ""."""
-        find = self._canary.calibrate
-        for role in case.roles:
-            silence = find(role, connection, beside=beside)
-            if silence:
+        for role, form in self._canaries(case):
+            silence = self._canary.calibrate(role, connection, form=form, beside=beside)
+            dispensable = form != "binary" and case.canary != "json"
+            if dispensable and beside:
+                dispensable = self._canary.found(role, form)
+            if silence and not dispensable:
                 return silence
-        form: Form = "json" if case.canary == "json" else own_form(case)
-        if form == "binary" or not (case.negative or case.canary):
-            return ""
-        silence = find(case.model, connection, form=form, beside=beside)
-        needed = case.canary == "json" or (beside and not self._canary.found(case.model, form))
-        return silence if needed else ""
+        return ""
+
+    def _canaries(self, case: RequestCase) -> list[tuple[str, Form]]:
+        """The roles and forms of the known-good requests that the case needs."""
+        own: Form = "json" if case.canary == "json" else own_form(case)
+        needed: list[tuple[str, Form]] = [(role, "binary") for role in case.roles]
+        if own != "binary" and (case.negative or case.canary):
+            needed.append((case.model, own))
+        return needed
 
     def _take_turn(self, case: RequestCase, connection: Connection) -> Result | None:
         """Wait until the case may be sent, and see that the one before has left nothing behind if
@@ -397,6 +435,15 @@ class Engine:
         if isinstance(case, GetCase):
             return prepare_get(case, self._address)
         return prepare(case, self._address, self.server.present[case.model])
+
+    def _prepare_in_time(self, case: RequestCase | GetCase) -> Prepared:
+        return self._in_time(case, self._prepare(case))
+
+    def _in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Prepared:
+        """`prepared` with the time that its server has for it."""
+        if not isinstance(case, RequestCase):
+            return prepared
+        return self._hangs.hurried(case, prepared, self._canary.slowest_s)
 
     def _run_generated(self, case: GeneratedCase, answers: Sequence[Result]) -> Result:
         """The generated requests whose models the server has; the smallest failure counts."""

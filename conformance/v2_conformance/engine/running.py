@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from v2_conformance.engine.distance import FAR_S
 from v2_conformance.engine.engine import Engine
@@ -72,7 +72,11 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     """The results of cases in their order. With several `workers`, those run first that show
     whether cases can share the server."""
     if workers <= 1:
-        yield from map(engine.run, ordered)
+        for case, following in zip_longest(ordered, ordered[1:]):
+            result = engine.run(case)
+            if following is not None:
+                engine.send_ahead(following)
+            yield result
         return
     side = SideBySide(engine, workers)
     try:

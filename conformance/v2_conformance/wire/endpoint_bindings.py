@@ -232,6 +232,10 @@ class BoundConnection:
         """See Connection."""
         self._connection.open_ahead()
 
+    def begin(self, request: Request) -> None:
+        """See Connection."""
+        self._connection.begin(request)
+
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See Connection."""
         transcript = self._connection.exchange(request, fresh=fresh)

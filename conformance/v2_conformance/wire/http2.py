@@ -114,6 +114,9 @@ class Http2Connection:
         """See transport.Connection."""
         self._opener.begin()
 
+    def begin(self, request: Request) -> None:
+        """See transport.Connection. It never does: frames may have to be answered."""
+
     def close(self) -> None:
         """See transport.Connection."""
         if self._session is not None:

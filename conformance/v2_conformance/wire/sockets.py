@@ -9,6 +9,8 @@ import ssl
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from v2_conformance.wire.arrival import note_arrivals
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -27,6 +29,8 @@ def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if endpoint.tls is not None:
             raw = endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host)
+        else:
+            note_arrivals(raw)
         raw.setblocking(False)
     except BaseException:
         raw.close()

@@ -97,6 +97,14 @@ class Connection(Protocol):
         A server may close that connection before, as it may close any: then its exchange says so.
         """
 
+    def begin(self, request: Request) -> None:
+        """Send `request` on the open connection, if its answer can be read later and still be
+        timed as it comes; else do nothing.
+
+        The next exchange is that of the same `request`, and reads the answer; any other one, or a
+        fresh one, closes the connection first. The server's time does not run out meanwhile.
+        """
+
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """Send `request` exactly, read one response, and return every byte of both.
 

@@ -1,0 +1,27 @@
+"""The next case of a run, whose request is made, and perhaps sent, before its turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.wire.encode import Prepared
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """`case` and its request, which was begun at `started` on the clock of `perf_counter`."""
+
+    case: Case
+    prepared: Prepared
+    started: float
+
+
+def goes_ahead(case: Case) -> TypeGuard[RequestCase | GetCase]:
+    """Whether `case` is one request, which leaves whole and leaves the server as it was."""
+    if isinstance(case, GetCase):
+        return not case.dangerous
+    if not isinstance(case, RequestCase) or "client" in case.request:
+        return False
+    return not (case.dangerous or case.large or case.huge or case.first or case.together > 1)
