@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -70,42 +70,58 @@ def _made(name: str, datatype: str, count: int) -> bytes:
     return _PATTERNS[name](datatype, count)
 
 
-def _repeated(items: list[Any], count: int) -> list[Any]:
-    return [items[i % len(items)] for i in range(count)]
+def _filled(datatype: str, period: bytes, count: int) -> bytes:
+    """`count` elements of a fixed size: those of `period`, again and again."""
+    size = count * (DATATYPES[datatype].size or 1)
+    return (period * (size // len(period) + 1))[:size]
+
+
+def _repeated(datatype: str, values: list[Any], count: int) -> bytes:
+    return _filled(datatype, from_values(datatype, values), count)
 
 
 def _from_bits(datatype: str, elements: list[int], count: int) -> bytes:
     size = DATATYPES[datatype].size or 1
-    return b"".join(bits.to_bytes(size, "little") for bits in _repeated(elements, count))
+    return _filled(datatype, b"".join(bits.to_bytes(size, "little") for bits in elements), count)
 
 
 def _counting(datatype: str, count: int) -> bytes:
     """Finite values with different bytes in each. Up to 1021 integers differ, if the datatype has
     enough."""
-    kind = DATATYPES[datatype].kind
-    if kind == "bytes":
+    if DATATYPES[datatype].kind == "bytes":
         return encode_bytes([f"element-{i}-{'x' * (i * 7 % 13)}".encode() for i in range(count)])
-    if kind == "bool":
-        return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(count))
-    if kind == "int":
+    return _filled(datatype, _counted(datatype), count)
+
+
+@cache
+def _counted(datatype: str) -> bytes:
+    """The elements of `counting` before they repeat."""
+    spec = DATATYPES[datatype]
+    if spec.kind == "bool":
+        return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(9))
+    if spec.kind == "int":
         import numpy as np  # not before it is needed: it takes long
 
-        size = DATATYPES[datatype].size or 1
-        mixed = np.arange(count, dtype="<u8") % np.uint64(_INTEGERS) + np.uint64(1)
+        size = spec.size or 1
+        mixed = np.arange(1, _INTEGERS + 1, dtype="<u8")
         mixed *= np.uint64(_COUNTING_STEP)
         mixed >>= np.uint64(64 - 8 * size)
         integers: bytes = mixed.astype(f"<u{size}", copy=False).tobytes()
         return integers
     # Fractions with few bits: exact in every float datatype, and in decimal.
-    fractions = [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(_FRACTIONS)]
-    return from_values(datatype, _repeated(fractions, count))
+    return from_values(datatype, [((i * 37) % 128 - 64) / 8 + 0.0625 for i in range(_FRACTIONS)])
 
 
 def _counting_in_json(datatype: str, count: int) -> bytes:
     """As `counting`, but with 64-bit integers up to 2^53, which every JSON parser keeps (D11)."""
     if datatype not in ("INT64", "UINT64"):
         return _counting(datatype, count)
-    values = [value >> 11 for value in to_values("UINT64", _counting("UINT64", count))]
+    return _filled(datatype, _counted_in_json(datatype), count)
+
+
+@cache
+def _counted_in_json(datatype: str) -> bytes:
+    values = [value >> 11 for value in to_values("UINT64", _counted("UINT64"))]
     least = 0 if datatype == "UINT64" else -(2**52)
     return from_values(datatype, [value + least for value in values])
 
@@ -125,7 +141,7 @@ def _finite_extremes(datatype: str, count: int) -> bytes:
     if spec.kind == "bytes":
         return _ascii(datatype, count)
     if spec.kind == "bool":
-        return from_values(datatype, _repeated([True, False, False, True, True], count))
+        return _repeated(datatype, [True, False, False, True, True], count)
     if spec.kind == "float":
         return _from_bits(datatype, _float_corners(datatype).finite, count)
     width = 8 * (spec.size or 1)
@@ -145,6 +161,7 @@ class _FloatCorners:
     signaling_nans: list[int]
 
 
+@cache
 def _float_corners(datatype: str) -> _FloatCorners:
     layout = _FLOAT_FORMATS[datatype]
     width, exponent, mantissa = layout.width, layout.exponent, layout.mantissa
@@ -184,11 +201,11 @@ def _beyond_double(datatype: str, count: int) -> bytes:
         raise CaseFileError(f"{datatype} has no integers that a double cannot represent")
     values = [2**53 + 1, 2**62 + 3, 2**63 - 1]
     values += [2**64 - 1, 2**63 + 1] if datatype == "UINT64" else [-(2**53) - 1, -(2**63) + 1]
-    return from_values(datatype, _repeated(values, count))
+    return _repeated(datatype, values, count)
 
 
 def _ones(datatype: str, count: int) -> bytes:
-    return from_values(datatype, [b"\x01" if datatype == "BYTES" else 1] * count)
+    return from_values(datatype, [b"\x01" if datatype == "BYTES" else 1]) * count
 
 
 def _not_json(datatype: str, count: int) -> bytes:
@@ -196,7 +213,7 @@ def _not_json(datatype: str, count: int) -> bytes:
     size = DATATYPES[datatype].size
     if size is None:
         raise CaseFileError("this value pattern is not for BYTES, whose blobs start with a length")
-    return bytes(0xC1 + i % 7 for i in range(size * count))
+    return _filled("UINT8", bytes(range(0xC1, 0xC8)), size * count)
 
 
 def _offsets(datatype: str, count: int) -> bytes:
@@ -211,7 +228,8 @@ def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
     def make(datatype: str, count: int) -> bytes:
         if datatype != "BYTES":
             raise CaseFileError(f"this value pattern is only for BYTES, not for {datatype}")
-        return encode_bytes(_repeated(list(items), count))
+        whole, rest = divmod(count, len(items))
+        return encode_bytes(items) * whole + encode_bytes(items[:rest])
 
     return make
 
