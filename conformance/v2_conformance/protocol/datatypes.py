@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # it takes long to import, and many commands need no elements
@@ -22,6 +24,13 @@ Shape = tuple[int, ...]
 
 _PREFIX = struct.Struct("<I")
 _TOGETHER = 4096  # elements: what is made of so many stays in a processor's cache
+# What JSON has for the elements of each kind of datatype.
+_TYPES: dict[str, frozenset[type]] = {
+    "bool": frozenset({bool}),
+    "int": frozenset({int, float}),
+    "float": frozenset({int, float}),
+    "bytes": frozenset({str}),
+}
 _EXACT_FLOAT_INTEGER = 2**53
 _BEYOND_DOUBLE = 2**1024 - 2**970  # the first integer that has no double
 
@@ -206,7 +215,7 @@ def to_values(datatype: str, blob: Buffer) -> list[Any]:
         return decode_bytes(blob)
     array = to_array(datatype, blob)
     if spec.kind == "bool":
-        return [bool(value) for value in array]
+        array = array.astype("?")
     if datatype == "BF16":
         array = (array.astype("<u4") << 16).view("<f4")
     values: list[Any] = array.tolist()
@@ -218,15 +227,13 @@ def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool =
 
     Raises ElementError for what JSON cannot express: non-finite floats, BYTES that are not UTF-8.
     """
-    import numpy as np
-
     values = to_values(datatype, blob)
     kind = DATATYPES[datatype].kind
-    if kind == "float" and not np.isfinite(values).all():
-        index = int(np.argmin(np.isfinite(values)))
+    if kind == "float" and not all(map(isfinite, values)):
+        index = next(i for i, value in enumerate(values) if not isfinite(value))
         raise ElementError(f"element {index} is {values[index]}, which has no JSON form")
     if kind == "bytes":
-        values = [_text(index, value) for index, value in enumerate(values)]
+        values = _texts(values)
     return _nest(values, tuple(shape)) if nested else values
 
 
@@ -236,17 +243,15 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
     Raises ElementError, with the element's index, if a value is not of the datatype or is out of
     its range, and if the number of elements is not the shape's.
     """
-    import numpy as np
-
     values = _flatten(data, tuple(shape))
     kind = DATATYPES[datatype].kind
-    wanted = {"bool": (bool,), "int": (int, float), "float": (int, float), "bytes": (str,)}[kind]
+    wanted = _TYPES[kind]
     types = set(map(type, values))
-    if not types <= set(wanted):
+    if not types <= wanted:
         index = next(i for i, value in enumerate(values) if type(value) not in wanted)
         raise ElementError(f"element {index} is {_shown(values[index])}; expected {datatype}")
     if kind == "bytes":
-        return encode_bytes([_utf8(index, value) for index, value in enumerate(values)])
+        return encode_bytes(_encoded(values))
     if kind == "int":
         if float in types:
             values = [_whole(i, value) for i, value in enumerate(values)]
@@ -257,9 +262,9 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
         index = next(i for i, value in enumerate(values) if abs(value) >= _BEYOND_DOUBLE)
         raise _out_of_range(datatype, index, values[index]) from error
     if kind == "float":
-        finite = np.isfinite(to_values(datatype, blob))
-        if not finite.all():
-            index = int(np.argmin(finite))
+        rounded = to_values(datatype, blob)
+        if not all(map(isfinite, rounded)):
+            index = next(i for i, value in enumerate(rounded) if not isfinite(value))
             raise _out_of_range(datatype, index, values[index])
     return blob
 
@@ -356,6 +361,12 @@ def _flatten(data: object, shape: Shape) -> list[Any]:
     return flat
 
 
+def _texts(elements: Sequence[bytes]) -> list[str]:
+    with suppress(UnicodeDecodeError):
+        return list(map(bytes.decode, elements))
+    return [_text(index, element) for index, element in enumerate(elements)]
+
+
 def _text(index: int, value: bytes) -> str:
     try:
         return value.decode()
@@ -363,6 +374,12 @@ def _text(index: int, value: bytes) -> str:
         raise ElementError(
             f"element {index} is not UTF-8 at its byte {error.start}: it has no JSON form"
         ) from error
+
+
+def _encoded(texts: Sequence[str]) -> list[bytes]:
+    with suppress(UnicodeEncodeError):
+        return list(map(str.encode, texts))
+    return [_utf8(index, text) for index, text in enumerate(texts)]
 
 
 def _utf8(index: int, value: str) -> bytes:
