@@ -24,6 +24,9 @@ _MOST_DIGITS = 17
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _ZERO = {"upper": "E0", "lower": "e+0", "negative": "e-2"}
 _SPACE = " \t\r\n"
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_NUMBERS = frozenset({int, float, bool})
+_SIMPLE = _NUMBERS | {str}
 _CONTROL = "".join(map(chr, range(0x20)))
 _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r",
                   "\t": "\\t"}  # fmt: skip
@@ -58,6 +61,8 @@ def write_spelled(document: Mapping[str, Any], given: Sequence[Variation], model
 def _order(value: Any, how: Mapping[str, Any], model: str) -> Any:
     """`value` with the members of every object in another order."""
     if isinstance(value, list):
+        if _SIMPLE.issuperset(map(type, value)):
+            return value
         return [_order(item, how, model) for item in value]
     if not isinstance(value, dict):
         return value
@@ -203,10 +208,15 @@ _CHANGES: dict[str, Callable[[Any, Mapping[str, Any], str], Any]] = {
 class _Style:
     """How text is escaped, and which white space stands between two tokens."""
 
-    in_names: Callable[[str], str] = lambda text: _escaped(text, None, "x")
-    in_values: Callable[[str], str] = lambda text: _escaped(text, None, "x")
+    in_names: Callable[[str], str] = _JSON.encode
+    in_values: Callable[[str], str] = _JSON.encode
     between: tuple[str, ...] = ("",)
     indent: Mapping[str, str] | None = None
+
+    @property
+    def dense(self) -> bool:
+        """Whether nothing stands between two tokens."""
+        return self.indent is None and not any(self.between)
 
     def with_escapes(self, how: Mapping[str, Any]) -> _Style:
         """This style with the escapes of one variation as well, in names, in values or in both."""
@@ -227,12 +237,7 @@ class _Style:
 
 
 def _escaped(
-    text: str,
-    which: re.Pattern[str] | None,
-    hex: str,
-    short: Mapping[str, str] | None = None,
-    *,
-    once: bool = False,
+    text: str, which: re.Pattern[str], hex: str, short: Mapping[str, str], *, once: bool
 ) -> str:
     """`text` in quotes. Characters that `which` matches become a `short` escape or \\uXXXX.
 
@@ -241,8 +246,8 @@ def _escaped(
     written = []
     done = False
     for character in text:
-        if which is not None and which.fullmatch(character) and not done:
-            written.append((short or {}).get(character) or _units(character, hex))
+        if not done and which.fullmatch(character):
+            written.append(short.get(character) or _units(character, hex))
             done = once
         elif character in _SHORT_ESCAPES:
             written.append(_SHORT_ESCAPES[character])
@@ -262,6 +267,8 @@ def _write(document: Any, style: _Style) -> str:
     if style.indent is not None:
         line, step = style.indent["line"], style.indent["step"]
         return "".join(_indented(document, style, line, step, 0))
+    if style.dense:
+        return "".join(_tokens(document, style))
     # Around the object it is a matter of its own (P11).
     spaces = cycle(style.between)
     return "".join(token + next(spaces) for token in _tokens(document, style)).strip(_SPACE)
@@ -277,6 +284,8 @@ def _tokens(value: Any, style: _Style) -> Iterator[str]:
             yield ":"
             yield from _tokens(item, style)
         yield "}"
+    elif isinstance(value, list) and style.dense and _NUMBERS.issuperset(map(type, value)):
+        yield _JSON.encode(value)
     elif isinstance(value, list):
         yield "["
         for position, item in enumerate(value):
@@ -308,4 +317,4 @@ def _scalar(value: Any, style: _Style) -> str:
         return str(value)
     if isinstance(value, str):
         return style.in_values(value)
-    return json.dumps(value)
+    return str(value) if type(value) is int else _JSON.encode(value)
