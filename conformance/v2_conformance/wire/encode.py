@@ -16,17 +16,16 @@ from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.variations import Variation, variation
 from v2_conformance.wire.case_data import (
-    array,
     from_hex,
     integer,
     mapping,
     one_of,
     text,
-    write_json,
 )
 from v2_conformance.wire.coded_body import code_body
 from v2_conformance.wire.coding_spelling import encode_spelled
 from v2_conformance.wire.delivery import make_request, read_delivery
+from v2_conformance.wire.encode_document import check_document, encode_document
 from v2_conformance.wire.encode_inputs import EncodedInput, check_tensor, encode_inputs
 from v2_conformance.wire.encode_streamed import streamed_input
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
@@ -34,8 +33,6 @@ from v2_conformance.wire.header_lengths import header_lengths
 from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.http2_notation import write_request_head
 from v2_conformance.wire.http_spelling import HttpSpelling, Place
-from v2_conformance.wire.json_changes import change_json, changed_json
-from v2_conformance.wire.json_spelling import write_spelled
 from v2_conformance.wire.parting import part
 from v2_conformance.wire.transport import Head, Request
 
@@ -45,6 +42,7 @@ LIVE = "/v2/health/live"
 _MOST_APPENDED = 1 << 30
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
+_AS_USUAL = HttpSpelling((), Place("", "", None))
 
 
 @dataclass(frozen=True)
@@ -205,9 +203,7 @@ def check_prepared(case: RequestCase, address: Address, binding: Binding) -> Non
     if not written or not _SIZED.isdisjoint(request):
         prepare(case, address, binding)
         return
-    change = mapping(request.get("json", {}), "`json`", _JSON_MEMBERS).get("change")
-    if change is not None:
-        changed_json(_plain_document(request, inputs, binding), change)
+    check_document(request, inputs, binding.outputs)
 
 
 def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
@@ -221,7 +217,10 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     else:
         inputs = encode_inputs(request, model, binding.inputs, skip=variant)
     rest = 0 if streamed is None else streamed.size
-    document = b"" if request.get("raw") else _document(case, inputs, binding)
+    name = unquote(binding.model)
+    document = b""
+    if not request.get("raw"):
+        document = encode_document(case, inputs, binding.outputs, name)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     fields = _fields(
         request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
@@ -243,8 +242,10 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     if "version" in request:
         model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
     path = text(request.get("path", f"{model_path}/infer"), "`path`")
-    origin = f"{address.scheme}://{address.host}"
-    spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
+    spelling = _AS_USUAL
+    if given:
+        origin = f"{address.scheme}://{address.host}"
+        spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     plain_head = Head("POST", address.prefix + path, (*address.fields, *fields))
     head = spelling.head(address.bound(plain_head))
     written = address.write_head(head) if address.http2 else spelling.write_head(head)
@@ -263,16 +264,11 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     if spelling.pipelined:
         plain = replace(case, variations=())
         following = _prepare(plain, address, binding, variant + 1)
+    made = spelling.deliver(made, len(written), following.request if following else None)
+    made = part(made, request.get("client"), address.write_head)
     return Prepared(
-        request=replace(
-            part(
-                spelling.deliver(made, len(written), following.request if following else None),
-                request.get("client"),
-                address.write_head,
-            ),
-            streamed=streamed,
-        ),
-        model=unquote(binding.model),
+        request=made if streamed is None else replace(made, streamed=streamed),
+        model=name,
         parts=parts,
         expected=() if case.huge else _expected(case, model, binding, inputs, parts, body, variant),
         request_id=request.get("id"),
@@ -319,68 +315,8 @@ def _codings(request: Mapping[str, Any]) -> frozenset[str]:
         raise CaseFileError(f"`accept_encoding`: {error}") from error
 
 
-_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
 # What can ask for more bytes than a request has.
 _SIZED = frozenset({"body", "encoded", "header_length", "delivery", "client"})
-
-
-def _document(case: RequestCase, inputs: Sequence[EncodedInput], binding: Binding) -> bytes:
-    request = case.request
-    given = mapping(request.get("json", {}), "`json`", _JSON_MEMBERS)
-    if "text" in given:
-        return text(given["text"], "`json.text`").encode()
-    document = _plain_document(request, inputs, binding)
-    spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
-    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if "change" in given and spelled:
-        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
-    if "change" in given:
-        body = change_json(document, given["change"], indent=indent)
-    elif spelled:
-        body = write_spelled(document, spelled, unquote(binding.model))
-    else:
-        body = write_json(document, indent=indent)
-    if "before" in given:
-        body = text(given["before"], "`json.before`").encode() + body
-    if "after" in given:
-        body += text(given["after"], "`json.after`").encode()
-    return body
-
-
-def _plain_document(
-    request: Mapping[str, Any], inputs: Sequence[EncodedInput], binding: Binding
-) -> dict[str, Any]:
-    document = {name: request[name] for name in ("id", "parameters") if name in request}
-    document["inputs"] = [item.entry for item in inputs]
-    if "outputs" in request:
-        document["outputs"] = _outputs(request["outputs"], binding)
-    return document
-
-
-def _outputs(given: object, binding: Binding) -> list[dict[str, Any]]:
-    outputs = []
-    for position, entry in enumerate(array(given, "`outputs`")):
-        try:
-            outputs.append(_output(entry, binding))
-        except CaseFileError as error:
-            raise CaseFileError(f"`outputs[{position}]`: {error}") from error
-    return outputs
-
-
-def _output(entry: object, binding: Binding) -> dict[str, Any]:
-    given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
-    if "name" in given:
-        name = text(given["name"], "`name`")
-    else:
-        most = len(binding.outputs) - 1
-        name = binding.outputs[integer(given.get("tensor"), "`tensor`", least=0, most=most)]
-    output: dict[str, Any] = {"name": name}
-    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
-    if "binary_data" in given:
-        parameters["binary_data"] = given["binary_data"]
-    if parameters:
-        output["parameters"] = parameters
-    return output
 
 
 def _fields(
@@ -411,9 +347,8 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> dict[int, str
     417 is an answer to any Expect field (RFC 9110, section 10.1.1).
     """
     found = {status: item.name for item in given for status in item.declined_by}
-    if case.expects == "success" and any(
-        name.lower() == "expect" for name in case.request.get("headers", ())
-    ):
+    headers = case.request.get("headers")
+    if headers and case.expects == "success" and "expect" in map(str.lower, headers):
         found.setdefault(417, "Expect")
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -17,7 +16,6 @@ from v2_conformance.protocol.datatypes import (
     element_count,
     encode_bytes,
     from_json,
-    to_json,
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.models import ModelContract, Sample
@@ -32,6 +30,7 @@ from v2_conformance.wire.case_data import (
     text,
     unexpected,
 )
+from v2_conformance.wire.json_data import JsonData, json_data
 
 _FORMS = ("binary", "json", "nested", "both", "neither")
 _MEMBERS = (
@@ -60,7 +59,8 @@ class EncodedInput:
 
     `entry` is its JSON, `tensor` its true value, `index` its place among the model's inputs, and
     `blob` what is sent for it in binary form, None in any other. `filled` says that a pattern fills
-    the shape, so that the value is known to fit it.
+    the shape, so that the value is known to fit it. `data` is the last member of the entry as
+    compact JSON, in pieces, None if the entry has no data.
     """
 
     entry: Mapping[str, Any]
@@ -68,6 +68,7 @@ class EncodedInput:
     index: int
     blob: Buffer | None
     filled: bool
+    data: Sequence[bytes] | None = None
 
 
 def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
@@ -133,11 +134,13 @@ def _encode(
         parameters["binary_data_size"] = size
     if parameters:
         document["parameters"] = parameters
+    text_of_data = None
     if form in ("json", "nested", "both"):
-        data = _data_of_sample if given.get("values") == SAMPLE else _data
-        document["data"] = data(tensor, nested=form == "nested")
+        data = _data(tensor, nested=form == "nested", shared=given.get("values") == SAMPLE)
+        document["data"], text_of_data = data.values, data.text
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
-    return EncodedInput(document, tensor, index, sent, pattern_given and datatype == true_datatype)
+    filled = pattern_given and datatype == true_datatype
+    return EncodedInput(document, tensor, index, sent, filled, text_of_data)
 
 
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
@@ -210,19 +213,15 @@ def _size(given: object, true: int) -> Any:
     return true * number if kind == "times" else true + number
 
 
-def _data(tensor: Tensor, *, nested: bool) -> Any:
-    """`data` of the tensor's JSON."""
+def _data(tensor: Tensor, *, nested: bool, shared: bool) -> JsonData:
+    """`data` of the tensor's JSON. A `shared` tensor, which may be long, goes with many cases."""
     try:
         if nested:
             check_tensor(tensor)
         _check_datatype(tensor)
-        return to_json(tensor.datatype, tensor.shape, tensor.blob, nested=nested)
+        return json_data(tensor.datatype, tensor.shape, tensor.blob, nested=nested, shared=shared)
     except ElementError as error:
         raise CaseFileError(f"it has no JSON form: {error}") from error
-
-
-# A sample can be large, and goes with hundreds of cases.
-_data_of_sample = lru_cache(maxsize=4)(_data)
 
 
 def check_tensor(tensor: Tensor) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.variations import Variation
+from v2_conformance.wire.http1_request import write_head
 from v2_conformance.wire.transport import Head, Request
 
 _CONTENT_TYPE = "Content-Type"
@@ -40,6 +41,7 @@ class HttpSpelling:
     """How the variations of a case write a request; without any, in the usual way."""
 
     def __init__(self, given: Sequence[Variation], place: Place) -> None:
+        self._usual = not given
         self._of = {item.operation: item.parameters for item in given if item.operation != "fields"}
         self._added = [
             field
@@ -71,6 +73,8 @@ class HttpSpelling:
 
     def head(self, head: Head) -> Head:
         """The head with another target, and with other and more fields."""
+        if self._usual:
+            return head
         fields = [
             self._field(name, value)
             for name, value in head.fields
@@ -112,6 +116,8 @@ class HttpSpelling:
 
     def write_head(self, head: Head) -> bytes:
         """The bytes of a head that `head` has changed."""
+        if self._usual:
+            return write_head(head)
         names = _NAMES[self._of.get("field_names", {}).get("as", "given")]
         lines = [f"{head.method} {head.target} HTTP/1.{self._minor}"]
         lines += [f"{names(name)}:{self._spaced(name, value)}" for name, value in head.fields]

@@ -1,0 +1,118 @@
+"""The JSON of a case's request, tampered with or spelled in another way as the case says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.variations import variation
+from v2_conformance.wire.case_data import array, integer, mapping, text, write_json
+from v2_conformance.wire.encode_inputs import EncodedInput
+from v2_conformance.wire.json_changes import change_json, changed_json
+from v2_conformance.wire.json_spelling import write_spelled
+
+_MEMBERS = ("before", "after", "indent", "text", "change")
+
+
+def encode_document(
+    case: RequestCase, inputs: Sequence[EncodedInput], outputs: Sequence[str], model: str
+) -> bytes:
+    """The bytes of the JSON, for a `model` whose outputs the target calls so. Raises CaseFileError.
+
+    `model` is its name without percent-encoding.
+    """
+    request = case.request
+    given = mapping(request.get("json", {}), "`json`", _MEMBERS)
+    if "text" in given:
+        return text(given["text"], "`json.text`").encode()
+    document = _plain_document(request, inputs, outputs)
+    spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
+    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
+    if "change" in given and spelled:
+        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    elif spelled:
+        body = write_spelled(document, spelled, model)
+    elif indent is None:
+        body = _compact(document, inputs)
+    else:
+        body = write_json(document, indent=indent)
+    if "before" in given:
+        body = text(given["before"], "`json.before`").encode() + body
+    if "after" in given:
+        body += text(given["after"], "`json.after`").encode()
+    return body
+
+
+def check_document(
+    request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
+) -> None:
+    """Raise CaseFileError if a change of the JSON cannot be made, without its bytes."""
+    change = mapping(request.get("json", {}), "`json`", _MEMBERS).get("change")
+    if change is not None:
+        changed_json(_plain_document(request, inputs, outputs), change)
+
+
+def _plain_document(
+    request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
+) -> dict[str, Any]:
+    document = {name: request[name] for name in ("id", "parameters") if name in request}
+    document["inputs"] = [item.entry for item in inputs]
+    if "outputs" in request:
+        document["outputs"] = _outputs(request["outputs"], outputs)
+    return document
+
+
+def _compact(document: Mapping[str, Any], inputs: Sequence[EncodedInput]) -> bytes:
+    """The document as `write_json` writes it, with the data of its `inputs` as it is written."""
+    if all(item.data is None for item in inputs):
+        return write_json(document)
+    pieces = []
+    for name, value in document.items():
+        pieces.append(b',"%b":' % name.encode())
+        pieces += _inputs(inputs) if name == "inputs" else [write_json(value)]
+    return b"".join([b"{", pieces[0][1:], *pieces[1:], b"}"])
+
+
+def _inputs(inputs: Sequence[EncodedInput]) -> Iterator[bytes]:
+    before = b"["
+    for item in inputs:
+        yield before
+        if item.data is None:
+            yield write_json(item.entry)
+        else:  # it is the last member
+            others = {name: item.entry[name] for name in item.entry if name != "data"}
+            yield b'%b,"data":' % write_json(others)[:-1]
+            yield from item.data
+            yield b"}"
+        before = b","
+    yield b"]"
+
+
+def _outputs(given: object, names: Sequence[str]) -> list[dict[str, Any]]:
+    outputs = []
+    for position, entry in enumerate(array(given, "`outputs`")):
+        try:
+            outputs.append(_output(entry, names))
+        except CaseFileError as error:
+            raise CaseFileError(f"`outputs[{position}]`: {error}") from error
+    return outputs
+
+
+def _output(entry: object, names: Sequence[str]) -> dict[str, Any]:
+    given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
+    if "name" in given:
+        name = text(given["name"], "`name`")
+    else:
+        most = len(names) - 1
+        name = names[integer(given.get("tensor"), "`tensor`", least=0, most=most)]
+    output: dict[str, Any] = {"name": name}
+    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
+    if "binary_data" in given:
+        parameters["binary_data"] = given["binary_data"]
+    if parameters:
+        output["parameters"] = parameters
+    return output

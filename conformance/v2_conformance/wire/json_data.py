@@ -1,0 +1,79 @@
+"""A tensor's `data` in JSON: its values, and the text that they become.
+
+Hundreds of cases send the same few short tensors, and the long ones repeat after some elements. So
+what is short is kept for the next case, and what repeats is made once and put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from v2_conformance.protocol.datatypes import DATATYPES, Buffer, ElementError, Shape, to_json
+from v2_conformance.wire.case_data import write_json
+
+_SHORT = 4096
+"""Bytes of the blobs whose data is kept, and beyond which it is looked at whether they repeat."""
+_BEGINNING = 64  # bytes by which a blob is seen to begin again
+
+
+@dataclass(frozen=True, eq=False)
+class JsonData:
+    """`values` are as `to_json` makes them, and not to be changed; `text` is their compact JSON, in
+    pieces, of which a long text that repeats holds one for all."""
+
+    values: Any
+    text: Sequence[bytes]
+
+
+def json_data(
+    datatype: str, shape: Shape, blob: Buffer, *, nested: bool, shared: bool = False
+) -> JsonData:
+    """The data of a tensor, nested by `shape` if asked for.
+
+    It is kept for the next case if it is short or, among the last few, said to be `shared`. Raises
+    ElementError for what JSON cannot express.
+    """
+    shape = shape if nested else ()  # so that tensors of other shapes share it
+    if len(blob) <= _SHORT:
+        return _kept(datatype, shape, bytes(blob), nested=nested)
+    return (_kept_long if shared else _made)(datatype, shape, bytes(blob), nested=nested)
+
+
+def _made(datatype: str, shape: Shape, blob: bytes, *, nested: bool) -> JsonData:
+    if not nested and len(blob) > _SHORT:
+        repeated = _repeated(datatype, blob)
+        if repeated is not None:
+            return repeated
+    values = to_json(datatype, shape, blob, nested=nested)
+    return JsonData(values, (_written(datatype, values),))
+
+
+_kept = lru_cache(maxsize=256)(_made)
+_kept_long = lru_cache(maxsize=4)(_made)
+
+
+def _repeated(datatype: str, blob: bytes) -> JsonData | None:
+    """The flat data of a blob that begins again and again, None if it does not or is broken."""
+    size = blob.find(blob[:_BEGINNING], 1)
+    if size < 0 or size % (DATATYPES[datatype].size or 1) or blob[size:] != blob[:-size]:
+        return None
+    whole = len(blob) // size
+    try:
+        once, rest = (to_json(datatype, (), b) for b in (blob[:size], blob[whole * size :]))
+    except ElementError:
+        return None  # an element may have such bytes within, and an error needs its true index
+    texts = [b"," + _written(datatype, once)[1:-1]] * whole
+    texts += [b"," + _written(datatype, rest)[1:-1]] if rest else []
+    return JsonData(once * whole + rest, (b"[", texts[0][1:], *texts[1:], b"]"))
+
+
+def _written(datatype: str, values: Any) -> bytes:
+    """The values as `write_json` writes them, only faster; no JSON library agrees on floats."""
+    if DATATYPES[datatype].kind == "float":
+        return write_json(values)
+    return msgspec.json.encode(values)
