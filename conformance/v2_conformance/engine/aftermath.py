@@ -58,6 +58,11 @@ class Aftermath:
         self.turns: Turns | None = None  # while cases share the server
         self.opens_ahead = False  # whether it may have a second connection while one is in use
 
+    def begin(self, case: RequestCase, connection: Connection) -> None:
+        """Send the known-good request that `survived` sends first, if it may be sent at once."""
+        if self.turns is None:
+            self._canary.begin(case.model, connection, form=self.form(case))
+
     def survived(
         self,
         case: RequestCase,

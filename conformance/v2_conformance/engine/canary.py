@@ -117,6 +117,10 @@ class Canary:
         """Forget every canary: each is calibrated again when it is needed."""
         self._known.clear()
 
+    def begin(self, role: str, connection: Connection, *, form: Form = "binary") -> None:
+        """Send the canary if it can be sent ahead; `send` reads the answer."""
+        connection.begin(self._known[role, form].prepared.request)
+
     def send(
         self, role: str, connection: Connection, *, form: Form = "binary"
     ) -> tuple[Transcript, Cause | None]:

@@ -156,7 +156,7 @@ class Engine:
             return replace(result, duration_s=time.perf_counter() - started + before_s)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
-        unsent = self._skip(case)
+        unsent = self._skip(case) if ahead is None else None
         begun = again or ahead is not None
         if unsent is None and not begun and self._budget is not None and self._budget.spent:
             self.out_of_time = True
@@ -336,7 +336,7 @@ class Engine:
     ) -> Result:
         prepared = self._prepare(case) if ahead is None else ahead.prepared
         connection = self._connection()
-        if isinstance(case, RequestCase):
+        if isinstance(case, RequestCase) and ahead is None:
             silence = self._calibrate(case, connection, beside=beside)
             if silence:
                 return Result(case, not_sent(case, silence))
@@ -357,6 +357,8 @@ class Engine:
                 prepared = self._in_time(case, prepared)
             transcript, exchanges = self._exchange(prepared, connection)
             exchanges = before + exchanges
+            if isinstance(case, RequestCase) and case.negative and transcript.sent:
+                self._aftermath.begin(case, connection)  # whatever the verdict is
             verdict = judge(case, prepared, transcript)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return Result(case, verdict, exchanges=tuple(exchanges))

@@ -17,7 +17,11 @@ def write_head(head: Head) -> bytes:
 
 def asks_to_close(request: Buffer) -> bool:
     """Whether a server must close the connection after it has answered a request."""
-    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
+    start = bytes(request[:_LONGEST_HEAD])
+    end = start.find(b"\r\n\r\n")
+    head = start[: end if end >= 0 else None].lower()
+    if b"\r\nconnection:" not in head:
+        return not head.partition(b"\r\n")[0].endswith(b"http/1.1")
     first, *fields = head.split(b"\r\n")
     named = (field.partition(b":") for field in fields)
     values = b",".join(value for name, _, value in named if name == b"connection")
