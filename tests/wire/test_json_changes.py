@@ -36,6 +36,14 @@ def test_a_new_member_and_a_new_element_go_to_the_end() -> None:
     assert read({"at": "inputs.0.shape.2", "to": 7})["inputs"][0]["shape"] == [2, 3, 7]
 
 
+def test_a_change_of_one_input_leaves_others_alone_that_share_its_shape() -> None:
+    shape = [2, 3]
+    document = {"inputs": [{"shape": shape}, {"shape": shape}]}
+    change = {"at": "inputs.0.shape.0", "to": 9}
+    text = change_json(document, [change], indent=None)
+    assert text == b'{"inputs":[{"shape":[9,3]},{"shape":[2,3]}]}'
+
+
 def test_text_and_bytes_go_out_as_they_are() -> None:
     assert changed({"at": "inputs", "text": "[NaN,]"}) == b'{"id":"a","inputs":[NaN,]}'
     assert changed({"at": "inputs", "hex": "22ff22"}) == b'{"id":"a","inputs":"\xff"}'

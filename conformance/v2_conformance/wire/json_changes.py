@@ -7,7 +7,6 @@ element of an array. Later changes see what earlier ones did.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,11 +35,18 @@ def changed_json(document: Mapping[str, Any], changes: object) -> tuple[Any, lis
 
     Raises CaseFileError for a place that is not there.
     """
-    root = {"": copy.deepcopy(dict(document))}
+    root = {"": _copy(document)}
     literals: list[bytes] = []
     for change in array(changes, "`json.change`"):
         _change(root, mapping(change, "`json.change`", ("at", *_KINDS)), literals)
     return root[""], literals
+
+
+def _copy(value: Any) -> Any:
+    """A copy of what JSON can write; `copy.deepcopy` takes ten times as long."""
+    if isinstance(value, dict):
+        return {name: _copy(item) for name, item in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def change_words(changes: object) -> str:
@@ -79,7 +85,7 @@ def _change(root: dict[str, Any], change: Mapping[str, Any], literals: list[byte
         times = integer(value, what, least=1, most=_MOST)
         # Copies, so that a later change can tell them apart, unless they are too many for that.
         few = times <= _MOST_COPIES
-        again = [copy.deepcopy(holder[key]) if few else holder[key] for _ in range(times - 1)]
+        again = [_copy(holder[key]) if few else holder[key] for _ in range(times - 1)]
         holder[key + 1 : key + 1] = again
     elif kind == "to":
         _put(holder, key, value)
