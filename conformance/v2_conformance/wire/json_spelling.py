@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from itertools import cycle
 from typing import Any
 
@@ -218,6 +219,11 @@ class _Style:
         """Whether nothing stands between two tokens."""
         return self.indent is None and not any(self.between)
 
+    def as_usual(self, values: Sequence[Any]) -> bool:
+        """Whether these are written as JSON always is, but for what stands between them."""
+        usual = _SIMPLE if self.in_values == _JSON.encode else _NUMBERS
+        return usual.issuperset(map(type, values))
+
     def with_escapes(self, how: Mapping[str, Any]) -> _Style:
         """This style with the escapes of one variation as well, in names, in values or in both."""
         which = re.compile(how["which"], re.DOTALL)
@@ -225,6 +231,7 @@ class _Style:
         short: Mapping[str, str] = how.get("short", {})
         once = how.get("once", False)
 
+        @cache  # for one document, whose names come again and again
         def write(text: str) -> str:
             return _escaped(text, which, hex, short, once=once)
 
@@ -274,27 +281,32 @@ def _write(document: Any, style: _Style) -> str:
     return "".join(token + next(spaces) for token in _tokens(document, style)).strip(_SPACE)
 
 
-def _tokens(value: Any, style: _Style) -> Iterator[str]:
+def _tokens(value: Any, style: _Style) -> list[str]:
+    tokens: list[str] = []
+    _add_tokens(tokens, value, style)
+    return tokens
+
+
+def _add_tokens(tokens: list[str], value: Any, style: _Style) -> None:
     if isinstance(value, dict):
-        yield "{"
+        tokens.append("{")
         for position, (name, item) in enumerate(value.items()):
             if position:
-                yield ","
-            yield style.in_names(name)
-            yield ":"
-            yield from _tokens(item, style)
-        yield "}"
-    elif isinstance(value, list) and style.dense and _NUMBERS.issuperset(map(type, value)):
-        yield _JSON.encode(value)
+                tokens.append(",")
+            tokens += (style.in_names(name), ":")
+            _add_tokens(tokens, item, style)
+        tokens.append("}")
+    elif isinstance(value, list) and style.dense and style.as_usual(value):
+        tokens.append(_JSON.encode(value))
     elif isinstance(value, list):
-        yield "["
+        tokens.append("[")
         for position, item in enumerate(value):
             if position:
-                yield ","
-            yield from _tokens(item, style)
-        yield "]"
+                tokens.append(",")
+            _add_tokens(tokens, item, style)
+        tokens.append("]")
     else:
-        yield _scalar(value, style)
+        tokens.append(_scalar(value, style))
 
 
 def _indented(value: Any, style: _Style, line: str, step: str, depth: int) -> Iterator[str]:
