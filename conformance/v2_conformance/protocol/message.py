@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
+import msgspec
 import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer, Shape
@@ -56,8 +57,7 @@ class Tensor:
     blob: Buffer
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
     """A byte range of a body: `kind` is "json", "blob" or "slack", `name` the blob's tensor."""
 
     kind: str

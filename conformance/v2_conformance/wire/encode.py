@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec.structs import replace as change_part
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
@@ -199,7 +202,7 @@ def check_prepared(case: RequestCase, address: Address, binding: Binding) -> Non
     """Raise CaseFileError if `prepare` would, without the bytes of much JSON."""
     request, model = mapping(case.request, "`request`"), binding.contract
     inputs = encode_inputs(request, model, binding.inputs, skip=0)
-    written = any("data" in item.entry for item in inputs)
+    written = any(item.data is not None for item in inputs)
     if not written or not _SIZED.isdisjoint(request):
         prepare(case, address, binding)
         return
@@ -226,13 +229,15 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
         request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
     )
     change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
-    appended = _appended(change.get("append", ""))
+    appended = _appended(change["append"]) if "append" in change else b""
     extended = [*blobs, ("", appended)] if appended else blobs
     length = len(document) + sum(len(blob) for _, blob in extended)
     dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
     length -= dropped
     given = [variation(name) for name in case.variations]
-    coded = _coded(request, document, extended, length, given)
+    coded = None
+    if "encoding" in request:
+        coded = _coded(request, document, extended, length, given)
     delivery = read_delivery(request.get("delivery", "whole"))
     if delivery.chunked:
         fields.append(("Transfer-Encoding", "chunked"))
@@ -251,15 +256,15 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
-        parts = (*parts[:-1], replace(parts[-1], kind="slack"))
+        parts = (*parts[:-1], change_part(parts[-1], kind="slack"))
     if dropped:
         wire = wire[: len(written) + length]
-        parts = tuple(replace(p, end=min(p.end, length)) for p in parts if p.start < length)
+        parts = tuple(change_part(p, end=min(p.end, length)) for p in parts if p.start < length)
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
     made = make_request(head, sent, len(written), delivery, parts, spelling)
     if streamed is not None:
-        parts = (*parts[:-1], replace(parts[-1], end=parts[-1].end + rest))
+        parts = (*parts[:-1], change_part(parts[-1], end=parts[-1].end + rest))
     following = None
     if spelling.pipelined:
         plain = replace(case, variations=())
@@ -286,10 +291,8 @@ def _coded(
     blobs: Sequence[tuple[str, Buffer]],
     length: int,
     given: Sequence[Variation],
-) -> bytes | None:
-    """The first `length` bytes of the body in the request's content coding, None without one."""
-    if "encoding" not in request:
-        return None
+) -> bytes:
+    """The first `length` bytes of the body in the request's content coding."""
     plain, _ = compose(b"", document, blobs)
     spelled = encode_spelled(given, plain[:length])
     if spelled is not None:
@@ -383,7 +386,7 @@ def _expected(
     if isinstance(given, str):
         given = dict.fromkeys(map(str, sorted(sent)), given)
     ranges = {part.name: body[part.start : part.end] for part in parts if part.kind == "blob"}
-    known = [str(index) for index in range(len(binding.outputs))]
+    known = _keys(len(binding.outputs))
     expected = []
     for key, form in mapping(given, "`expect.outputs`", known).items():
         index = int(key)
@@ -415,9 +418,15 @@ def _known_answers(
     answers = known.answers[variant % len(known.answers)]
     if special is not None:
         answers = known.special[special]
-    indexes = [str(index) for index in range(len(binding.outputs))]
-    given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", indexes)
+    known_keys = _keys(len(binding.outputs))
+    given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", known_keys)
     return tuple(Expected(answers[int(key)], form, known.tolerance) for key, form in given.items())
+
+
+@cache
+def _keys(outputs: int) -> Sequence[str]:
+    """The keys that `expect.outputs` of a case can have."""
+    return tuple(map(str, range(outputs)))
 
 
 def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:

@@ -27,19 +27,18 @@ def encode_document(
     given = mapping(request.get("json", {}), "`json`", _MEMBERS)
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
-    document = _plain_document(request, inputs, outputs)
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
     if "change" in given and spelled:
         raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
     if "change" in given:
-        body = change_json(document, given["change"], indent=indent)
+        body = change_json(_document(request, inputs, outputs), given["change"], indent=indent)
     elif spelled:
-        body = write_spelled(document, spelled, model)
-    elif indent is None:
-        body = _compact(document, inputs)
+        body = write_spelled(_document(request, inputs, outputs), spelled, model)
+    elif indent is not None:
+        body = write_json(_document(request, inputs, outputs), indent=indent)
     else:
-        body = write_json(document, indent=indent)
+        body = _compact(request, inputs, outputs)
     if "before" in given:
         body = text(given["before"], "`json.before`").encode() + body
     if "after" in given:
@@ -53,21 +52,30 @@ def check_document(
     """Raise CaseFileError if a change of the JSON cannot be made, without its bytes."""
     change = mapping(request.get("json", {}), "`json`", _MEMBERS).get("change")
     if change is not None:
-        changed_json(_plain_document(request, inputs, outputs), change)
+        changed_json(_document(request, inputs, outputs), change)
 
 
-def _plain_document(
+def _document(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> dict[str, Any]:
+    return _around(request, [item.entry for item in inputs], outputs)
+
+
+def _around(
+    request: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], outputs: Sequence[str]
+) -> dict[str, Any]:
     document = {name: request[name] for name in ("id", "parameters") if name in request}
-    document["inputs"] = [item.entry for item in inputs]
+    document["inputs"] = entries
     if "outputs" in request:
         document["outputs"] = _outputs(request["outputs"], outputs)
     return document
 
 
-def _compact(document: Mapping[str, Any], inputs: Sequence[EncodedInput]) -> bytes:
-    """The document as `write_json` writes it, with the data of its `inputs` as it is written."""
+def _compact(
+    request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
+) -> bytes:
+    """The document as `write_json` writes it, with the data of its inputs as it is written."""
+    document = _around(request, [item.described for item in inputs], outputs)
     if all(item.data is None for item in inputs):
         return write_json(document)
     pieces = []
@@ -81,12 +89,12 @@ def _inputs(inputs: Sequence[EncodedInput]) -> Iterator[bytes]:
     before = b"["
     for item in inputs:
         yield before
+        described = write_json(item.described)
         if item.data is None:
-            yield write_json(item.entry)
-        else:  # it is the last member
-            others = {name: item.entry[name] for name in item.entry if name != "data"}
-            yield b'%b,"data":' % write_json(others)[:-1]
-            yield from item.data
+            yield described
+        else:
+            yield b'%b,"data":' % described[:-1]
+            yield from item.data.text
             yield b"}"
         before = b","
     yield b"]"

@@ -31,6 +31,8 @@ def header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, st
     """
     if given == "absent":
         return []
+    if given == {}:  # as in almost every case
+        return [(HEADER_LENGTH, str(length))]
     given = mapping(given, "`header_length`", ("name", "value", "values"))
     name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
     one = [given.get("value", _TRUE_LENGTH)]
@@ -40,7 +42,7 @@ def header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, st
 
 def _computed(value: object, length: int, blobs: int) -> str:
     """A value of the header length, with the true lengths put in."""
-    if value == _TRUE_LENGTH:  # as in almost every case
+    if value == _TRUE_LENGTH:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
     what = "`header_length`"

@@ -140,7 +140,8 @@ class HttpSpelling:
             return f"{how.get('zeros', '')}{size:{digits}}{extension}\r\n".encode()
 
         trailers = "".join(f"{name}: {value}\r\n" for name, value in how.get("trailers", ()))
-        chunks = [line(len(piece)) + bytes(piece) + b"\r\n" for piece in body]
+        lines = {size: line(size) for size in set(map(len, body))}
+        chunks = [b"".join((lines[len(piece)], piece, b"\r\n")) for piece in body]
         return (*chunks, line(0) + trailers.encode() + b"\r\n")
 
     def deliver(self, request: Request, head: int, following: Request | None) -> Request:

@@ -23,11 +23,24 @@ _BEGINNING = 64  # bytes by which a blob is seen to begin again
 
 @dataclass(frozen=True, eq=False)
 class JsonData:
-    """`values` are as `to_json` makes them, and not to be changed; `text` is their compact JSON, in
-    pieces, of which a long text that repeats holds one for all."""
+    """Data that is `once`, so many `times`, and then `rest`; `text` is its compact JSON, in pieces.
 
-    values: Any
+    Nested data is there once, and has no rest.
+    """
+
+    once: Any
     text: Sequence[bytes]
+    times: int = 1
+    rest: Sequence[Any] = ()
+
+    @property
+    def values(self) -> Any:
+        """The values, as `to_json` makes them. They are not to be changed."""
+        if self.times == 1:
+            return self.once
+        values = self.once * self.times
+        values += self.rest
+        return values
 
 
 def json_data(
@@ -60,16 +73,18 @@ _kept_long = lru_cache(maxsize=4)(_made)
 def _repeated(datatype: str, blob: bytes) -> JsonData | None:
     """The flat data of a blob that begins again and again, None if it does not or is broken."""
     size = blob.find(blob[:_BEGINNING], 1)
-    if size < 0 or size % (DATATYPES[datatype].size or 1) or blob[size:] != blob[:-size]:
+    if size < 0 or size % (DATATYPES[datatype].size or 1) or not blob.startswith(blob[size:]):
         return None
     whole = len(blob) // size
+    if whole == 1:
+        return None
     try:
         once, rest = (to_json(datatype, (), b) for b in (blob[:size], blob[whole * size :]))
     except ElementError:
         return None  # an element may have such bytes within, and an error needs its true index
     texts = [b"," + _written(datatype, once)[1:-1]] * whole
     texts += [b"," + _written(datatype, rest)[1:-1]] if rest else []
-    return JsonData(once * whole + rest, (b"[", texts[0][1:], *texts[1:], b"]"))
+    return JsonData(once, (b"[", texts[0][1:], *texts[1:], b"]"), whole, rest)
 
 
 def _written(datatype: str, values: Any) -> bytes:
