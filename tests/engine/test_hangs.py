@@ -161,7 +161,7 @@ def test_after_three_hangs_in_a_row_the_time_limit_shrinks_and_nothing_fails_by_
 def test_a_run_that_waits_no_longer_says_so_and_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("v2_conformance.engine.budget._FLOOR_S", 0.2)
+    monkeypatch.setattr("v2_conformance.engine.budget._FLOOR_S", 0.02)
     with answering(rejecting_nothing) as server:
         arguments = ["--timeout", "1", "--case", "S6", "--case", "S2", "--case", "R3/observed"]
         assert main(["run", server.url, *arguments, "--report-dir", str(tmp_path)]) == 1

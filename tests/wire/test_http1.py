@@ -242,7 +242,8 @@ def test_bytes_that_nobody_asked_for_are_noted_with_the_next_exchange(
     surplus: bytes, count: int
 ) -> None:
     script, read = _late(surplus)
-    with serving(script, answering(http(b"2"))) as server, connected(server) as connection:
+    replies = answering(http(b"2"), http(b"3"))
+    with serving(script, replies) as server, connected(server) as connection:
         assert connection.exchange(request_of(REQUEST)).stray_before == 0
         read.set()
         assert server.peers[0].ended.wait(5)
