@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ _VALUES = st.recursive(
 )
 
 
+@cache
 def _documents(name: str) -> list[Any]:
+    """Right documents. Nobody may change them: who needs another takes a copy."""
     if name == "case":
         paths = sorted(Path(folder("cases")).glob("*.yaml"))
         texts = [p.read_text(encoding="utf-8") for p in paths if p.stem not in _NOT_CASES]
