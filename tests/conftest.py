@@ -47,9 +47,21 @@ _SAMPLED = {
     "tests/reference/test_variants.py": 3,
 }
 
+# What takes longest begins first, so that no worker is left alone with it at the end.
+_LONG = (
+    "tests/docs/test_tour.py",
+    "tests/cli/test_shards.py::test_three_shards_merge_to_the_report_of_one_run",
+    "tests/pytest_plugin/test_plugin.py::TestReports::test_a_good_server_is_certified",
+    "tests/clients/test_other_languages.py",
+    "tests/reference/test_faults.py::test_a_server_without_faults_passes_every_case_every_time",
+    "tests/test_api.py::test_the_examples_of_the_manual_work",
+    "tests/cli/test_bindings_in_use.py::test_the_embedded_server_conforms_at_each_endpoint",
+)
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out rows of long tables, but in a run that is to try all."""
+    """Begin with what is long, and leave out rows of long tables, but in a run that tries all."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
     if config.getoption("--hostile"):
         return
     rows: Counter[str] = Counter()
