@@ -14,13 +14,22 @@ from typing import Any
 from urllib.parse import unquote
 
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
+from v2_conformance.judging.client_tensors import (
+    BINARY_DATA_SIZE,
+    MOST_SHOWN,
+    decoded_body,
+    parameters_of,
+    read_strictly,
+    size_of,
+    strict_end,
+    strict_json,
+    tensor_of,
+)
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.response import ReadOutput, validate
-from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable, known
-from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob, from_json
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.client_findings import (
     NoHeaderLengthSent,
@@ -34,18 +43,9 @@ from v2_conformance.suite.client_findings import (
     WrongTarget,
 )
 from v2_conformance.suite.findings import (
-    BlobPastBody,
-    BodyNotJson,
-    BrokenCoding,
-    HeaderLengthNotJson,
-    HeaderLengthPastBody,
     HeaderLengthUnexpected,
-    InvalidHeaderLength,
-    InvalidTensor,
     LeftoverBytes,
     NoDataNoSize,
-    RepeatedHeaderLength,
-    RepeatedMember,
     WrongForm,
     WrongId,
     printable,
@@ -53,8 +53,8 @@ from v2_conformance.suite.findings import (
 from v2_conformance.wire.client_requests import ClientRequest
 from v2_conformance.wire.client_tasks import Asked
 
-_SIZE, _BINARY, _BINARY_OUTPUT = "binary_data_size", "binary_data", "binary_data_output"
-_RESERVED = frozenset({_SIZE, _BINARY, _BINARY_OUTPUT})
+_BINARY, _BINARY_OUTPUT = "binary_data", "binary_data_output"
+_RESERVED = frozenset({BINARY_DATA_SIZE, _BINARY, _BINARY_OUTPUT})
 # Fields that belong to the request and not to the caller, whatever the caller passes.
 _FRAMING = frozenset(
     {
@@ -71,8 +71,6 @@ _FRAMING = frozenset(
         "upgrade",
     }
 )
-_SHOWN = 20
-_MOST_DIMENSIONS = 256
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Sent:
     @property
     def body(self) -> bytes:
         """The body without its content coding. Raises Finding for one that cannot be undone."""
-        return _decoded(self.request)
+        return decoded_body(self.request)
 
     @property
     def inputs(self) -> list[Mapping[str, Any]]:
@@ -96,7 +94,7 @@ class Sent:
     @property
     def has_blobs(self) -> bool:
         """Whether an input says so, or bytes follow the JSON."""
-        sized = any(_size(entry) is not None for entry in self.inputs)
+        sized = any(size_of(entry) is not None for entry in self.inputs)
         rest = self.body[self.request.json_end :]
         return sized or bool(self.request.json_end and rest.strip(b" \t\r\n"))
 
@@ -112,85 +110,13 @@ def check_request(sent: Sent, names: Sequence[str]) -> None:
     _compare(sent, tensors)
 
 
-def read_strictly(request: ClientRequest) -> list[Tensor]:
-    """The tensors of a request, as a strict server reads it. Raises Finding."""
-    body = _decoded(request)
-    end = _strict_end(request, body)
-    document = _strict_json(body[:end], request.header_length)
-    validate("request", document)
-    tensors, at = [], end
-    for entry in document["inputs"]:
-        tensor, at = _tensor(entry, body, at)
-        tensors.append(tensor)
-    if at < len(body):
-        raise Finding(LeftoverBytes(end, at - end, len(body)))
-    return tensors
-
-
 def read_document(request: ClientRequest) -> Mapping[str, Any]:
     """The JSON of a request, strict and by its schema, wherever it ends. Raises Finding."""
-    body = _decoded(request)
+    body = decoded_body(request)
     end = request.json_end or len(body)
-    document = _strict_json(body[:end], request.header_length)
+    document = strict_json(body[:end], request.header_length)
     validate("request", document)
     return document
-
-
-def _decoded(request: ClientRequest) -> bytes:
-    """The body without its content coding. Raises Finding for one that cannot be undone."""
-    decoded = request.decoded
-    if decoded is None:
-        named = printable(", ".join(request.codings), 60)
-        raise Finding(BrokenCoding(named, "it cannot be decoded"))
-    return decoded
-
-
-def _strict_end(request: ClientRequest, body: bytes) -> int:
-    """Where the JSON ends, by the header length alone."""
-    values = request.values(HEADER_LENGTH.lower())
-    if not values:
-        return len(body)
-    if len(set(values)) > 1:
-        raise Finding(RepeatedHeaderLength(tuple(printable(v, 60) for v in values[:_SHOWN])))
-    length = request.header_length
-    if length is None:
-        raise Finding(InvalidHeaderLength(printable(values[0], 60)))
-    if length > len(body):
-        raise Finding(HeaderLengthPastBody(length, len(body)))
-    return length
-
-
-def _strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
-    try:
-        return parse_response_json(data)
-    except RepeatedMemberError as error:
-        raise Finding(RepeatedMember(printable(error.member, 60))) from error
-    except MessageError as error:
-        problem = printable(str(error))
-        if header_length is None:
-            raise Finding(BodyNotJson(len(data), problem)) from error
-        raise Finding(HeaderLengthNotJson(header_length, problem, None)) from error
-
-
-def _tensor(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:
-    """An input's value, and where its blob ends. Raises Finding."""
-    name, datatype, shape = str(entry["name"]), str(entry["datatype"]), tuple(entry["shape"])
-    label, size = printable(name, 60), _size(entry)
-    if len(shape) > _MOST_DIMENSIONS or datatype not in DATATYPES:
-        raise Finding(InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
-    try:
-        if size is None:
-            if "data" not in entry:
-                raise Finding(NoDataNoSize(label))
-            return Tensor(name, datatype, shape, from_json(datatype, shape, entry["data"])), at
-        if at + size > len(body):
-            raise Finding(BlobPastBody(label, size, at, len(body)))
-        blob = body[at : at + size]
-        check_blob(datatype, shape, blob)
-    except ElementError as error:
-        problem = printable(str(error))
-        raise Finding(InvalidTensor(label, datatype, str(list(shape))[:60], problem)) from error
-    return Tensor(name, datatype, shape, blob), at + size
 
 
 def _compare(sent: Sent, tensors: Sequence[Tensor]) -> None:
@@ -213,7 +139,7 @@ def _header_length(sent: Sent) -> None:
         if sent.has_blobs:
             raise Finding(NoHeaderLengthSent(len(body) - end))
         return
-    _strict_end(request, body)
+    strict_end(request, body)
     true = end if sent.has_blobs else len(body)
     if request.header_length != true:
         raise Finding(WrongHeaderLength(true, printable(values[0], 60)))
@@ -232,7 +158,7 @@ def _blobs(sent: Sent) -> None:
     tensors = []
     for entry in sent.inputs:
         if {"name", "datatype", "shape"} <= set(entry) and isinstance(entry["shape"], list):
-            tensor, at = _tensor(entry, body, at)
+            tensor, at = tensor_of(entry, body, at)
             tensors.append(tensor)
     if at < len(body) and body[at:].strip(b" \t\r\n"):
         raise Finding(LeftoverBytes(start, at - start, len(body)))
@@ -241,9 +167,9 @@ def _blobs(sent: Sent) -> None:
 
 def _data_or_size(sent: Sent) -> None:
     for entry in sent.inputs:
-        if _size(entry) is None and "data" not in entry:
+        if size_of(entry) is None and "data" not in entry:
             raise Finding(NoDataNoSize(printable(entry.get("name"), 60)))
-        if _size(entry) is not None and "data" in entry:
+        if size_of(entry) is not None and "data" in entry:
             entry = {**entry, "data": [entry["data"]]}  # an empty list is data, too
         check_data_or_size([entry])
 
@@ -273,17 +199,17 @@ def _forms(sent: Sent) -> None:
     for asked in sent.asked.request.inputs:
         entry = entries.get(asked.name)
         if entry is not None:
-            got = "json" if _size(entry) is None else "binary"
+            got = "json" if size_of(entry) is None else "binary"
             if got != asked.form:
                 raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
     task = sent.asked.request
-    general = _parameters(sent.request.document).get(_BINARY_OUTPUT)
+    general = parameters_of(sent.request.document).get(_BINARY_OUTPUT)
     of_all = task.binary_data_output
     if task.outputs is None and of_all is not None and (general is True) != of_all:
         raise _parameter("the request", _BINARY_OUTPUT, of_all, general)
     listed = {e.get("name"): e for e in _objects(sent.request.document.get("outputs"))}
     for output in task.outputs or ():
-        own = _parameters(listed.get(output.name, {})).get(_BINARY)
+        own = parameters_of(listed.get(output.name, {})).get(_BINARY)
         flag = general if own is None else own
         wanted = of_all if output.form is None else output.form == "binary"
         if wanted is not None and (flag is True) != wanted:
@@ -315,7 +241,7 @@ def _caller_parameters(sent: Sent) -> None:
         for o in task.outputs or ()
     ]
     for owner, given, entry in owners:
-        got = _parameters(entry)
+        got = parameters_of(entry)
         for name, value in given.items():
             same = type(got.get(name)) is type(value) and got.get(name) == value
             if name not in _RESERVED and not same:
@@ -373,17 +299,6 @@ def _accept_encoding(sent: Sent) -> None:
     raise Finding(WrongField("Accept-Encoding", wanted, printable(value, 200) if fields else None))
 
 
-def _size(entry: Mapping[str, Any]) -> int | None:
-    """The binary_data_size of an input, None if it has none that is a number."""
-    value = _parameters(entry).get(_SIZE)
-    return value if type(value) is int and value >= 0 else None
-
-
-def _parameters(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = entry.get("parameters")
-    return found if isinstance(found, dict) else {}
-
-
 def _objects(value: object) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
@@ -394,7 +309,7 @@ def _parameter(owner: str, name: str, expected: object, got: object) -> Finding:
 
 
 def _names(names: Any) -> tuple[str, ...]:
-    return tuple(printable(str(name), 60) for name in list(names)[:_SHOWN])
+    return tuple(printable(str(name), 60) for name in list(names)[:MOST_SHOWN])
 
 
 CHECKS: Mapping[str, Callable[[Sent], None]] = {
