@@ -21,8 +21,8 @@ from embedded import embedded_server
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.library import suite_cases

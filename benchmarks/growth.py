@@ -18,7 +18,8 @@ from throughput import PROFILES, timed_run
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.make_target import make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.judging.judge import judge
 from v2_conformance.suite.case_files import load_cases, make_case
 from v2_conformance.suite.cases import RequestCase

@@ -11,7 +11,7 @@ import resource
 from dataclasses import replace
 
 from v2_conformance.engine.canary import Canary  # noqa: F401 (a run loads it, so it counts)
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.judging.judge import judge
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome

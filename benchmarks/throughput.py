@@ -19,9 +19,10 @@ from replay import timed_replay
 
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GetCase, RequestCase

@@ -19,7 +19,8 @@ from support.reports import Document
 from support.runs import FEW, SECRET, cases_that_differ, changed, chosen, made, said
 from v2_conformance.cli.main import main
 from v2_conformance.engine.access import Access
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.make_target import make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.formats.replay import replay_command, write_replay
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.deviations import behaviour_with
@@ -282,7 +283,7 @@ def test_caddy_with_tls_in_front_of_the_embedded_server(
 
 def test_http2_is_loaded_only_when_it_is_asked_for() -> None:
     program = (
-        "import sys, v2_conformance.cli.run, v2_conformance.engine.target as t;"
+        "import sys, v2_conformance.cli.run, v2_conformance.engine.make_target as t;"
         "t.make_target('http://127.0.0.1:1').transport();"
         "sys.exit('h2' in sys.modules)"
     )

@@ -10,8 +10,8 @@ import pytest
 from v2_conformance.cli.main import main
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.errors import UsageError
 from v2_conformance.maintenance.selftest import try_fault
 from v2_conformance.protocol.names import BINDING_NAMES, SERVER_PROFILES

@@ -12,7 +12,7 @@ import yaml
 
 from support.reports import case, report_of, saved
 from v2_conformance.cli.main import main
-from v2_conformance.engine.target import load_target
+from v2_conformance.engine.target_file import load_target
 
 ROOT = Path(__file__).parents[2]
 URL = "url: http://127.0.0.1:9\n"

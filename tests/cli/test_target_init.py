@@ -13,7 +13,8 @@ from support.responses import http
 from support.servers import Peer, Script, serving
 from v2_conformance.cli.main import main
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.target import load_target, make_target
+from v2_conformance.engine.make_target import make_target
+from v2_conformance.engine.target_file import load_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer

@@ -16,7 +16,9 @@ from support.servers import free_port
 from v2_conformance.engine.access import Access
 from v2_conformance.engine.budget import default_limit_s
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.target import Target, load_target, make_target
+from v2_conformance.engine.make_target import make_target
+from v2_conformance.engine.target import Target
+from v2_conformance.engine.target_file import load_target
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.wire.pace import Pace

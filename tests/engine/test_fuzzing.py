@@ -15,8 +15,9 @@ from v2_conformance.engine.counterexamples import write_counterexample
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.fuzzing import Exploration, explore, usable_roles
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour

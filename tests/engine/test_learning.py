@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from v2_conformance.engine.learning import learn_models, repository_index
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.make_target import make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.protocol.message import Tensor

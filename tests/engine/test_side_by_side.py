@@ -17,10 +17,10 @@ from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.distance import usual_workers
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
 from v2_conformance.engine.side_by_side import shares
-from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS

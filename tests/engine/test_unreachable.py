@@ -17,8 +17,9 @@ from support.responses import http
 from support.servers import Peer, Script, answering, serving
 from v2_conformance.engine.access import Access
 from v2_conformance.engine.discovery import discover
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.readiness import wait_until_ready
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.wire.encode import get_request

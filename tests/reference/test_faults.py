@@ -14,9 +14,9 @@ import pytest
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.maintenance.selftest import (
     SLOW_REQUIREMENTS,
     SLOW_TIMEOUT_S,

@@ -12,8 +12,8 @@ import pytest
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer

@@ -12,8 +12,9 @@ import pytest
 
 from support.reports import expectation
 from support.servers import free_port
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import CaseFinished
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying

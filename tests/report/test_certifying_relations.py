@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour

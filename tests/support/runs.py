@@ -15,9 +15,10 @@ from support.reports import Document, read_document
 from v2_conformance.engine.deaths import Recovery
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import Target, make_target
+from v2_conformance.engine.target import Target
 from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest

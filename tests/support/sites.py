@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from support.runs import GOOD, chosen, made
 from support.scenarios import plain
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.http_messages import Request, Response

@@ -12,7 +12,7 @@ import pytest
 
 from support.reports import Document, case_of, read_document
 from support.small_suite import BAD, GOOD, MORE, SMALL, small_run
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.suite.cases import RequestCase

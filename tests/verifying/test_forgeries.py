@@ -17,7 +17,7 @@ import pytest
 
 from support.reports import Document, case_of, read_document, reconcluded
 from support.small_suite import BAD, CUBE, FLOAT, GOOD, MIXED, MORE, RAW, SMALL, small_run
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.protocol.datatypes import DATATYPES

@@ -9,7 +9,7 @@ import pytest
 
 from support.small_suite import SMALL, small_run
 from v2_conformance.cli.main import main
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Selection

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from support.reports import Document
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.certifying import make_plan, start

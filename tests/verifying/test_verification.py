@@ -13,7 +13,7 @@ from support.reports import LENGTH, Document, case_of, flipped, reconcluded
 from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, made, of_faulty, said
 from support.servers import Start
 from v2_conformance.cli.main import main
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report

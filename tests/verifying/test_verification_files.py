@@ -22,7 +22,7 @@ from support.runs import (
 )
 from support.servers import Start
 from v2_conformance.cli.main import main
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Response

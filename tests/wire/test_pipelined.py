@@ -9,7 +9,7 @@ import pytest
 from support.cases import binding, make_case
 from support.responses import http
 from support.servers import Peer, same, serving
-from v2_conformance.engine.target import make_target
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer

@@ -119,7 +119,8 @@ def replay(
     from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.engine.access import Access
     from v2_conformance.engine.deaths import Recovery
-    from v2_conformance.engine.target import load_target, make_target
+    from v2_conformance.engine.make_target import make_target
+    from v2_conformance.engine.target_file import load_target
     from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.report.files import load_report
     from v2_conformance.report.reported_target import reported_target, shown_url

@@ -129,7 +129,7 @@ def run(
     from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.engine.access import Access
     from v2_conformance.engine.deaths import Recovery
-    from v2_conformance.engine.target import make_target
+    from v2_conformance.engine.make_target import make_target
     from v2_conformance.formats.registry import OF_GATEWAYS, file_names
     from v2_conformance.formats.secrets_text import warnings_about_secrets
     from v2_conformance.formats.terminal import Reporter, announcement, served

@@ -76,8 +76,8 @@ def init(
     """
     from v2_conformance.cli.masked_errors import masked_errors
     from v2_conformance.engine.access import Access
+    from v2_conformance.engine.make_target import make_target
     from v2_conformance.engine.matching_models import match_models
-    from v2_conformance.engine.target import make_target
     from v2_conformance.report.files import write_atomically
     from v2_conformance.terminal_safe_text import defused, wrapped
 

@@ -5,40 +5,25 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
-from v2_conformance.engine.access import (
-    NO_WORDS,
-    Access,
-    basic,
-    bearer,
-    of_environment,
-    of_file,
-    pace_of,
-    tls_context,
-)
-from v2_conformance.errors import TargetFileError, UsageError
-from v2_conformance.protocol.content_codings import CODINGS
-from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.protocol.names import PROFILES
+from v2_conformance.engine.access import tls_context
+from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask, credential_parts, is_findable
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.claimed import claims_problem, left_out_problem
+from v2_conformance.suite.claimed import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode import Address, Binding
-from v2_conformance.wire.endpoint_bindings import EndpointBinding, binding_named
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1 import Http1Transport
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Limits
-from v2_conformance.yaml_files import check_yaml, read_yaml
 
 if TYPE_CHECKING:
     from v2_conformance.wire.http2 import Http2Transport
@@ -46,7 +31,10 @@ if TYPE_CHECKING:
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
 LONGEST_TIMEOUT_S = 86400.0
-_LONGEST_RUN = 30 * 86400.0
+"""The longest time limit of one exchange that can be asked for."""
+
+LONGEST_RUN_S = 30 * 86400.0
+"""The longest time limit of a run that can be asked for."""
 
 
 @dataclass(frozen=True)
@@ -180,90 +168,13 @@ def _userinfo(url: str) -> tuple[str, ...]:
     return (*found, *map(unquote, found))
 
 
-def make_target(
-    url: str | None = None,
-    *,
-    file: Path | None = None,
-    profiles: tuple[str, ...] = (),
-    headers: tuple[str, ...] = (),
-    public: tuple[str, ...] = (),
-    secrets: tuple[str, ...] = (),
-    secret_env: tuple[str, ...] = (),
-    timeout: float | None = None,
-    max_time: float | None = None,
-    insecure: bool = False,
-    access: Access = NO_WORDS,
-    binding: str | None = None,
-    through: str | None = None,
-) -> Target:
-    """A target from the command line's words over a target file's. Raises UsageError.
-
-    `through` is the URL of a gateway, to which the same words apply.
-    """
-    target = load_target(file) if file else Target("")
-    if url:
-        target = replace(target, url=url)
-    if not target.url:
-        raise UsageError("no URL: give one, or put `url` into the target file")
-    if profiles:
-        target = replace(target, profiles=tuple(dict.fromkeys((*target.profiles, *profiles))))
-    if timeout is not None:
-        if not 0 < timeout <= LONGEST_TIMEOUT_S:
-            raise UsageError(f"the time-out must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds")
-        target = replace(target, limits=_limits(timeout))
-    if max_time is not None:
-        if not 0 < max_time <= _LONGEST_RUN:
-            raise UsageError(f"the time of a run must be from 0 to {_LONGEST_RUN:.0f} seconds")
-        target = replace(target, max_time_s=max_time)
-    if headers:
-        target = replace(target, headers=(*target.headers, *map(_header, headers)))
-    if public:
-        target = replace(target, public=(*target.public, *public))
-    if secrets or secret_env:
-        more = (*target.more_secrets, *secrets, *map(of_environment, secret_env))
-        target = replace(target, more_secrets=more)
-    if binding is not None:
-        target = replace(target, endpoint=binding_named(binding))
-    if insecure and access.cacert is not None:
-        raise UsageError("--insecure checks no certificate: remove it, or --cacert")
-    if insecure:
-        target = replace(target, verify=False)
-    target = _with_access(target, access, headers)
-    if access.cacert is not None and not any(map(_secure, (target.url, through or ""))):
-        raise UsageError("--cacert needs a URL that begins with https://")
-    return checked_target(target)
-
-
-def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Target:
-    """`target` with the command line's words on how to get in; it has its `headers` already."""
-    if access.host is not None:
-        others = tuple(field for field in target.headers if field[0].lower() != "host")
-        target = replace(target, headers=(*others, ("Host", access.host)))
-    if access.cacert is not None:
-        target = replace(target, verify=str(access.cacert))
-    if access.key is not None and access.cert is None:
-        raise UsageError("--key needs --cert: the certificate that the key belongs to")
-    if access.cert is not None:
-        key = None if access.key is None else str(access.key)
-        target = replace(target, cert=str(access.cert), key=key)
-    if access.rate is not None:
-        target = replace(target, pace=pace_of(access.rate))
-    if access.http2:
-        target = replace(target, http2=True)
-    given = access.authorization()
-    if given is None:
-        return target
-    if any(_is_authorization(text.partition(":")[0].strip()) for text in headers):
-        raise UsageError("credentials are given twice: remove --header Authorization")
-    others = tuple(field for field in target.headers if not _is_authorization(field[0]))
-    return replace(target, headers=(*others, ("Authorization", given)), authorized=True)
-
-
-def _secure(url: str) -> bool:
+def is_https(url: str) -> bool:
+    """Whether the URL asks for TLS."""
     return url.lower().startswith("https:")
 
 
-def _is_authorization(name: str) -> bool:
+def is_authorization(name: str) -> bool:
+    """Whether a header field is the one that has credentials."""
     return name.lower() == "authorization"
 
 
@@ -275,7 +186,7 @@ def checked_target(target: Target) -> Target:
     if contradiction is not None:
         raise UsageError(contradiction)
     for name, value in target.headers:
-        problem = _header_problem(name, value)
+        problem = header_problem(name, value)
         if problem:
             raise UsageError(f"header fields: {problem}")
     _check_url(target.url)
@@ -291,137 +202,22 @@ def checked_target(target: Target) -> Target:
             f"the binding {target.endpoint.name} is one of HTTP/1.1: remove it, or --http2 "
             "(`http2` of a target file)"
         )
-    if target.cert is not None and not _secure(target.url):
+    if target.cert is not None and not is_https(target.url):
         raise UsageError("a client certificate needs a URL that begins with https://")
-    if target.authorized and any(map(_is_authorization, target.public)):
+    if target.authorized and any(map(is_authorization, target.public)):
         raise UsageError("credentials are always secret: Authorization cannot be public")
     _check_secrets(target)
-    if _secure(target.url):
+    if is_https(target.url):
         target.transport()  # reads the files of certificates, which may be missing
     return target
 
 
-def load_target(path: Path) -> Target:
-    """Read a target file (YAML or JSON). Raises TargetFileError naming the member that is wrong."""
-    file = read_yaml(path, TargetFileError)
-    if file.document is None:
-        return Target("")  # an empty file
-    check_yaml(file, "target", TargetFileError, private=("url", "headers", "secrets", "auth"))
-    document = file.document
-
-    def wrong(problem: str, *where: str) -> TargetFileError:
-        return TargetFileError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
-
-    given = partial(_given, path.parent)
-    headers = {name: given(value) for name, value in document.get("headers", {}).items()}
-    if "host" in document:
-        headers = {name: v for name, v in headers.items() if name.lower() != "host"}
-        headers["Host"] = document["host"]
-    auth = document.get("auth", {})
-    for scheme, value in auth.items():
-        if any(map(_is_authorization, headers)):
-            raise wrong("credentials are given twice: remove the header Authorization", "auth")
-        try:
-            headers["Authorization"] = _SCHEMES[scheme](given(value))
-        except UsageError as error:
-            raise wrong(str(error), "auth", scheme) from error
-    for name, value in headers.items():
-        header_problem = _header_problem(name, value)
-        if header_problem:
-            raise wrong(header_problem, "headers")
-    timeout = document.get("timeout", 1)
-    if not 0 < timeout <= LONGEST_TIMEOUT_S:  # not a number is neither
-        raise wrong(f"expected at most {LONGEST_TIMEOUT_S:.0f} seconds", "timeout")
-    max_time = document.get("max_time", 1)
-    if not 0 < max_time <= _LONGEST_RUN:
-        raise wrong(f"expected at most {_LONGEST_RUN:.0f} seconds", "max_time")
-    unsupported = frozenset(document.get("unsupported", ()))
-    problem = left_out_problem(unsupported)
-    if problem is not None:
-        raise wrong(problem, "unsupported")
-    known = (*DATATYPES, *CODINGS, *PROFILES)
-    for name in sorted(unsupported - set(known)):
-        hint = did_you_mean(name, known, f"datatypes and codings are {', '.join(known)}")
-        raise wrong(f"{name[:60]!r} is no datatype, coding or profile: {hint}", "unsupported")
-    verify = document.get("verify", True)
-    if "key" in document and "cert" not in document:
-        raise wrong("it needs `cert`, the certificate that the key belongs to", "key")
-    try:
-        pace = pace_of(document["rate"]) if "rate" in document else None
-    except UsageError as error:
-        raise wrong(str(error), "rate") from error
-    return Target(
-        url=document.get("url", ""),
-        headers=tuple(headers.items()),
-        verify=_beside(path, verify) if isinstance(verify, str) else verify,
-        cert=_beside(path, document["cert"]) if "cert" in document else None,
-        key=_beside(path, document["key"]) if "key" in document else None,
-        authorized=bool(auth),
-        pace=pace,
-        http2=document.get("http2", False),
-        limits=_limits(document["timeout"]) if "timeout" in document else Limits(),
-        profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
-        unsupported=unsupported,
-        max_time_s=document.get("max_time"),
-        endpoint=binding_named(document["binding"]) if "binding" in document else None,
-        models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
-        public=tuple(document.get("public", ())),
-        more_secrets=tuple(map(given, document.get("secrets", ()))),
-    )
-
-
-_SCHEMES = {"bearer": bearer, "basic": basic}
-
-
-def _given(folder: Path, value: str | dict[str, str]) -> str:
-    """A value of a target file in `folder`: text, or the environment variable or the file that has
-    it."""
-    if isinstance(value, str):
-        return value
-    return of_environment(value["env"]) if "env" in value else of_file(folder / value["file"])
-
-
-def _beside(target_file: Path, name: str) -> str:
-    """A path in a target file, which is relative to that file."""
-    return str(target_file.parent / name)
-
-
-def _binding(
-    wrong: Callable[..., TargetFileError], role: str, entry: str | dict[str, Any]
-) -> Binding:
-    model = contract().get(role)
-    if model is None:
-        hint = did_you_mean(role, contract(), "`v2-conformance list models` lists every role")
-        raise wrong(f"unknown role: {hint}", "models", role)
-    entry = {"model": entry} if isinstance(entry, str) else entry
-    names = {}
-    for key, specs in (("inputs", model.inputs), ("outputs", model.outputs)):
-        names[key] = tuple(entry.get(key, [spec.name for spec in specs]))
-        if len(names[key]) != len(specs):
-            raise wrong(f"expected {len(specs)} names, got {len(names[key])}", "models", role, key)
-    version = entry.get("version")
-    pinned = version is not None
-    version = quote(str(version), safe="") if pinned else None
-    name = quote(entry["model"], safe="")
-    return Binding(role, name, names["inputs"], names["outputs"], version, pinned)
-
-
-def _limits(timeout: float) -> Limits:
+def limits_of(timeout: float) -> Limits:
+    """The limits of an exchange that may take `timeout` seconds."""
     return Limits(connect_s=min(timeout, Limits.connect_s), exchange_s=timeout)
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    name, value = name.strip(), value.strip()
-    if not colon:
-        raise UsageError("a header must look like 'Name: value'; there is one without a colon")
-    problem = _header_problem(name, value)
-    if problem:
-        raise UsageError(f"a header must look like 'Name: value': {problem}")
-    return name, value
-
-
-def _header_problem(name: object, value: str) -> str:
+def header_problem(name: object, value: str) -> str:
     """Why the field cannot be sent, without its value, which may be a secret; "" if it can."""
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         return f"{ascii(name)[:60]} is not a field name"

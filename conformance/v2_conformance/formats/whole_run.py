@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import CaseFinished
-from v2_conformance.engine.target import Target, checked_target, make_target
+from v2_conformance.engine.target import Target, checked_target
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.report.certifying import make_plan, start
 from v2_conformance.report.document import Report

@@ -15,8 +15,8 @@ from functools import cache
 
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.learning import learn_models
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.errors import ConformanceError
 from v2_conformance.maintenance.selftest import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S, TIMEOUT_S
 from v2_conformance.protocol.names import SERVER_PROFILES

@@ -19,9 +19,9 @@ from functools import partial
 
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
-from v2_conformance.engine.target import make_target
 from v2_conformance.errors import ConformanceError
 from v2_conformance.maintenance.client_selftest import (
     client_failures_without_fault,

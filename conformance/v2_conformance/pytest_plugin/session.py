@@ -19,10 +19,11 @@ from v2_conformance.engine.access import Access
 from v2_conformance.engine.budget import Budget, usual_limit_s
 from v2_conformance.engine.discovery import discover, server_document, server_from
 from v2_conformance.engine.engine import Engine
+from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import in_order, run_beside
-from v2_conformance.engine.target import check_claims, make_target
+from v2_conformance.engine.target import check_claims
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
