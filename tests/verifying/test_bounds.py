@@ -84,7 +84,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(case.id)
         return requests_of(case, known)
 
-    monkeypatch.setattr("v2_conformance.verifying.rejudge.requests_of", noted)
+    monkeypatch.setattr("v2_conformance.verifying.verdicts.requests_of", noted)
     return made
 
 
