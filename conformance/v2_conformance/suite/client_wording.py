@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite import client_findings as found
-
-
-def _listed(items: Sequence[object]) -> str:
-    return ", ".join(f"'{item}'" for item in items) or "none"
+from v2_conformance.suite.phrases import listed
 
 
 def _times(number: int) -> str:
@@ -68,9 +65,9 @@ CLIENT_WORDS: Mapping[type, Callable[[Any], str]] = {
         f"expected {HEADER_LENGTH} {c.expected}, the length of the JSON in bytes, got {c.got}"
     ),
     found.WrongTarget: lambda c: f"expected {c.expected}, got {c.got}",
-    found.WrongInputs: lambda c: f"expected the inputs {_listed(c.expected)}, got {_listed(c.got)}",
+    found.WrongInputs: lambda c: f"expected the inputs {listed(c.expected)}, got {listed(c.got)}",
     found.WrongOutputsAsked: lambda c: (
-        f"expected `outputs` to list {_listed(c.expected)}, got {_listed(c.got)}"
+        f"expected `outputs` to list {listed(c.expected)}, got {listed(c.got)}"
     ),
     found.WrongParameter: lambda c: (
         f"expected the parameter {c.name} of {c.owner} to be {_absent(c.expected)}, got "
@@ -85,7 +82,7 @@ CLIENT_WORDS: Mapping[type, Callable[[Any], str]] = {
         f"{_absent(c.after)} after it"
     ),
     found.NumbersForError: lambda c: (
-        f"expected an error for the user, got tensors: {_listed(c.outputs)}"
+        f"expected an error for the user, got tensors: {listed(c.outputs)}"
     ),
     found.ErrorForAnswer: lambda c: (
         f"expected the answer's tensors, got an error: {_error(c.error, c.status)}"
@@ -94,7 +91,7 @@ CLIENT_WORDS: Mapping[type, Callable[[Any], str]] = {
         f"expected an error with {c.expected}, got {_error(c.error, c.status)}"
     ),
     found.WrongOutputsRead: lambda c: (
-        f"expected the outputs {_listed(c.expected)}, got {_listed(c.got)}"
+        f"expected the outputs {listed(c.expected)}, got {listed(c.got)}"
     ),
     found.WrongMemberRead: lambda c: (
         f"expected {c.name} {_absent(c.expected)}, got {_absent(c.got)}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite import causes, findings, observations
+from v2_conformance.suite import causes, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_wording import CLIENT_WORDS
-from v2_conformance.suite.findings import FirstDifference
-from v2_conformance.suite.http_versions import FEATURE_WORDS, error_name
+from v2_conformance.suite.finding_wording import FINDING_WORDS
+from v2_conformance.suite.http_versions import FEATURE_WORDS
+from v2_conformance.suite.phrases import body_words, counted
 from v2_conformance.suite.relations import ROLE
 
 _LONGEST = 2000
@@ -32,58 +32,6 @@ def describe(cause: Cause | None) -> str:
 def _printable(character: str) -> str:
     shown = character == "…" or (character.isascii() and character.isprintable())
     return character if shown else ascii(character)[1:-1]
-
-
-def _body(text: str) -> str:
-    return text or "(empty body)"
-
-
-def _listed(items: Sequence[object]) -> str:
-    return ", ".join(f"'{item}'" for item in items) or "none"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _header_length_not_json(cause: findings.HeaderLengthNotJson) -> str:
-    end = cause.object_end
-    hint = "" if end is None else f" (an object ends after {_counted(end, 'byte')})"
-    return (
-        f"{HEADER_LENGTH} says that the JSON is the first {_counted(cause.header_length, 'byte')}, "
-        f"but they are not exactly one JSON object: {cause.problem}{hint}"
-    )
-
-
-def _wrong_value(cause: findings.WrongValue) -> str:
-    found = cause.difference
-    place = f"element {found.element} of {cause.elements}"
-    if found.body_offset is not None:
-        place += f" (byte {found.offset} of its blob, byte {found.body_offset} of the body)"
-    return (
-        f"{found.output} {found.datatype}: {place}: expected {found.expected} "
-        f"({found.expected_value}), got {found.got} ({found.got_value}), bytes in wire order; "
-        f"{_differ(cause.differing)}"
-    )
-
-
-def _differ(number: int) -> str:
-    return "1 element differs" if number == 1 else f"{number} elements differ"
-
-
-def _wrong_bytes_element(cause: findings.WrongBytesElement) -> str:
-    found: FirstDifference = cause.difference
-    place = f" (from byte {cause.start} of the body)" if cause.start is not None else ""
-    return (
-        f"{found.output} BYTES: element {found.element} of {cause.elements}{place}: expected "
-        f"{_counted(cause.expected_length, 'byte')}, got {cause.got_length}; from its byte "
-        f"{cause.at}: expected {cause.expected}, got {cause.got}"
-    )
-
-
-def _unrequested_coding(cause: findings.UnrequestedCoding) -> str:
-    allowed = f"allows {' or '.join(cause.allowed)}" if cause.allowed else "asked for no coding"
-    return f"Content-Encoding is {', '.join(cause.got)!a}, but the request {allowed}"
 
 
 def _did_not_survive(cause: causes.DidNotSurvive) -> str:
@@ -141,9 +89,9 @@ def _of(what: str, number: int | None) -> str:
 def _not_kept(cause: causes.NotKept) -> str:
     where = ", ".join(cause.cases)
     if cause.more:
-        where += f" and {_counted(cause.more, 'more case')}"
+        where += f" and {counted(cause.more, 'more case')}"
     return (
-        f"{cause.wrong} of {_counted(cause.judged, 'exchange')}, in {where}; the first: "
+        f"{cause.wrong} of {counted(cause.judged, 'exchange')}, in {where}; the first: "
         f"{describe(cause.first)}"
     )
 
@@ -176,143 +124,13 @@ _BROKEN_RULES = {
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
-    findings.WrongStatus: lambda c: f"expected status {c.expected}, got {c.got}: {_body(c.body)}",
-    findings.AcceptedInvalidRequest: lambda c: (
-        f"expected an error status, but the server accepted the request with {c.status}: "
-        f"{_body(c.body)}"
-    ),
-    findings.InvalidErrorBody: lambda c: (
-        f'rejected with status {c.status}, but the body is not {{"error": string}}: {c.problem}: '
-        f"{_body(c.body)}"
-    ),
-    findings.LengthRequired: lambda c: (
-        "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
-        f"chunks: {_body(c.body)}"
-    ),
-    findings.ChunksToOldClient: lambda c: (
-        "the response is in chunks, but a client of HTTP/1.0 cannot read them"
-    ),
-    findings.VariationDeclined: lambda c: (
-        f"answered with {c.status}: a server may refuse a request in the variation {c.variation}: "
-        f"{_body(c.body)}"
-    ),
-    findings.BodyNotTaken: lambda c: (
-        f"the server closed the connection after {c.sent} of the request's {c.size} bytes, as it "
-        "may: a server may limit the size of bodies" + (f" ({c.detail})" if c.detail else "")
-    ),
-    findings.BodyTooLarge: lambda c: (
-        f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
-        f"bytes, more than {c.limit}: {_body(c.body)}"
-    ),
-    findings.ConnectionRefused: lambda c: f"no connection: {c.detail}",
-    findings.TimedOut: lambda c: (
-        f"{c.detail} ({c.seconds:.1f} s, {_counted(c.received, 'byte')} received)"
-    ),
-    findings.ConnectionClosed: lambda c: (
-        f"the connection ended without a complete response after "
-        f"{_counted(c.received, 'byte')} ({c.detail})"
-    ),
-    findings.StreamReset: lambda c: (
-        f"the server reset the stream with {error_name(c.code)}, without a complete response, "
-        f"after {_counted(c.received, 'byte')}"
-    ),
-    findings.GoneAway: lambda c: (
-        f"the server ended the connection with GOAWAY, {error_name(c.code)}, without a complete "
-        f"response, after {_counted(c.received, 'byte')}"
-    ),
-    findings.NotHttp: lambda c: f"the response is not HTTP: {c.detail}",
-    findings.ResponseTooLarge: lambda c: f"the response is too large: {c.detail}",
-    findings.ContentLengthTooLong: lambda c: (
-        f"the message is complete after {_counted(c.body, 'byte')} of body, but Content-Length "
-        f"promises {c.content_length}"
-    ),
-    findings.BytesAfterResponse: lambda c: (
-        f"{_counted(c.count, 'byte')} followed the end of the response"
-    ),
-    findings.NoContentLength: lambda c: (
-        f"no Content-Length: the response is delimited by {c.framing}"
-    ),
-    findings.UndeclaredCoding: lambda c: (
-        f"the body seems to be in {c.coding}, but no Content-Encoding says so"
-    ),
-    findings.UnrequestedCoding: _unrequested_coding,
-    findings.BrokenCoding: lambda c: (
-        f"Content-Encoding is {c.coding}, but the body is not: {c.problem}"
-    ),
-    findings.NotEncoded: lambda c: (
-        "a server need not encode a response, and this one came without a coding"
-    ),
-    findings.RepeatedHeaderLength: lambda c: (
-        f"the message has {HEADER_LENGTH} {len(c.values)} times: {_listed(c.values)}"
-    ),
-    findings.InvalidHeaderLength: lambda c: f"{HEADER_LENGTH} is '{c.value}', not a decimal number",
-    findings.HeaderLengthPastBody: lambda c: (
-        f"{HEADER_LENGTH} is {c.header_length}, but the whole body has {_counted(c.body, 'byte')}: "
-        "the JSON cannot be longer than the body"
-    ),
-    findings.HeaderLengthMissing: lambda c: f"the response has no {HEADER_LENGTH} header",
-    findings.HeaderLengthUnexpected: lambda c: (
-        f"{HEADER_LENGTH} is '{c.value}', but no blob follows the JSON"
-    ),
-    findings.BodyNotJson: lambda c: (
-        f"without {HEADER_LENGTH} the whole body ({_counted(c.body, 'byte')}) must be JSON, but it "
-        f"is not: {c.problem}"
-    ),
-    findings.HeaderLengthNotJson: _header_length_not_json,
-    findings.SchemaViolation: lambda c: (
-        f"the JSON breaks the {c.schema} schema at {c.path}: {c.problem}"
-    ),
-    findings.RepeatedMember: lambda c: (
-        f"an object of the response's JSON has the member '{c.member}' more than once"
-    ),
-    findings.LeftoverBytes: lambda c: (
-        f"{_counted(c.body - c.json - c.blobs, 'byte')} left over: JSON {c.json} + sizes {c.blobs} "
-        f"= {c.json + c.blobs}, but the body has {c.body}"
-    ),
-    findings.TooManyDimensions: lambda c: f"{c.output} has a shape of {c.dimensions} dimensions",
-    findings.DataAndSize: lambda c: f"{c.output} has both `data` and `binary_data_size`",
-    findings.NoDataNoSize: lambda c: f"{c.output} has neither `data` nor `binary_data_size`",
-    findings.BlobPastBody: lambda c: (
-        f"{c.output} declares {_counted(c.size, 'byte')} from byte {c.start}, but the body ends "
-        f"after {_counted(c.body, 'byte')}"
-    ),
-    findings.InvalidTensor: lambda c: f"{c.output} {c.datatype} {c.shape}: {c.problem}",
-    findings.MissingOutput: lambda c: f"expected {c.output}, got {_listed(c.got)}",
-    findings.UnrequestedOutputs: lambda c: (
-        f"the response has outputs that were not requested: {_listed(c.outputs)}"
-    ),
-    findings.WrongForm: lambda c: f"{c.output}: expected {c.expected} form, got {c.got} form",
-    findings.MixedForms: lambda c: (
-        "expected all outputs in the same form, since they were requested alike, got "
-        f"{_listed(c.binary)} in binary form and {_listed(c.json)} in json form"
-    ),
-    findings.WrongDatatype: lambda c: f"{c.output}: expected datatype {c.expected}, got {c.got}",
-    findings.WrongShape: lambda c: (
-        f"{c.output}: expected shape {list(c.expected)}, got {list(c.got)}"
-    ),
-    findings.WrongElementCount: lambda c: (
-        f"{c.output} BYTES: expected {_counted(c.expected, 'element')}, got {c.got}"
-    ),
-    findings.WrongValue: _wrong_value,
-    findings.WrongBytesElement: _wrong_bytes_element,
-    findings.WrongContentType: lambda c: (
-        f"expected Content-Type {c.expected}, got {'none' if c.got is None else repr(c.got)}"
-    ),
-    findings.WrongId: lambda c: f"expected the id {c.expected}, got {c.got}",
-    findings.WrongModelName: lambda c: (
-        f"expected the model_name '{c.expected}', got {'none' if c.got is None else repr(c.got)}"
-    ),
-    findings.MetadataNotJson: lambda c: f"the server metadata is not JSON: {c.problem}",
-    findings.ExtensionNotListed: lambda c: (
-        f"expected '{EXTENSION}' in `extensions`, got {_listed(c.extensions)}"
-    ),
     causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
     causes.Hung: lambda c: (
-        f"no complete response in {c.seconds:.1f} s ({_counted(c.received, 'byte')} received), but "
+        f"no complete response in {c.seconds:.1f} s ({counted(c.received, 'byte')} received), but "
         f"a known-good request after it was answered in {c.known_good_ms} ms: the server hangs"
     ),
     causes.TimedOutEarly: lambda c: (
-        f"no complete response in {c.seconds:.1f} s ({_counted(c.received, 'byte')} received); the "
+        f"no complete response in {c.seconds:.1f} s ({counted(c.received, 'byte')} received); the "
         "run waits no longer, because several requests of this kind in a row got no answer"
     ),
     causes.OutOfTime: lambda c: (
@@ -322,7 +140,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.Unavailable: lambda c: (
         f"answered with {c.status}: the server asks to wait"
         + (f" (Retry-After: {c.retry_after})" if c.retry_after is not None else "")
-        + f", and did so for as long as the run waits: {_body(c.body)}"
+        + f", and did so for as long as the run waits: {body_words(c.body)}"
     ),
     causes.WasDown: lambda c: (
         "answered at last, but before that the server was down: GET /v2/health/live got "
@@ -334,10 +152,11 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     causes.NotKept: _not_kept,
     observations.InvalidHttp: lambda c: (
-        f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[c.rule]}: {_body(c.shown)}"
+        f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[c.rule]}: "
+        f"{body_words(c.shown)}"
     ),
     observations.StrayBytes: lambda c: (
-        f"{_counted(c.count, 'byte')} came on the connection before, after its response, although "
+        f"{counted(c.count, 'byte')} came on the connection before, after its response, although "
         "no request asked for them"
     ),
     observations.UnannouncedClose: lambda c: (
@@ -349,9 +168,9 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"after {c.waited_ms} ms"
     ),
     observations.NothingObserved: lambda c: (
-        f"none of {_counted(c.answers, 'answer')} shows whether the server does this"
+        f"none of {counted(c.answers, 'answer')} shows whether the server does this"
     ),
-    observations.AllKept: lambda c: f"kept in all of {_counted(c.judged, 'exchange')}",
+    observations.AllKept: lambda c: f"kept in all of {counted(c.judged, 'exchange')}",
     observations.NoErrorToJudge: lambda c: (
         f"the server accepted the request with {c.status}, so there is no error to judge"
     ),
@@ -400,5 +219,6 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.WrongReading: lambda c: f"{_of('the reading of answer', c.number)}{describe(c.finding)}",
     causes.InvalidCase: lambda c: c.problem,
     causes.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",
+    **FINDING_WORDS,
     **CLIENT_WORDS,
 }
