@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from support.runs import chosen, results, target_of
 from support.servers import free_port
 from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.process_watch import ProcessWatch
 from v2_conformance.engine.result import Result
-from v2_conformance.engine.soaking import (
-    MOST_KEPT,
-    Load,
-    Soakable,
-    Soaked,
-    mixed,
-    soak,
-    soakable,
-)
+from v2_conformance.engine.soaking import MOST_KEPT, Load, Soakable, Soaked, soak, soakable
 from v2_conformance.engine.target import Target
-from v2_conformance.errors import UsageError
 from v2_conformance.judging.growth import trends
 from v2_conformance.reference.faults import FAULTS_UNDER_LOAD
 from v2_conformance.reference.server import ReferenceServer
@@ -105,16 +90,6 @@ def test_cases_that_do_not_fit_are_left_out() -> None:
         assert found[case.id].outcome in (Outcome.PASS, Outcome.FAIL)
 
 
-def test_every_kind_has_its_turn_after_a_known_good_request() -> None:
-    def item(kind: str, number: int) -> Any:
-        return SimpleNamespace(kind=kind, number=number)
-
-    items = [item("known_good", 1), item("known_good", 2), item("sizes", 1), item("other", 1)]
-    order = [(one.kind, one.number) for one in islice(cast(Iterator[Any], mixed(items)), 6)]
-    good = [("known_good", 1), ("known_good", 2), ("known_good", 1)]
-    assert order == [good[0], ("sizes", 1), good[1], ("other", 1), good[2], ("sizes", 1)]
-
-
 # --- the server's processes ------------------------------------------------------------------
 
 
@@ -153,48 +128,3 @@ def test_open_files_that_leak_are_found_with_the_kind_that_leaks_them(
 def test_the_faults_under_load_are_in_no_list_of_cases() -> None:
     assert all(fault.requirement == "soak" for fault in FAULTS_UNDER_LOAD.values())
     assert all(fault.text.endswith(".") for fault in FAULTS_UNDER_LOAD.values())
-
-
-_PARENT = (
-    "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'input()'], "
-    "stdin=subprocess.PIPE); print('ready', flush=True); input()"
-)
-
-
-def test_a_process_is_watched_with_what_it_has_started() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _PARENT],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as parent:
-        assert parent.stdout is not None
-        parent.stdout.readline()
-        watch = ProcessWatch(parent.pid)
-        usage = watch.usage()
-        os.killpg(parent.pid, signal.SIGKILL)
-        parent.wait()
-        assert usage is not None
-        assert usage.processes == 2
-        assert (usage.memory or 0) > 1 << 20
-        assert (usage.files or 0) >= 6
-        assert (usage.threads or 0) >= 2
-        assert watch.usage() is None
-        assert watch.gone
-    with pytest.raises(UsageError, match=f"no process {parent.pid}"):
-        ProcessWatch(parent.pid)
-
-
-def test_files_that_may_not_be_counted_are_named() -> None:
-    class Closed(ProcessWatch):
-        def _sum(self, tree: object, of: object) -> int | None:
-            return None
-
-    assert Closed(os.getpid()).unreadable() == ("memory", "open files", "threads")
-    assert ProcessWatch(os.getpid()).unreadable() == ()
-
-
-def test_a_system_without_psutil_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    with pytest.raises(UsageError, match=r"pip install 'v2-conformance\[soak\]'"):
-        ProcessWatch(os.getpid())

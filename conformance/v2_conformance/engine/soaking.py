@@ -2,7 +2,8 @@
 
 All kinds of requests come first, mixed. If a quantity grows with them, each kind is sent alone, and
 those that seem to bring the growth are sent alone once more, beside known-good ones for comparison.
-Then the server is watched at rest.
+Then the server is watched at rest. `soak_requests` has what is sent, `soak_phases` when; here are
+the threads that send it, and what came of it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, count, cycle
-from statistics import median
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.process_watch import ProcessWatch
 from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.soak_phases import Phases, Progress
+from v2_conformance.engine.soak_requests import (
+    RIGHT,
+    SILENCE_S,
+    Item,
+    prepared_case,
+    some_of_each,
+    still_answered,
+)
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.judging.growth import grows, suspects
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Verdict
@@ -37,39 +42,33 @@ from v2_conformance.suite.soaking import (
     Kind,
     KindCount,
     Phase,
-    PhaseName,
     Sample,
     kind_of,
 )
-from v2_conformance.wire.encode import Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Request, Transport
 
 CONNECTIONS = 16
+"""So many connections, if nobody says how many. What docs/soak.md tells was found with these."""
+
 MOST_KEPT = 20
 """So many wrong answers are kept with all bytes, at most three of a case."""
 
 _KEPT_OF_A_CASE = 3
+# Of a request and its answer: what is kept stays within 5 MiB in a report.
 _LONGEST_KEPT = 256 << 10
-_LONGEST_BODY = 64 << 10
-_MOST_OF_A_KIND = 60
+# A case that took longer alone would take the place of many requests.
 _SLOWEST_S = 0.5
-_SAMPLES = 480
-_SHORTEST_S = 0.04
-_MIXED = 0.55
-_ALONE = 0.8
-_REST = 0.05
-_LONGEST_REST_S = 30.0
+# A server that is still busy with the soak may refuse a request at first.
 _TRIES = 3
-_SILENCE_S = 5.0
-_JOIN_S = 1.0
 _AGAIN_S = 0.1
-
+# A thread has one request under way, which took half a second at most, alone. With a --rate it may
+# have to wait for its turn, too, but nobody waits for all of them longer than half a minute.
+_JOIN_S = 1.0
+_LONGEST_JOIN_S = 30.0
+# Sending some of everything once, alone, may take a tenth of the time, or five seconds.
 _LOOK = 0.1
 _LEAST_LOOK_S = 5.0
-_RIGHT = (Outcome.PASS, Outcome.DISPUTED)
-
-Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def soakable(result: Result) -> Soakable | None:
         return None
     if died(result.cause):
         return None
-    right = result.outcome in _RIGHT
+    right = result.outcome in RIGHT
     if not right and (result.outcome is not Outcome.FAIL or case.expects == "success"):
         return None
     return Soakable(case, kind_of(case), right)
@@ -149,124 +148,52 @@ def soak(
     """
     watch = None if load.pid is None else ProcessWatch(load.pid)
     transport = target.transport()
-    items = [_Item(one, _prepared(one.case, target, server)) for one in cases]
-    short = [item for item in items if item.prepared.body_size <= _LONGEST_BODY]
-    still = _still_answered(transport, list(_some(short)), max(_LEAST_LOOK_S, _LOOK * load.seconds))
+    items = [
+        Item(one.case, one.kind, one.right, prepared_case(one.case, target, server))
+        for one in cases
+    ]
+    limit_s = max(_LEAST_LOOK_S, _LOOK * load.seconds)
+    still = still_answered(transport, list(some_of_each(items)), limit_s)
     if not any(item.kind == CONTROL for item in still):
         return Soaked(load, 0.0, "nothing_to_send", None, load.connections)
-    return _Soak(target, transport, still, load, watch, show).run()
-
-
-def _some(items: Sequence[_Item]) -> Iterator[_Item]:
-    """Some of each kind, evenly from all of them, so that each is sent again soon: until all were,
-    a server is still warming up."""
-    for kind in KINDS:
-        own = [item for item in items if item.kind == kind]
-        count = min(len(own), _MOST_OF_A_KIND)
-        yield from (own[number * len(own) // count] for number in range(count))
-
-
-def _still_answered(transport: Transport, items: Sequence[_Item], limit_s: float) -> list[_Item]:
-    """Those that are answered now, alone, as they were in the run, which may have killed a model
-    or the server: some of each kind if there is no time for all."""
-    places: Counter[Kind] = Counter()
-    in_turn: list[tuple[int, _Item]] = []
-    for item in items:
-        in_turn.append((places[item.kind], item))
-        places[item.kind] += 1
-    found = []
-    end = time.monotonic() + limit_s
-    connection = transport.connection()
-    try:
-        for _, item in sorted(in_turn, key=lambda pair: pair[0]):
-            if time.monotonic() > end:
-                break
-            request = replace(item.prepared.request, limit_s=_SILENCE_S)
-            transcript = connection.exchange(request)
-            if stale(transcript):
-                transcript = connection.exchange(request, fresh=True)
-            right = judge(item.of.case, item.prepared, transcript).outcome in _RIGHT
-            if right is item.of.right:
-                found.append(item)
-    finally:
-        connection.close()
-    return found
-
-
-def mixed(items: Sequence[_Item]) -> Iterator[_Item]:
-    """All kinds in turn, for ever, each after a known-good request; each kind's cases in turn."""
-    by_kind = {kind: [one for one in items if one.kind == kind] for kind in KINDS}
-    turns = {kind: cycle(own) for kind, own in by_kind.items() if own}
-    others = [kind for kind in turns if kind != CONTROL] or [CONTROL]
-    for kind in cycle(chain.from_iterable((CONTROL, other) for other in others)):
-        yield next(turns[kind])
-
-
-@dataclass(frozen=True, eq=False)
-class _Item:
-    of: Soakable
-    prepared: Prepared
-
-    @property
-    def kind(self) -> Kind:
-        return self.of.kind
-
-
-def _prepared(case: RequestCase | GetCase, target: Target, server: Server) -> Prepared:
-    if isinstance(case, GetCase):
-        return prepare_get(case, target.address)
-    return prepare(case, target.address, server.present[case.model])
-
-
-@dataclass
-class _Tally:
-    """What the threads have counted; `lock` guards it."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    requests: Counter[Kind] = field(default_factory=Counter)
-    wrong: Counter[str] = field(default_factory=Counter)
-    declined: Counter[str] = field(default_factory=Counter)
-    unanswered: Counter[str] = field(default_factory=Counter)
-    wrong_cases: Counter[str] = field(default_factory=Counter)
-    kept: list[WrongAnswer] = field(default_factory=list)
-    latencies: list[float] = field(default_factory=list)
-    answered_at: float = 0.0
-    connected_at: float = 0.0
+    phases = Phases(still, load.seconds, target.limits.exchange_s, watch, show)
+    return _Soak(target, transport, still, load, phases, show).run()
 
 
 class _Soak:
+    """The threads of a soak, one for each connection, and what they find."""
+
     def __init__(
         self,
         target: Target,
         transport: Transport,
-        items: Sequence[_Item],
+        items: Sequence[Item],
         load: Load,
-        watch: ProcessWatch | None,
+        phases: Phases,
         show: Progress,
     ) -> None:
         self._transport = transport
-        self._limit_s = target.limits.exchange_s
         self._rate = target.rate
         self._items = items
         self._load = load
-        self._watch = watch
+        self._phases = phases
         self._show = show
-        self._tally = _Tally()
-        self._order: Iterator[_Item] = mixed(items)
         self._stopped = threading.Event()
-        self._samples: list[Sample] = []
-        self._phases: list[Phase] = []
-        self._exact: dict[_Item, bytes] = {}
-        self._interval_s = max(_SHORTEST_S, load.seconds / _SAMPLES)
+        self._exact: dict[Item, bytes] = {}
         self._connections: list[Connection] = []
-        self._ended: Ended = "time"
-        self._began = time.monotonic()
+        # Guarded by the lock of the tally, as that is.
+        self._wrong: Counter[Kind] = Counter()
+        self._declined: Counter[Kind] = Counter()
+        self._unanswered: Counter[Kind] = Counter()
+        self._wrong_cases: Counter[str] = Counter()
+        self._kept: list[WrongAnswer] = []
 
     def run(self) -> Soaked:
+        phases = self._phases
         threads: list[threading.Thread] = []
         grown = False
         try:
-            self._sample()  # with none of its connections
+            phases.sample()  # with none of its connections
             for connection in self._opened():
                 work = threading.Thread(target=self._work, args=(connection,), daemon=True)
                 threads.append(work)
@@ -274,41 +201,37 @@ class _Soak:
                 f"soak: {len(self._items)} cases again and again for {self._load.seconds:g} s; "
                 "Ctrl-C ends it early"
             )
-            self._began = time.monotonic()
-            self._samples[0] = msgspec.structs.replace(self._samples[0], at_s=0.0)
-            self._tally.answered_at = self._tally.connected_at = self._began
+            phases.begin()
             for thread in threads:
                 thread.start()
-            grown = self._run_phases()
+            grown = phases.run()
         except KeyboardInterrupt:
-            self._ended = "interrupted"
+            phases.ended = "interrupted"
         finally:
             self._stop(threads)
-        lasted = self._now()
+        lasted = phases.now()
         survived = self._alive()
-        if grown and self._ended == "time":
+        if grown and phases.ended == "time":
             with contextlib.suppress(KeyboardInterrupt):
-                rest_s = min(_LONGEST_REST_S, max(_JOIN_S, _REST * self._load.seconds))
-                self._show(f"growth found: the server is watched at rest for {rest_s:.0f} s")
-                self._phase("rest", self._now() + rest_s, None)
+                phases.rest()
         return Soaked(
             self._load,
             lasted,
-            self._ended,
+            phases.ended,
             survived,
             len(self._connections) or self._load.connections,
             self._counts(),
-            tuple(self._phases),
-            tuple(self._samples),
-            tuple(sorted(self._tally.wrong_cases.items())),
-            tuple(self._tally.kept),
+            tuple(phases.past),
+            tuple(phases.samples),
+            tuple(sorted(self._wrong_cases.items())),
+            tuple(self._kept),
         )
 
     def _opened(self) -> list[Connection]:
         """The connections of the soak: as many as the server serves at once, if that is fewer."""
         number = self._load.connections
         first = next(one for one in self._items if one.kind == CONTROL).prepared.request
-        probe = replace(first, limit_s=_SILENCE_S)
+        probe = replace(first, limit_s=SILENCE_S)
         while number > 1 and not self._serves(number, probe):
             number //= 2
         if number < self._load.connections:
@@ -325,106 +248,9 @@ class _Soak:
             for connection in connections:
                 connection.close()
 
-    # --- phases ------------------------------------------------------------------------------
-
-    def _run_phases(self) -> bool:
-        """Whether a quantity has grown."""
-        end = self._load.seconds
-        kinds = [kind for kind in KINDS if any(item.kind == kind for item in self._items)]
-        self._phase("mixed", _MIXED * end, mixed(self._items))
-        grown = grows(self._samples, 0.0, self._now())
-        if not grown or self._ended != "time":
-            if self._ended == "time":
-                self._phase("mixed", end, None)
-                grown = grows(self._samples, 0.0, self._now())
-            return grown
-        self._show(f"growth found: each of {len(kinds)} kinds of requests is sent alone")
-        self._one_by_one(kinds, _ALONE * end)
-        if self._ended == "time":
-            suspected = suspects(self._samples, self._phases)
-            self._one_by_one([CONTROL, *suspected], end)
-        return True
-
-    def _one_by_one(self, kinds: Sequence[Kind], until_s: float) -> None:
-        for done, kind in enumerate(kinds):
-            own = cycle([item for item in self._items if item.kind == kind])
-            now = self._now()
-            until = now + (until_s - now) / (len(kinds) - done)
-            if self._ended == "time":
-                self._phase("one_kind", until, own, kind=kind)
-
-    def _phase(
-        self,
-        name: PhaseName,
-        until_s: float,
-        order: Iterator[_Item] | None,
-        kind: Kind | None = None,
-    ) -> None:
-        """Send the requests of `order`, None for those of before, and measure meanwhile."""
-        tally = self._tally
-        with tally.lock:
-            if order is not None:
-                self._order = order
-            before = Counter(tally.requests)
-        began = self._now()
-        if name != "mixed" or not self._phases:
-            began = self._sample()
-        try:
-            while (left := until_s - self._now()) > 0 and self._ended == "time":
-                time.sleep(min(left, self._interval_s))
-                self._sample()
-                if name != "rest":
-                    self._look()
-        finally:
-            self._close_phase(name, began, before, kind)
-
-    def _close_phase(
-        self, name: PhaseName, began: float, before: Counter[Kind], kind: Kind | None
-    ) -> None:
-        ended = self._samples[-1].at_s
-        with self._tally.lock:
-            sent = self._tally.requests - before
-        if kind is not None:
-            sent = Counter({kind: sent[kind]})  # without what was still under way
-        if name == "mixed" and self._phases:  # it goes on
-            last = self._phases.pop()
-            began, sent = last.began_s, sent + Counter(last.requests)
-        self._phases.append(Phase(name, began, ended, dict(sent)))
-
-    def _look(self) -> None:
-        """See whether anybody is there."""
-        now, tally = time.monotonic(), self._tally
-        gone = self._watch is not None and self._watch.gone
-        if gone or now - tally.connected_at > _SILENCE_S:
-            self._ended = "died"
-        elif now - tally.answered_at > self._limit_s + _SILENCE_S:
-            self._ended = "hung"
-
-    def _sample(self) -> float:
-        """Measure, and return when that was."""
-        usage = None if self._watch is None else self._watch.usage()
-        tally = self._tally
-        with tally.lock:
-            requests = tally.requests.total()
-            latencies, tally.latencies = tally.latencies, []
-        latency = round(median(latencies) * 1000, 3) if latencies else None
-        at_s = self._now()
-        sample = Sample(at_s, requests, latency_ms=latency)
-        if usage is not None:
-            held = vars(usage)
-            sample = msgspec.structs.replace(sample, **held)
-        self._samples.append(sample)
-        return at_s
-
-    def _now(self) -> float:
-        return round(time.monotonic() - self._began, 3)
-
-    # --- the threads -------------------------------------------------------------------------
-
     def _work(self, connection: Connection) -> None:
         while not self._stopped.is_set():
-            with self._tally.lock:
-                item = next(self._order)
+            item = self._phases.next_item()
             transcript = connection.exchange(item.prepared.request)
             if stale(transcript) and not self._stopped.is_set():
                 transcript = connection.exchange(item.prepared.request, fresh=True)
@@ -436,9 +262,9 @@ class _Soak:
             if not transcript.sent:
                 self._stopped.wait(_AGAIN_S)
 
-    def _note(self, item: _Item, transcript: Transcript) -> None:
+    def _note(self, item: Item, transcript: Transcript) -> None:
         verdict = self._judged(item, transcript)
-        case, tally, now = item.of.case, self._tally, time.monotonic()
+        case, tally, now = item.case, self._phases.tally, time.monotonic()
         response = transcript.response
         left = item.kind == "broken_off"
         with tally.lock:
@@ -450,39 +276,37 @@ class _Soak:
                 if item.kind == CONTROL:
                     tally.latencies.append(transcript.duration_s)
             if response is None:
-                tally.unanswered[item.kind] += not left
+                self._unanswered[item.kind] += not left
             elif unavailable(transcript):
-                tally.declined[item.kind] += 1
-            elif item.of.right and verdict is not None and verdict.outcome is Outcome.FAIL:
-                tally.wrong[item.kind] += 1
-                tally.wrong_cases[case.id] += 1
+                self._declined[item.kind] += 1
+            elif item.right and verdict is not None and verdict.outcome is Outcome.FAIL:
+                self._wrong[item.kind] += 1
+                self._wrong_cases[case.id] += 1
                 self._keep(case, verdict, transcript)
 
-    def _judged(self, item: _Item, transcript: Transcript) -> Verdict | None:
+    def _judged(self, item: Item, transcript: Transcript) -> Verdict | None:
         """The verdict on an answer; None if it is byte for byte one that was right."""
         received = transcript.received
         if transcript.response is not None and received == self._exact.get(item):
             return None
-        verdict = judge(item.of.case, item.prepared, transcript)
+        verdict = judge(item.case, item.prepared, transcript)
         if verdict.outcome is Outcome.PASS and transcript.response is not None:
             self._exact[item] = bytes(received)
         return verdict
 
     def _keep(self, case: RequestCase | GetCase, verdict: Verdict, transcript: Transcript) -> None:
-        tally = self._tally
         size = len(transcript.request) + len(transcript.received)
-        few = tally.wrong_cases[case.id] <= _KEPT_OF_A_CASE and len(tally.kept) < MOST_KEPT
+        few = self._wrong_cases[case.id] <= _KEPT_OF_A_CASE and len(self._kept) < MOST_KEPT
         if few and size <= _LONGEST_KEPT:
             purpose = Purpose.CASE
             exchange = Exchange(transcript, purpose, purpose.note)
-            tally.kept.append(WrongAnswer(case, self._now(), verdict, exchange))
+            self._kept.append(WrongAnswer(case, self._phases.now(), verdict, exchange))
 
     def _stop(self, threads: Iterable[threading.Thread]) -> None:
         self._stopped.set()
         started = [thread for thread in threads if thread.ident is not None]
-        # With a --rate, each may have to wait for its turn first.
         turns_s = 0.0 if self._rate is None else len(started) / self._rate
-        end = time.monotonic() + min(_JOIN_S + turns_s, _LONGEST_REST_S)
+        end = time.monotonic() + min(_JOIN_S + turns_s, _LONGEST_JOIN_S)
         for thread in started:
             thread.join(max(0.0, end - time.monotonic()))
         for connection in self._connections:
@@ -494,29 +318,27 @@ class _Soak:
         item = next(one for one in self._items if one.kind == CONTROL)
         connection = self._transport.connection()
         try:
-            for attempt in count(1):
+            for attempt in range(_TRIES):
+                if attempt:
+                    time.sleep(_AGAIN_S)
                 transcript = connection.exchange(item.prepared.request, fresh=True)
-                verdict = judge(item.of.case, item.prepared, transcript)
-                if verdict.outcome is Outcome.PASS:
+                if judge(item.case, item.prepared, transcript).outcome is Outcome.PASS:
                     return True
-                if attempt == _TRIES:
-                    return False
-                time.sleep(_AGAIN_S)
         finally:
             connection.close()
         return False
 
     def _counts(self) -> tuple[KindCount, ...]:
-        tally = self._tally
+        requests = self._phases.tally.requests
         cases = Counter(item.kind for item in self._items)
         return tuple(
             KindCount(
                 kind,
                 cases[kind],
-                tally.requests[kind],
-                tally.wrong[kind],
-                tally.declined[kind],
-                tally.unanswered[kind],
+                requests[kind],
+                self._wrong[kind],
+                self._declined[kind],
+                self._unanswered[kind],
             )
             for kind in KINDS
             if cases[kind]
