@@ -95,13 +95,7 @@ def _found(target: Target, session: Session, workers: int | None) -> Server:
         if number == 1:  # the one before has shown how far away the server is
             early = session.at_once([b.path for b in bindings.values()][1:], workers)
         answer = early.pop(binding.path, None)
-        found: Binding | str | None = None
-        if answer is not None:
-            found = _certain(answer, binding, model)
-        if answer is not None and found is not None:
-            session.asked.append(answer)
-        else:
-            found = playing(session.get(binding.path), binding, model, target.endpoint)
+        found = _in_role(binding, model, target, session, answer)
         if isinstance(found, str):
             absent[role] = found
         else:
@@ -116,12 +110,30 @@ def _found(target: Target, session: Session, workers: int | None) -> Server:
     )
 
 
+def _in_role(
+    binding: Binding,
+    model: ModelContract,
+    target: Target,
+    session: Session,
+    answer: Exchange | None,
+) -> Binding | str:
+    """What plays a role, or why nothing does; `answer` may have come beside others."""
+    if answer is not None:
+        certain = _certain(answer, binding, model)
+        if certain is not None:
+            session.asked.append(answer)
+            return certain
+    return playing(session.get(binding.path), binding, model, target.endpoint)
+
+
 def _certain(answer: Exchange, binding: Binding, model: ModelContract) -> Binding | None:
     """The role's binding if the model that an answer is about, which came beside others, plays it.
     Whatever else the answer says is asked again alone."""
     response = answer.transcript.response
-    found = None if response is None else playing(response, binding, model)
-    if response is None or found is None or isinstance(found, str):
+    if response is None:
+        return None
+    found = playing(response, binding, model)
+    if isinstance(found, str):
         return None
     return found if model_metadata(response).get("name") == unquote(binding.model) else None
 
