@@ -10,9 +10,10 @@ import pytest
 
 from support.axe import violations
 from support.browser import Browser, choose, opened, until
+from support.pages import page_of_cases, written_page
 from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with, v2
-from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.suite.requirements import catalogue
 
 _PAGE = re.compile(rb"/Type\s*/Page\b")
@@ -38,9 +39,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         absent={"identity/FP32": "no such model"},
         complete=False,
     )
-    file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(render(report, lambda _, shown: f"curl {shown.id}"), "utf-8")
-    return file.as_uri()
+    folder = tmp_path_factory.mktemp("page")
+    return written_page(folder, report, lambda _, shown: f"curl {shown.id}")
 
 
 def look_at_some_cases(browser: Browser) -> None:
@@ -75,9 +75,7 @@ def test_it_prints_on_ten_pages_with_the_passes_folded(browser: Browser, page: s
 
 
 def test_a_case_that_is_open_is_printed_with_its_bytes(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(render(report_of(passes(differing(8)))), "utf-8")
-    opened(browser, file.as_uri())
+    opened(browser, page_of_cases(tmp_path, differing(8)))
     browser.call("Emulation.setEmulatedMedia", media="print")
     try:
         mark = "document.querySelector('mark.diff')?.checkVisibility()"

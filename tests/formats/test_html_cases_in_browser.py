@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, choose, opened, until, until_in_view
-from support.reports import case, differing, exchange, passes, report_of
+from support.pages import element_of, page_of_cases
+from support.reports import case, differing, exchange
 from support.responses import message_with, v2
-from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending
@@ -29,16 +30,14 @@ def written(tmp_path: Path) -> Written:
     """Writes the page of a report with these cases, and returns its URL."""
 
     def write(*cases: CaseResult) -> str:
-        file = tmp_path / "report.html"
-        file.write_text(render(report_of(passes(*cases))), "utf-8")
-        return file.as_uri()
+        return page_of_cases(tmp_path, *cases)
 
     return write
 
 
 def text_of(browser: Browser, name: str, words: str) -> str:
     """What a case shows, once `words` are among it."""
-    element = f"document.getElementById({case_anchor(name)!r})"
+    element = element_of(name)
     browser.wait(lambda: words in (browser.evaluate(f"{element}?.textContent") or ""))
     return str(browser.evaluate(f"{element}.textContent"))
 
@@ -69,9 +68,7 @@ def test_expected_and_got_come_first_then_response_request_and_replay(
     browser: Browser, tmp_path: Path
 ) -> None:
     found = differing(8)
-    file = tmp_path / "report.html"
-    file.write_text(render(report_of(passes(found)), lambda *_: "curl '<&'"), "utf-8")
-    opened(browser, file.as_uri())
+    opened(browser, page_of_cases(tmp_path, found, replay=lambda *_: "curl '<&'"))
     seen = text_of(browser, found.id, "curl '<&'")
     order = ["expected", "7f000000", "Response · ", "Request · ", "Replay"]
     places = [seen.index(words) for words in order]

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
+from support.pages import element_of, page_of_cases, written_page
 from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with, v2
-from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.suite.requirements import catalogue
 
 HOSTILE = (
@@ -33,9 +34,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         server=(HOSTILE, "1"),
         absent={"identity/" + "x" * 300: HOSTILE},
     )
-    file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(render(report, lambda _, shown: f"curl {shown.id} {HOSTILE}"), "utf-8")
-    return file.as_uri()
+    folder = tmp_path_factory.mktemp("page")
+    return written_page(folder, report, lambda _, shown: f"curl {shown.id} {HOSTILE}")
 
 
 def test_hostile_text_stays_text(browser: Browser, page: str) -> None:
@@ -109,7 +109,7 @@ def test_a_deep_link_opens_and_scrolls_to_its_target(
 
 def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> None:
     opened(browser, page, case_anchor("D1/off[33]"))
-    element = f"document.getElementById({case_anchor('D1/off[33]')!r})"
+    element = element_of("D1/off[33]")
     shown_bytes = f"{element}.querySelector('pre.hex')?.checkVisibility()"
     browser.wait(lambda: browser.evaluate(shown_bytes))
     assert "01 02 03 04" in browser.evaluate(f"{element}.innerText")
@@ -161,10 +161,7 @@ def test_keys_search_and_go_from_case_to_case(browser: Browser, page: str) -> No
 
 def test_long_bytes_are_scrolled_to_the_first_difference(browser: Browser, tmp_path: Path) -> None:
     found = differing(3000)
-    report = report_of(passes(found))
-    file = tmp_path / "report.html"
-    file.write_text(render(report), "utf-8")
-    opened(browser, file.as_uri(), case_anchor(found.id))
+    opened(browser, page_of_cases(tmp_path, found), case_anchor(found.id))
     mark = "document.querySelector('mark.diff')"
     browser.wait(lambda: browser.evaluate(f"{mark} !== null && {mark}.checkVisibility()"))
     inside = (
@@ -181,9 +178,7 @@ def test_each_message_is_drawn_to_scale_and_where_its_json_ends_if_the_length_is
 ) -> None:
     response = v2({"outputs": []}, bytes(400), length=16)
     one = case("P5/wrong[FP32]", outcome, "", exchange(message_with(bytes(100)), response))
-    file = tmp_path / "report.html"
-    file.write_text(render(report_of(passes(one))), "utf-8")
-    opened(browser, file.as_uri(), case_anchor(one.id))
+    opened(browser, page_of_cases(tmp_path, one), case_anchor(one.id))
     browser.wait(lambda: browser.evaluate("document.querySelectorAll('.layout').length") == 2)
     drawn = browser.evaluate(
         "Array.from(document.querySelectorAll('.layout')).map(bar => Array.from(bar.children)"
@@ -211,10 +206,8 @@ def test_a_case_that_passed_shows_its_bytes_when_it_is_opened(
         case("P8/other[FP32]", "pass", "", exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200")),
         case("P8/plain[FP32]", "pass", "", exchange(request, HOSTILE.encode(), HOSTILE)),
     ]
-    file = tmp_path / "report.html"
-    file.write_text(render(report_of(passes(*passing))), "utf-8")
-    opened(browser, file.as_uri(), case_anchor("P8/plain[FP32]"))
-    element = f"document.getElementById({case_anchor('P8/plain[FP32]')!r})"
+    opened(browser, page_of_cases(tmp_path, *passing), case_anchor("P8/plain[FP32]"))
+    element = element_of("P8/plain[FP32]")
     browser.wait(lambda: browser.evaluate(f"{element}.querySelector('pre.hex') !== null"))
     seen = browser.evaluate(f"{element}.innerText")
     assert "01 02 03 04" in seen

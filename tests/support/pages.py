@@ -1,4 +1,5 @@
-"""What report.html has as data: its list of cases, and what is shown of each once it is opened."""
+"""report.html for tests: written for a browser, or read for what it has as data: its list of cases,
+and what is shown of each once it is opened."""
 
 from __future__ import annotations
 
@@ -6,9 +7,33 @@ import base64
 import json
 import re
 import zlib
+from pathlib import Path
 from typing import Any
 
+from support.reports import passes, report_of
+from v2_conformance.formats.html.packed import Replay
+from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.formats.replay import replay_command
+from v2_conformance.report.document import CaseResult, Report
+
 _SCRIPT = '<script type="{}" id="{}">([^<]*)</script>'
+
+
+def written_page(folder: Path, report: Report, replay: Replay = replay_command) -> str:
+    """The URL of report.html, written into `folder`; `replay` is what `render` takes."""
+    file = folder / "report.html"
+    file.write_text(render(report, replay), "utf-8")
+    return file.as_uri()
+
+
+def page_of_cases(folder: Path, *cases: CaseResult, replay: Replay = replay_command) -> str:
+    """The URL of a page in which these cases are as they are and all others pass."""
+    return written_page(folder, report_of(passes(*cases)), replay)
+
+
+def element_of(case_id: str) -> str:
+    """The JavaScript expression of a case's row in a page."""
+    return f"document.getElementById({case_anchor(case_id)!r})"
 
 
 def index_of(page: str) -> dict[str, Any]:
