@@ -43,12 +43,15 @@ _parse_again = lru_cache(maxsize=16)(_parse)
 
 
 def _check_number_of_values(data: Buffer) -> None:
-    most = max(_MOST_NUMBERS, len(data) // _BYTES_FOR_EACH)
+    size = len(data)
+    if size <= _MOST_ENTRIES:  # each takes a byte at least
+        return
+    most = max(_MOST_NUMBERS, size // _BYTES_FOR_EACH)
     raw = bytes(data)
     if (
         raw.count(b"[") + raw.count(b"{") + raw.count(b":") <= _MOST_ENTRIES
-        and raw.count(b'"') <= 2 * _MOST_STRINGS
-        and raw.count(b",") <= most
+        and (size <= 2 * _MOST_STRINGS or raw.count(b'"') <= 2 * _MOST_STRINGS)
+        and (size <= most or raw.count(b",") <= most)
     ):
         return
     entries = strings = commas = 0
