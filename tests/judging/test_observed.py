@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from typing import Any
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support.cases import REJECT, make_case
 from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
+from v2_conformance.judging import look
 from v2_conformance.judging.observed import OF_THE_PATH, Observations, Seen, observe
+from v2_conformance.judging.response import read_message
+from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -338,3 +346,53 @@ def test_nothing_that_shows_it_is_never_a_pass() -> None:
     observations.add(observe(make_case(), [(Purpose.CASE, exchange(GOOD))]))
     other = observations.verdict(about("error_bodies"))
     assert (other.outcome, other.cause) == (Outcome.UNSUPPORTED, NothingObserved(1))
+
+
+ENTRIES = st.sampled_from(
+    [
+        sized(),
+        entry(data=[1, 2, 3]),
+        {**sized(), "data": [1]},
+        {**sized(), "data": []},
+        {**sized(), "parameters": {"binary_data_size": True}},
+        {**sized(), "parameters": {"binary_data_size": 1.5}},
+        {"parameters": []},
+        {"parameters": None},
+        7,
+    ]
+)
+IDS = st.sampled_from(["", '"id":"a",', '"id":7,', '"id":"x","id":"a",', f'"id":"{"b" * 2000}",'])
+
+
+@settings(max_examples=200)
+@given(st.lists(ENTRIES, max_size=2), IDS, st.sampled_from([b"", BLOB, BLOB[1:]]), st.booleans())
+def test_an_answer_that_was_judged_shows_what_it_shows_when_it_is_read_anew(
+    outputs: list[Any], id_: str, blob: bytes, announced: bool
+) -> None:
+    document = dump_json({"outputs": outputs}).replace(b"{", b"{" + id_.encode(), 1)
+    fields = [(HEADER_LENGTH, str(len(document)))] if announced else []
+    received = exchange(http(document + blob, 200, *fields))
+    anew = observe(make_case(), [(Purpose.CASE, received)])
+    assert received.response is not None
+    with contextlib.suppress(Finding):
+        read_message(received.response)
+    assert observe(make_case(), [(Purpose.CASE, received)]) == anew
+
+
+def test_the_json_of_an_answer_that_was_judged_is_not_parsed_again() -> None:
+    received = exchange(WITH_ID)
+    assert received.response is not None
+    read_message(received.response)
+    with mock.patch.object(look, "parse_noting", side_effect=AssertionError):
+        found = observe(make_case(), [(Purpose.CASE, received)])
+    assert {"ids", "unique_members", "data_or_size"} <= {one.what for one in found}
+
+
+def test_nothing_that_a_server_can_make_long_is_kept_beside_its_answer() -> None:
+    for long in ("b" * 2000, ["b"]):
+        received = exchange(http(dump_json({"id": long, "outputs": []})))
+        assert received.response is not None
+        before = dict(vars(received.response))
+        with contextlib.suppress(Finding):
+            read_message(received.response)
+        assert vars(received.response) == before

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from v2_conformance.judging.compare import check_no_other_number
 from v2_conformance.judging.errors import check_error_body, has_error_body
+from v2_conformance.judging.json_facts import data_and_size
 from v2_conformance.judging.response import ReadMessage, codings_of, read_document, validate
 from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Untested
@@ -16,7 +17,6 @@ from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, O
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
-    DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
@@ -73,11 +73,9 @@ def check_binary_type(response: Typed) -> None:
 
 def check_data_or_size(outputs: Iterable[Any]) -> None:
     """Raise Finding for an entry of `outputs` that has both data and a size (O11)."""
-    for entry in outputs:
-        parameters = entry.get("parameters") if isinstance(entry, dict) else None
-        size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
-        if size is not None and entry.get("data"):
-            raise Finding(DataAndSize(printable(entry.get("name"), 60)))
+    found = data_and_size(outputs)
+    if found is not None:
+        raise Finding(found)
 
 
 def _check_type(response: Typed, expected: str, fits: Callable[[str, str], bool]) -> None:

@@ -39,6 +39,15 @@ _FRAMING = (_LENGTH, _CODING)
 # Fields that hold one value, and by which a client knows the body's type or finds its tensors.
 _ONCE = (b"content-type", HEADER_LENGTH.lower().encode())
 
+_LONGEST_PLAIN = 8000
+# The head of a final response that breaks no rule of its own: each byte belongs to one part of one
+# line, so that it is found or not in time that grows with its length alone.
+_PLAIN_HEAD = re.compile(
+    rb"HTTP/1\.[01] ([2-5][0-9][0-9]) [\t -~\x80-\xff]*\r\n"
+    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)*\r\n"
+)
+_PLAIN_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*[0-9]+[ \t]*\r\n")
+
 _Fields = Sequence[tuple[bytes, bytes]]
 
 
@@ -55,6 +64,30 @@ class Syntax:
     def first_of(self, rules: Collection[HttpRule]) -> InvalidHttp | None:
         """The first breach of one of `rules`."""
         return next((one for one in self.broken if one.rule in rules), None)
+
+
+UNBROKEN = Syntax((), judged=True)
+"""That of a response that breaks no rule."""
+
+
+def is_plain(received: Buffer) -> bool:
+    """Whether a response breaks no rule, whoever asked for it: its head is a plain one, and its
+    body has no transfer coding. What is not plain `read_syntax` has to read."""
+    found = _PLAIN_HEAD.match(bytes(received[:_LONGEST_PLAIN]))
+    if found is None:
+        return False
+    head = found[0].lower()
+    if _line(_CODING) in head or any(head.count(_line(name)) > 1 for name in _ONCE):
+        return False
+    lengths = head.count(_line(_LENGTH))
+    if not lengths:
+        return True
+    return lengths == 1 and int(found[1]) != _NO_CONTENT and _PLAIN_LENGTH.search(head) is not None
+
+
+def _line(name: bytes) -> bytes:
+    """How the line of a field begins."""
+    return b"\r\n" + name + b":"
 
 
 def read_syntax(

@@ -12,7 +12,7 @@ from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.errors import is_error
 from v2_conformance.judging.response import (
     ReadMessage,
-    asked_size,
+    decode_answer,
     decode_body,
     decoded_limit,
     read_document,
@@ -128,8 +128,7 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
         return NoResponse(transcript.ending, printable(transcript.detail))
     try:
         exact = tuple(replace(item, form="any") for item in expected)
-        limit = decoded_limit(asked_size(transcript.request))
-        judge_success(exact, decode_body(response, limit=limit))
+        judge_success(exact, decode_answer(response, transcript.request))
     except Finding as finding:
         return finding.cause
     return None

@@ -8,25 +8,14 @@ order: cases that run at the same time, and a report that is judged again, come 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import msgspec
 
-from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
-from v2_conformance.judging.errors import check_error_body, has_error_body, is_error
-from v2_conformance.judging.http_syntax import Syntax, fields_syntax, read_syntax
-from v2_conformance.judging.request import ReadRequest, read_request
-from v2_conformance.judging.response import (
-    asked_size,
-    decode_body,
-    decoded_limit,
-    read_header_length,
-)
-from v2_conformance.judging.response_json import parse_noting
+from v2_conformance.judging.checks import check_binary_type, check_json_type
+from v2_conformance.judging.errors import is_error
+from v2_conformance.judging.look import Look
+from v2_conformance.judging.request import ReadRequest, may_have_id
 from v2_conformance.judging.verdict import Finding, Verdict
-from v2_conformance.protocol.message import MessageError
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import Cause, NotKept
@@ -34,7 +23,6 @@ from v2_conformance.suite.findings import (
     BytesAfterResponse,
     Count,
     HeaderLengthUnexpected,
-    RepeatedMember,
     WrongId,
     WrongStatus,
     excerpt,
@@ -50,10 +38,9 @@ from v2_conformance.suite.observations import (
     UnannouncedClose,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.transcript import Ending, Transcript
 
 _SHOWN = 10
-_SIZE = "binary_data_size"
 _AT_ONCE_S = 0.5
 """A connection that a server closes within this time was not closed because it was idle."""
 _PATIENCE_S = 0.5
@@ -88,20 +75,25 @@ def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> 
     One with a streamed tensor shows nothing: only the beginnings of its messages are there.
     """
     looks = [
-        _Look(case, purpose, transcript)
+        Look(case, purpose, transcript)
         for purpose, transcript in exchanges
         if transcript.streamed is None
     ]
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.
     unbroken = not any(look.syntax.broken for look in looks)
     shown = sum(map(_shows_syntax, looks)) if unbroken else 0
-    found = (
-        Seen(what, case.id, shown, 0)
-        if unbroken and what in _RULES
-        else _seen(what, case.id, check, looks)
-        for what, check in _CHECKS.items()
+    found = {what: _Tally(shown if what in _OF_SYNTAX else 0) for what in _OBSERVED}
+    for look in looks:
+        for what, check in _checks(look).items():
+            found[what].add(check, look)
+        if not unbroken:
+            for what, check in _OF_SYNTAX.items():
+                found[what].add(check, look)
+    return tuple(
+        Seen(what, case.id, tally.judged, tally.wrong, tally.first)
+        for what, tally in found.items()
+        if tally.judged
     )
-    return tuple(seen for seen in found if seen.judged)
 
 
 class Observations:
@@ -131,119 +123,39 @@ class Observations:
         return Verdict(Outcome.FAIL, cause)
 
 
-@dataclass(frozen=True)
-class _Look:
-    """An exchange, read as far as anything that is observed needs it, each part once."""
-
-    case: SentCase
-    purpose: Purpose
-    transcript: Transcript
-
-    @cached_property
-    def request(self) -> ReadRequest:
-        return read_request(self.transcript.request)
-
-    @cached_property
-    def response(self) -> Response | None:
-        """The response without its content coding, None if there is none that can be read."""
-        response = self.transcript.response
-        if response is None:
-            return None
-        try:
-            return decode_body(response, limit=decoded_limit(asked_size(self.transcript.request)))
-        except Finding:
-            return None
-
-    @cached_property
-    def syntax(self) -> Syntax:
-        """What the bytes of the response show of HTTP's rules; over HTTP/2, what its fields do."""
-        response = self.transcript.response
-        if self.transcript.http2 is not None:
-            return fields_syntax(() if response is None else response.headers)
-        offered = ",".join(self.request.values("te")).lower().split(",")
-        codings = {coding.partition(";")[0].strip().encode() for coding in offered}
-        old = self.request.version == "1.0"
-        return read_syntax(self.transcript.received, offered=codings, old_client=old)
-
-    @cached_property
-    def error(self) -> Response | None:
-        """The response, if it is an error with the status of one."""
-        response = self.response
-        return response if response is not None and response.status >= 400 else None
-
-    @property
-    def unlabeled_error(self) -> Response | None:
-        """The response as it came, if it is an error in a coding that no Content-Encoding names."""
-        response = self.transcript.response
-        if response is None or self.response is not None or response.status < 400:
-            return None
-        return None if response.values("Content-Encoding") else response
-
-    @cached_property
-    def json_end(self) -> int | None:
-        """Where the JSON of a successful response ends, None if it cannot be found."""
-        response = self.response
-        if response is None or response.status != 200:
-            return None
-        try:
-            length = read_header_length(response)
-        except Finding:
-            return None
-        end = len(response.body) if length is None else length
-        return end if end <= len(response.body) else None
-
-    @cached_property
-    def parsed(self) -> tuple[dict[str, Any], str | None] | None:
-        """The JSON of a successful inference, and the first member that is there twice."""
-        if self.json_end is None or self.response is None:
-            return None
-        try:
-            document, repeated = parse_noting(self.response.body[: self.json_end])
-        except MessageError:
-            return None
-        return (document, repeated) if isinstance(document.get("outputs"), list) else None
-
-    @property
-    def has_blobs(self) -> bool:
-        """Whether bytes follow the JSON of a successful inference."""
-        if self.parsed is None or self.response is None or self.json_end is None:
-            return False
-        return self.json_end < len(self.response.body)
-
-    @property
-    def sizes(self) -> list[Any]:
-        """The sizes that the outputs of a successful inference declare."""
-        outputs = self.parsed[0]["outputs"] if self.parsed else []
-        entries = [entry for entry in outputs if isinstance(entry, dict)]
-        given = [entry.get("parameters") for entry in entries]
-        return [one[_SIZE] for one in given if isinstance(one, dict) and one.get(_SIZE) is not None]
-
-    @property
-    def sizes_fit(self) -> bool:
-        """Whether as many bytes follow the JSON as the sizes declare."""
-        if self.response is None or self.json_end is None:
-            return False
-        declared = sum(size for size in self.sizes if isinstance(size, int))
-        return declared == len(self.response.body) - self.json_end
-
-
-Check = Callable[[_Look], bool]
+Check = Callable[[Look], bool]
 """Whether an exchange shows the thing. Raises Finding if it does not keep it."""
 
 
-def _seen(what: Observed, case: str, check: Check, looks: Iterable[_Look]) -> Seen:
-    judged = 0
-    wrong: list[Cause] = []
-    for look in looks:
+class _Tally:
+    """What exchanges show of one thing, see Seen."""
+
+    __slots__ = ("first", "judged", "wrong")
+
+    def __init__(self, judged: int = 0) -> None:
+        self.judged = judged
+        self.wrong = 0
+        self.first: Cause | None = None
+
+    def add(self, check: Check, look: Look) -> None:
+        """Take what one more exchange shows."""
         try:
-            judged += check(look)
+            self.judged += check(look)
         except Finding as finding:
-            judged += 1
-            wrong.append(finding.cause)
-    return Seen(what, case, judged, len(wrong), wrong[0] if wrong else None)
+            self.judged += 1
+            self.wrong += 1
+            if self.first is None:
+                self.first = finding.cause
 
 
-def _error_status(look: _Look) -> bool:
+def _checks(look: Look) -> Mapping[Observed, Check]:
+    """The checks of which an exchange can show something, but for those of HTTP's rules."""
+    if look.error is not None or look.unlabeled_error is not None:
+        return _OF_ERRORS
+    return _OF_ANY if look.json is None else _OF_INFERENCES
+
+
+def _error_status(look: Look) -> bool:
     response = look.response
     if response is None or not is_error(response):
         return False
@@ -252,14 +164,16 @@ def _error_status(look: _Look) -> bool:
     return True
 
 
-def _error_bodies(look: _Look) -> bool:
+def _error_bodies(look: Look) -> bool:
     response = look.error or look.unlabeled_error
     if response is None or response.status in OF_THE_PATH:
         return False
-    if _found_below(look.request, response.status) and not has_error_body(response):
+    problem = look.error_problem
+    if problem is None:
+        return True
+    if _found_below(look.request, response.status):
         return False
-    check_error_body(response)
-    return True
+    raise Finding(problem)
 
 
 def _found_below(request: ReadRequest, status: int) -> bool:
@@ -269,7 +183,7 @@ def _found_below(request: ReadRequest, status: int) -> bool:
     return status in _OF_THE_DECODER and request.decoded() is None
 
 
-def _client_errors(look: _Look) -> bool:
+def _client_errors(look: Look) -> bool:
     """Only what is a client's mistake for certain: a request that every server must reject."""
     response, case = look.error, look.case
     if response is None or look.purpose.canary or response.status in OF_THE_PATH:
@@ -281,16 +195,16 @@ def _client_errors(look: _Look) -> bool:
     return True
 
 
-def _error_types(look: _Look) -> bool:
+def _error_types(look: Look) -> bool:
     """Only of errors that are JSON: text that is typed as text has the right type."""
     response = look.error
-    if response is None or response.status in OF_THE_PATH or not has_error_body(response):
+    if response is None or response.status in OF_THE_PATH or look.error_problem is not None:
         return False
     check_json_type(response)
     return True
 
 
-def _error_header_lengths(look: _Look) -> bool:
+def _error_header_lengths(look: Look) -> bool:
     response = look.error
     if response is None:
         return False
@@ -300,52 +214,55 @@ def _error_header_lengths(look: _Look) -> bool:
     return True
 
 
-def _ids(look: _Look) -> bool:
-    if look.parsed is None:
+def _ids(look: Look) -> bool:
+    if look.json is None or not may_have_id(look.transcript.request):
         return False
     sent = look.request.id()
     if sent is None:
         return False
-    got = look.parsed[0].get("id")
+    got = look.json.id
     if got != sent:
         raise Finding(WrongId(ascii(sent)[:200], ascii(got)[:200]))
     return True
 
 
-def _binary_types(look: _Look) -> bool:
-    if look.response is None or not look.has_blobs:
+def _binary_types(look: Look) -> bool:
+    if look.response is None or not look.blob_bytes:
         return False
     check_binary_type(look.response)
     return True
 
 
-def _json_types(look: _Look) -> bool:
+def _json_types(look: Look) -> bool:
     response = look.response
-    if response is None or look.parsed is None or look.sizes or response.values(HEADER_LENGTH):
+    if response is None or look.json is None or look.json.sized:
+        return False
+    if response.values(HEADER_LENGTH):
         return False
     check_json_type(response)
     return True
 
 
-def _unique_members(look: _Look) -> bool:
-    if look.parsed is None:
+def _unique_members(look: Look) -> bool:
+    if look.json is None:
         return False
-    if look.parsed[1] is not None:
-        raise Finding(RepeatedMember(printable(look.parsed[1], 60)))
+    if look.json.repeated is not None:
+        raise Finding(look.json.repeated)
     return True
 
 
-def _data_or_size(look: _Look) -> bool:
-    if look.parsed is None or not look.has_blobs or not look.sizes_fit:
+def _data_or_size(look: Look) -> bool:
+    if look.json is None or not look.blob_bytes or look.json.declared != look.blob_bytes:
         return False
-    check_data_or_size(look.parsed[0]["outputs"])
+    if look.json.both is not None:
+        raise Finding(look.json.both)
     return True
 
 
 def _keeps(rules: Collection[HttpRule]) -> Check:
     """A check that a response breaks none of HTTP's `rules`."""
 
-    def check(look: _Look) -> bool:
+    def check(look: Look) -> bool:
         broken = look.syntax.first_of(rules)
         if broken is not None:
             raise Finding(broken)
@@ -354,14 +271,14 @@ def _keeps(rules: Collection[HttpRule]) -> Check:
     return check
 
 
-def _shows_syntax(look: _Look) -> bool:
+def _shows_syntax(look: Look) -> bool:
     """Whether an exchange that breaks none of HTTP's rules shows that a server keeps them: one that
     did not come whole can break a rule, but shows nothing by keeping it."""
     whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
     return whole and look.syntax.judged
 
 
-def _nothing_after(look: _Look) -> bool:
+def _nothing_after(look: Look) -> bool:
     if look.transcript.stray_before:
         raise Finding(StrayBytes(look.transcript.stray_before))
     response = look.transcript.response
@@ -372,7 +289,7 @@ def _nothing_after(look: _Look) -> bool:
     return True
 
 
-def _announced_closes(look: _Look) -> bool:
+def _announced_closes(look: Look) -> bool:
     transcript = look.transcript
     if transcript.response is None:
         return False
@@ -382,14 +299,15 @@ def _announced_closes(look: _Look) -> bool:
     return transcript.open
 
 
-def _continues(look: _Look) -> bool:
+def _continues(look: Look) -> bool:
     """Only of a client that waited before it sent its body, and if both sides speak HTTP/1.1."""
-    transcript, request = look.transcript, look.request
+    transcript = look.transcript
     waited_s, first_s = transcript.pause_s, transcript.first_byte_s
-    expects = "100-continue" in map(str.lower, request.values("expect"))
-    if request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0":
+    if waited_s < _PATIENCE_S or first_s is None:
         return False
-    if not expects or waited_s < _PATIENCE_S or first_s is None:
+    expects = "100-continue" in map(str.lower, look.request.values("expect"))
+    old = look.request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0"
+    if old or not expects:
         return False
     if first_s >= waited_s:
         raise Finding(NotContinued(round(waited_s * 1000)))
@@ -411,19 +329,26 @@ _RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
 }
 """Rules of HTTP whose breach is in the bytes of a response."""
 
-_CHECKS: Mapping[Observed, Check] = {
+_OF_ANY: Mapping[Observed, Check] = {
     "error_status": _error_status,
+    "nothing_after": _nothing_after,
+    "announced_closes": _announced_closes,
+    "continues": _continues,
+}
+_OF_ERRORS: Mapping[Observed, Check] = {
+    **_OF_ANY,
     "error_bodies": _error_bodies,
     "client_errors": _client_errors,
     "error_types": _error_types,
     "error_header_lengths": _error_header_lengths,
+}
+_OF_INFERENCES: Mapping[Observed, Check] = {
+    **_OF_ANY,
     "ids": _ids,
     "binary_types": _binary_types,
     "json_types": _json_types,
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
-    **{what: _keeps(rules) for what, rules in _RULES.items()},
-    "nothing_after": _nothing_after,
-    "announced_closes": _announced_closes,
-    "continues": _continues,
 }
+_OF_SYNTAX: Mapping[Observed, Check] = {what: _keeps(rules) for what, rules in _RULES.items()}
+_OBSERVED = tuple({**_OF_ERRORS, **_OF_INFERENCES, **_OF_SYNTAX})

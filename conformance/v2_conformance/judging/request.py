@@ -96,6 +96,15 @@ def read_request(data: Buffer) -> ReadRequest:
     return _read_again(bytes(data)) if len(data) <= _SHORT else _read(data)
 
 
+def may_have_id(data: Buffer) -> bool:
+    """Whether `read_request(data).id()` can be anything but None: only if its name stands there as
+    it is, but for chunks and content codings, and only in a request whose body is read."""
+    if len(data) > _LONGEST:
+        return False
+    raw = bytes(data)
+    return b'"id"' in raw or b"-encoding" in raw.lower()
+
+
 def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # its head is all that anybody asks for
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from v2_conformance.judging.response_json import parse_response_json
+from v2_conformance.judging.json_facts import json_facts, keep_facts
+from v2_conformance.judging.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
@@ -68,7 +69,10 @@ class ReadMessage:
 
 def codings_of(response: Response) -> list[str]:
     """The content codings that the response names, in lower case; "identity" is none."""
-    names = ",".join(response.values("content-encoding")).lower().split(",")
+    values = response.values("content-encoding")
+    if not values:
+        return []
+    names = ",".join(values).lower().split(",")
     return [name.strip() for name in names if name.strip() not in ("", "identity")]
 
 
@@ -113,6 +117,13 @@ def decode_body(
     return replace(response, body=body)
 
 
+def decode_answer(response: Response, request: Buffer) -> Response:
+    """See decode_body: the answer to a recorded request, in whatever coding the suite knows."""
+    # Finding out what the request stands for takes longer than all else, and few are in a coding.
+    limit = decoded_limit(asked_size(request)) if codings_of(response) else Limits.response
+    return decode_body(response, limit=limit)
+
+
 def read_header_length(response: Response) -> int | None:
     """The response's header length. Raises Finding unless it is one plain decimal number (P5)."""
     values = response.values(HEADER_LENGTH)
@@ -142,7 +153,8 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
     end = len(body) if header_length is None else header_length
     if end > len(body):
         raise Finding(HeaderLengthPastBody(end, len(body)))
-    document = _document(body[:end], header_length, body)
+    document, repeated = _document(body[:end], header_length, body)
+    keep_facts(response, json_facts(document, repeated))
     validate("response", document)
     return document, header_length, end
 
@@ -159,9 +171,12 @@ def validate(name: str, document: Mapping[str, Any]) -> None:
     raise Finding(SchemaViolation(name, printable(f"${where}", 200), printable(error.message, 200)))
 
 
-def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str, Any]:
+def _document(
+    data: Buffer, header_length: int | None, body: Buffer
+) -> tuple[dict[str, Any], str | None]:
+    """See parse_noting. Raises Finding."""
     try:
-        return parse_response_json(data, unique=False)
+        return parse_noting(data)
     except MessageError as error:
         problem = printable(str(error))
         if header_length is None:
