@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from v2_conformance.redaction import Mask
 
@@ -32,6 +35,29 @@ def test_masking_nothing_changes_nothing() -> None:
     data = bytes(range(256)) * 40
     assert Mask(("absent",)).data(memoryview(data)) == data
     assert Mask(("absent",)).text("text") == "text"
+
+
+PIECES = st.sampled_from(
+    [
+        *(b"HTTP/1.1 200 OK", b"HTTP/1.1 100 Continue", b"POST /x HTTP/1.1", b"GET / HTTP/1.1"),
+        *(b"\r\n", b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"\n\n", b"Cookie: a", b"SET-cookie:b"),
+        *(b"cookie", b"COOKIE:", b"X-Key: c", b"x-key:d", b"Content-Length: 3", b"abc", b" ", b"3"),
+        *(b"0", b"Transfer-Encoding: chunked", b"Content-Encoding: gzip", b"hide-me"),
+    ]
+)
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(PIECES, max_size=12).map(b"".join),
+    st.sampled_from([Mask(), Mask(fields=("X-Key",)), Mask(("hide-me",), ("X-Key",))]),
+)
+def test_bytes_that_show_nothing_are_those_that_would_stay_as_they_are(
+    data: bytes, mask: Mask
+) -> None:
+    masked = mask.data(data), mask.sent(data)
+    with mock.patch.object(Mask, "_shows_nothing", return_value=False):
+        assert masked == (mask.data(data), mask.sent(data))
 
 
 def test_a_secret_is_masked_also_where_a_message_quotes_it_as_ascii() -> None:

@@ -167,15 +167,25 @@ def as_json(value: Any) -> str:
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
     text of its escape. A number of more than 4000 digits becomes the largest of those.
     """
+    return as_json_bytes(value).decode()
+
+
+def as_json_bytes(value: Any) -> bytes:
+    """See as_json: its bytes, which is what they are made as."""
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
         data = b""
     # Nearly always that is it: a run writes each case, and going through all of it takes time.
-    if data.isascii() and data and _HUGE_NUMBER not in data.translate(_DIGITS_TO_ZERO):
-        return data.decode()
+    if data.isascii() and data and not _has_huge_number(data):
+        return data
     document = _readable(msgspec.to_builtins(value))
-    return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def _has_huge_number(data: bytes) -> bool:
+    """Whether there may be a number of more than 4000 digits."""
+    return len(data) >= len(_HUGE_NUMBER) and _HUGE_NUMBER in data.translate(_DIGITS_TO_ZERO)
 
 
 def _readable(value: Any) -> Any:

@@ -8,6 +8,7 @@ incomplete. Secrets of the target are masked, length by length, before anything 
 from __future__ import annotations
 
 import contextlib
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -55,6 +56,7 @@ from v2_conformance.report.files import (
     REPORT,
     SIGNATURE,
     as_json,
+    as_json_bytes,
     fold_record,
     write_report,
 )
@@ -80,6 +82,7 @@ ROOM = 24 * 1024 * 1024
 to the suite's long tensors take. An honest server needs a quarter of it."""
 _START = 512  # what is kept of a response that does not fit
 
+_LIMITS = Limits()
 _HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 Note = Callable[[CaseResult], CaseResult]
 
@@ -184,7 +187,7 @@ def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
         note=exchange.note,
         request_kept=keep(mask.sent(transcript.request)),
         response_kept=keep(
-            mask.data(transcript.received, Limits().response_to(len(transcript.request)))
+            mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
         ),
         ending=transcript.ending,
         detail=mask.text(transcript.detail),
@@ -304,7 +307,9 @@ class Record:
 
         Of a response that does not fit only the start is kept, once it has been judged.
         """
-        return msgspec.structs.replace(case, exchanges=tuple(map(self._fitted, case.exchanges)))
+        exchanges = tuple(map(self._fitted, case.exchanges))
+        whole = all(map(operator.is_, exchanges, case.exchanges))
+        return case if whole else msgspec.structs.replace(case, exchanges=exchanges)
 
     def _fitted(self, exchange: RecordedExchange) -> RecordedExchange:
         asked, size = stored_size(exchange.request_kept), stored_size(exchange.response_kept)
@@ -331,14 +336,14 @@ class Record:
     def _write(self, line: RecordLine) -> None:
         if self._problem is not None:  # nothing can follow half a line
             raise UsageError(self._problem)
-        text = as_json(line)
+        data = as_json_bytes(line)
         what = RECORD if line.case is None else "what was recorded of this case"
-        self.mask.check(text, what)
+        self.mask.check(data, what)
         if self.mask.hides_anything:  # else there is nothing to inflate them for
             for message in _deflated(line):
                 self.mask.check(message, what)
         try:
-            write_all(self._file.fileno(), (text + "\n").encode())
+            write_all(self._file.fileno(), data + b"\n")
         except OSError as error:
             self._problem = f"cannot write {self.directory / RECORD}: {error.strerror}"
             self._file.close()
