@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 from v2_conformance.protocol.content_codings import known
@@ -212,27 +212,41 @@ class RequestCase(_Common):
     @property
     def roles(self) -> tuple[str, ...]:
         """See _Common."""
-        return tuple(dict.fromkeys((self.model, *(other.model for other in self.others))))
+        others = self.others
+        return (
+            tuple(dict.fromkeys((self.model, *(o.model for o in others))))
+            if others
+            else (self.model,)
+        )
 
     @property
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
-        return frozenset(spec.datatype for role in self.roles for spec in contract()[role].inputs)
+        return _datatypes_of(self.roles)
 
     @property
     def versioned(self) -> tuple[str, ...]:
         """See _Common."""
+        varied = [one for one in (self, *self.others) if one.variations]
         return tuple(
             one.model
-            for one in (self, *self.others)
+            for one in varied
             if any(variation(name).operation == "version_path" for name in one.variations)
         )
 
     @property
     def codings(self) -> frozenset[str]:
         """See _Common."""
-        names = [str(one.request.get("encoding", "")) for one in (self, *self.others)]
-        return frozenset(coding for name in names if (coding := known(name)) is not None)
+        named = [
+            one.request["encoding"] for one in (self, *self.others) if "encoding" in one.request
+        ]
+        return frozenset(coding for name in named if (coding := known(str(name))) is not None)
+
+
+@cache
+def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
+    """The datatypes of the inputs of the models in these roles."""
+    return frozenset(spec.datatype for role in roles for spec in contract()[role].inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -95,6 +95,8 @@ class Requirement:
 
     def level_for(self, profiles: Collection[str]) -> Level:
         """The level for a server that claims `profiles`: the strictest, where several name one."""
+        if not self.level_in:
+            return self.level
         raised = [level for profile, level in self.level_in.items() if profile in profiles]
         return min(raised, key=LEVELS.index) if raised else self.level
 
