@@ -284,6 +284,7 @@ def test_a_member_that_is_there_twice_is_noted_in_a_long_array_and_beside_colons
     twice = b'{"x":1,"x":{}}'
     for data in (
         b'{"a":[' + b",".join([b"{}"] * 2000 + [twice]) + b"]}",
+        b'{"a":[1,' + twice + b"]}",
         b'{"a":"\\u003a","b":' + twice + b"}",
         b'{"a":{"b":[' + twice + b"]}}",
     ):

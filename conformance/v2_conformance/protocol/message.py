@@ -164,7 +164,8 @@ def _plain(data: Buffer, text: str) -> dict[str, Any] | None:
 
 
 def _members(document: dict[str, Any]) -> int:
-    """How many members the object and those in it have, but for what is in long arrays."""
+    """How many members the object and those in it have, but for those in arrays that are long, or
+    begin with something else."""
     found = 0
     left: list[object] = [document]
     while left:
@@ -172,8 +173,8 @@ def _members(document: dict[str, Any]) -> int:
         if isinstance(item, dict):
             found += len(item)
             left += item.values()
-        elif isinstance(item, list) and len(item) <= _LONGEST_SEARCHED:
-            left += item
+        elif isinstance(item, list) and item and isinstance(item[0], dict | list):
+            left += item[:_LONGEST_SEARCHED]
     return found
 
 
