@@ -194,7 +194,7 @@ def _number(text: str) -> float:
 
 
 _DECODER = msgspec.json.Decoder(float_hook=_number)
-_LONGEST_SEARCHED = 1000  # elements of an array; longer ones have the data of tensors
+_LONGEST_SEARCHED = 1000  # elements of an array
 
 
 def _check_depth(text: str) -> None:
