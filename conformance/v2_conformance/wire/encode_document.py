@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.case_data import array, integer, mapping, text, write_json
-from v2_conformance.wire.encode_inputs import EncodedInput
+from v2_conformance.wire.encode_inputs import Described, EncodedInput
 from v2_conformance.wire.json_changes import change_json, changed_json
 from v2_conformance.wire.json_spelling import write_spelled
 
 _MEMBERS = ("before", "after", "indent", "text", "change")
+_FIRST = ("id", "parameters")  # members of the document, before `inputs`
 
 
 def encode_document(
@@ -58,49 +60,41 @@ def check_document(
 def _document(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> dict[str, Any]:
-    return _around(request, [item.entry for item in inputs], outputs)
-
-
-def _around(
-    request: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], outputs: Sequence[str]
-) -> dict[str, Any]:
-    document = {name: request[name] for name in ("id", "parameters") if name in request}
-    document["inputs"] = entries
+    document = {name: request[name] for name in _FIRST if name in request}
+    document["inputs"] = [item.entry for item in inputs]
     if "outputs" in request:
-        document["outputs"] = _outputs(request["outputs"], outputs)
+        document["outputs"] = [output.entry for output in _outputs(request["outputs"], outputs)]
     return document
 
 
 def _compact(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> bytes:
-    """The document as `write_json` writes it, with the data of its inputs as it is written."""
-    document = _around(request, [item.described for item in inputs], outputs)
-    if all(item.data is None for item in inputs):
-        return write_json(document)
-    pieces = []
-    for name, value in document.items():
-        pieces.append(b',"%b":' % name.encode())
-        pieces += _inputs(inputs) if name == "inputs" else [write_json(value)]
-    return b"".join([b"{", pieces[0][1:], *pieces[1:], b"}"])
-
-
-def _inputs(inputs: Sequence[EncodedInput]) -> Iterator[bytes]:
-    before = b"["
-    for item in inputs:
-        yield before
-        described = write_json(item.described)
+    """The document as `write_json` writes it, but of texts that other requests have as well."""
+    described = None
+    if "outputs" in request:
+        described = _outputs(request["outputs"], outputs)
+    pieces = [b"{"]
+    for name in _FIRST:
+        if name in request:
+            pieces.append(b'"%b":%b,' % (name.encode(), write_json(request[name])))
+    pieces.append(b'"inputs":[')
+    for position, item in enumerate(inputs):
+        if position:
+            pieces.append(b",")
+        text_of_input = item.described.write()
         if item.data is None:
-            yield described
+            pieces.append(text_of_input)
         else:
-            yield b'%b,"data":' % described[:-1]
-            yield from item.data.text
-            yield b"}"
-        before = b","
-    yield b"]"
+            pieces += (text_of_input[:-1], b',"data":', *item.data.text, b"}")
+    pieces.append(b"]")
+    if described is not None:
+        pieces.append(b',"outputs":[%b]' % b",".join([output.write() for output in described]))
+    pieces.append(b"}")
+    return b"".join(pieces)
 
 
-def _outputs(given: object, names: Sequence[str]) -> list[dict[str, Any]]:
+def _outputs(given: object, names: Sequence[str]) -> list[Described]:
     outputs = []
     for position, entry in enumerate(array(given, "`outputs`")):
         try:
@@ -110,17 +104,27 @@ def _outputs(given: object, names: Sequence[str]) -> list[dict[str, Any]]:
     return outputs
 
 
-def _output(entry: object, names: Sequence[str]) -> dict[str, Any]:
+def _output(entry: object, names: Sequence[str]) -> Described:
     given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
     if "name" in given:
         name = text(given["name"], "`name`")
     else:
         most = len(names) - 1
         name = names[integer(given.get("tensor"), "`tensor`", least=0, most=most)]
+    binary = given.get("binary_data")
+    if "parameters" not in given and type(binary) is bool:
+        return _usual(name, binary=binary)
     output: dict[str, Any] = {"name": name}
     parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
     if "binary_data" in given:
         parameters["binary_data"] = given["binary_data"]
     if parameters:
         output["parameters"] = parameters
-    return output
+    return Described(output)
+
+
+@lru_cache(maxsize=256)
+def _usual(name: str, *, binary: bool) -> Described:
+    """What hundreds of cases of a run share."""
+    entry = {"name": name, "parameters": {"binary_data": binary}}
+    return Described(entry, write_json(entry))

@@ -7,7 +7,7 @@ from v2_conformance.protocol.datatypes import DATATYPES, blob_size
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.wire.case_data import array, integer, mapping, text
-from v2_conformance.wire.encode_inputs import EncodedInput, input_entries
+from v2_conformance.wire.encode_inputs import Described, EncodedInput, input_entries
 from v2_conformance.wire.streamed import StreamedTensor
 
 PATTERN = "offsets"
@@ -46,4 +46,6 @@ def streamed_input(
         "parameters": {"binary_data_size": size},
     }
     tensor = StreamedTensor(returned, datatype, shape, DATATYPES[datatype].size or 1, size)
-    return EncodedInput(document, Tensor(given, datatype, shape, b""), 0, b"", True), tensor
+    return EncodedInput(
+        Described(document), Tensor(given, datatype, shape, b""), 0, b"", True
+    ), tensor
