@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from support.small_suite import SMALL, small_run
+from support.servers import Start
+from support.small_suite import BAD, SMALL, small_run
 from v2_conformance.cli.main import main
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Selection
+from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import every_case
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
 
 # Each closes connections, or answers late or otherwise, where `verify` could think of an edit.
@@ -55,6 +60,33 @@ def test_the_report_of_a_legal_server_holds(variant: str, tmp_path: Path) -> Non
     assert found.exit_code == 0, words_of(found)
     assert found.verdict.conformant
     assert not found.on_belief_alone
+
+
+class _ClosesLate(Behaviour):
+    """After an error the connection is closed, and the next request is on its way by then."""
+
+    _closing = False
+
+    def finish(self, request: Request, response: Response) -> Response:
+        self._closing = response.status >= 400
+        return super().finish(request, response)
+
+    def received(self, data: bytes) -> bytes:
+        closing, self._closing = self._closing, False
+        return b"" if closing else super().received(data)
+
+
+def test_a_close_that_crosses_the_known_good_request_is_recorded_and_held_against_the_server(
+    tmp_path: Path, start: Start
+) -> None:
+    path = small_run(tmp_path, make_target(start(_ClosesLate).url, timeout=5))
+    found = verify(path, SMALL)
+    assert found.exit_code == 0, words_of(found)
+    outcomes = {case.id: case.outcome for case in load_report(path).cases}
+    assert outcomes[BAD] is Outcome.PASS
+    assert [name for name, outcome in outcomes.items() if outcome is Outcome.FAIL] == [
+        "R8/observed"
+    ]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -189,7 +189,10 @@ def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() 
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         came = connection.exchange(request_of(REQUEST))
+        again = connection.exchange(request_of(REQUEST))
     assert (came.ending, came.reused, bytes(came.received)) == (Ending.CLOSED, True, b"")
+    assert came.closed_before_s is not None
+    assert again.closed_before_s == came.closed_before_s  # the one before may be dropped
 
 
 def _once(reply: bytes) -> Script:

@@ -166,6 +166,7 @@ class Http1Connection:
         lost = ending in (Ending.CLOSED, Ending.RESET) and not reader.raw
         if begun.kept_at is not None and lost:
             closed_before_s = round(begun.started - begun.kept_at, 3)
+            self._closed_before_s = closed_before_s  # this one is no answer, and may be dropped
         if ending is Ending.COMPLETE and current.last_byte is not None:
             ended = current.last_byte
         return Transcript(
