@@ -46,6 +46,9 @@ _PLAIN_HEAD = re.compile(
     rb"HTTP/1\.[01] ([2-5][0-9][0-9]) [\t -~\x80-\xff]*\r\n"
     rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)*\r\n"
 )
+_CODING_LINE, _LENGTH_LINE, *_ONCE_LINES = (
+    b"\r\n" + name + b":" for name in (_CODING, _LENGTH, *_ONCE)
+)
 _PLAIN_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*[0-9]+[ \t]*\r\n")
 
 _Fields = Sequence[tuple[bytes, bytes]]
@@ -77,17 +80,12 @@ def is_plain(received: Buffer) -> bool:
     if found is None:
         return False
     head = found[0].lower()
-    if _line(_CODING) in head or any(head.count(_line(name)) > 1 for name in _ONCE):
+    if _CODING_LINE in head or head.count(_ONCE_LINES[0]) > 1 or head.count(_ONCE_LINES[1]) > 1:
         return False
-    lengths = head.count(_line(_LENGTH))
+    lengths = head.count(_LENGTH_LINE)
     if not lengths:
         return True
     return lengths == 1 and int(found[1]) != _NO_CONTENT and _PLAIN_LENGTH.search(head) is not None
-
-
-def _line(name: bytes) -> bytes:
-    """How the line of a field begins."""
-    return b"\r\n" + name + b":"
 
 
 def read_syntax(

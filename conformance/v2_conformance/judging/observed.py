@@ -7,7 +7,7 @@ order: cases that run at the same time, and a report that is judged again, come 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -79,21 +79,28 @@ def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> 
         for purpose, transcript in exchanges
         if transcript.streamed is None
     ]
+    judged: dict[Observed, int] = {}
+    wrong: dict[Observed, list[Cause]] = {}
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.
     unbroken = not any(look.syntax.broken for look in looks)
-    shown = sum(map(_shows_syntax, looks)) if unbroken else 0
-    found = {what: _Tally(shown if what in _OF_SYNTAX else 0) for what in _OBSERVED}
+    if unbroken:
+        judged = dict.fromkeys(_RULES, sum(map(_shows_syntax, looks)))
     for look in looks:
-        for what, check in _checks(look).items():
-            found[what].add(check, look)
-        if not unbroken:
-            for what, check in _OF_SYNTAX.items():
-                found[what].add(check, look)
+        for what, check in _checks(look, unbroken=unbroken):
+            try:
+                shown = check(look)
+            except Finding as finding:
+                shown = True
+                wrong.setdefault(what, []).append(finding.cause)
+            if shown:
+                judged[what] = judged.get(what, 0) + 1
     return tuple(
-        Seen(what, case.id, tally.judged, tally.wrong, tally.first)
-        for what, tally in found.items()
-        if tally.judged
+        _seen(what, case.id, count, wrong.get(what, ())) for what, count in judged.items() if count
     )
+
+
+def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Seen:
+    return Seen(what, case, judged, len(wrong), wrong[0] if wrong else None)
 
 
 class Observations:
@@ -125,34 +132,17 @@ class Observations:
 
 Check = Callable[[Look], bool]
 """Whether an exchange shows the thing. Raises Finding if it does not keep it."""
+_Checks = tuple[tuple[Observed, Check], ...]
 
 
-class _Tally:
-    """What exchanges show of one thing, see Seen."""
-
-    __slots__ = ("first", "judged", "wrong")
-
-    def __init__(self, judged: int = 0) -> None:
-        self.judged = judged
-        self.wrong = 0
-        self.first: Cause | None = None
-
-    def add(self, check: Check, look: Look) -> None:
-        """Take what one more exchange shows."""
-        try:
-            self.judged += check(look)
-        except Finding as finding:
-            self.judged += 1
-            self.wrong += 1
-            if self.first is None:
-                self.first = finding.cause
-
-
-def _checks(look: Look) -> Mapping[Observed, Check]:
-    """The checks of which an exchange can show something, but for those of HTTP's rules."""
+def _checks(look: Look, *, unbroken: bool) -> _Checks:
+    """The checks of which an exchange can show something, but for those of HTTP's rules if it has
+    broken none of them."""
     if look.error is not None or look.unlabeled_error is not None:
-        return _OF_ERRORS
-    return _OF_ANY if look.json is None else _OF_INFERENCES
+        checks = _OF_ERRORS
+    else:
+        checks = _OF_ANY if look.json is None else _OF_INFERENCES
+    return checks if unbroken else (*checks, *_OF_SYNTAX)
 
 
 def _error_status(look: Look) -> bool:
@@ -329,26 +319,25 @@ _RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
 }
 """Rules of HTTP whose breach is in the bytes of a response."""
 
-_OF_ANY: Mapping[Observed, Check] = {
-    "error_status": _error_status,
-    "nothing_after": _nothing_after,
-    "announced_closes": _announced_closes,
-    "continues": _continues,
-}
-_OF_ERRORS: Mapping[Observed, Check] = {
-    **_OF_ANY,
-    "error_bodies": _error_bodies,
-    "client_errors": _client_errors,
-    "error_types": _error_types,
-    "error_header_lengths": _error_header_lengths,
-}
-_OF_INFERENCES: Mapping[Observed, Check] = {
-    **_OF_ANY,
-    "ids": _ids,
-    "binary_types": _binary_types,
-    "json_types": _json_types,
-    "unique_members": _unique_members,
-    "data_or_size": _data_or_size,
-}
-_OF_SYNTAX: Mapping[Observed, Check] = {what: _keeps(rules) for what, rules in _RULES.items()}
-_OBSERVED = tuple({**_OF_ERRORS, **_OF_INFERENCES, **_OF_SYNTAX})
+_OF_ANY: _Checks = (
+    ("error_status", _error_status),
+    ("nothing_after", _nothing_after),
+    ("announced_closes", _announced_closes),
+    ("continues", _continues),
+)
+_OF_ERRORS: _Checks = (
+    *_OF_ANY,
+    ("error_bodies", _error_bodies),
+    ("client_errors", _client_errors),
+    ("error_types", _error_types),
+    ("error_header_lengths", _error_header_lengths),
+)
+_OF_INFERENCES: _Checks = (
+    *_OF_ANY,
+    ("ids", _ids),
+    ("binary_types", _binary_types),
+    ("json_types", _json_types),
+    ("unique_members", _unique_members),
+    ("data_or_size", _data_or_size),
+)
+_OF_SYNTAX: _Checks = tuple((what, _keeps(rules)) for what, rules in _RULES.items())

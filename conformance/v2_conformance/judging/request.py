@@ -32,6 +32,7 @@ _TAB_IN_FRAMING = re.compile(
     rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
 )
 _HEAD_END = b"\r\n\r\n"
+_BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
 _TWO_LENGTHS = {"content-length", "transfer-encoding"}
 
 
@@ -102,7 +103,10 @@ def may_have_id(data: Buffer) -> bool:
     if len(data) > _LONGEST:
         return False
     raw = bytes(data)
-    return b'"id"' in raw or b"-encoding" in raw.lower()
+    if b'"id"' in raw:
+        return True
+    end = _BLANK_LINE.search(raw)
+    return b"-encoding" in (raw if end is None else raw[: end.end()]).lower()
 
 
 def _read(data: Buffer) -> ReadRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -94,19 +94,35 @@ def decode_body(
     response: Response,
     allowed: Collection[str] = content_codings.CODINGS,
     *,
-    limit: int = Limits.response,
+    limit: int | Callable[[], int] = Limits.response,
 ) -> Response:
     """The response with its body as it was before the content coding, which `allowed` names.
 
-    The body may decode to `limit` bytes. Raises Finding for a coding that was not asked for, is not
-    named or is not the one done (Z4).
+    The body may decode to `limit` bytes, which is asked for only if there is a coding: few
+    responses have one. Raises Finding for a coding that was not asked for, is not named or is not
+    the one done (Z4).
     """
     names = codings_of(response)
-    if not names:
-        seems = content_codings.looks_like(response.body)
-        if seems is None:
-            return response
+    if names:
+        return _decode(response, names, allowed, limit if isinstance(limit, int) else limit())
+    return _not_coded(response)
+
+
+def decode_answer(response: Response, request: Buffer) -> Response:
+    """See decode_body: the answer to a recorded request, in whatever coding the suite knows."""
+    return decode_body(response, limit=lambda: decoded_limit(asked_size(request)))
+
+
+def _not_coded(response: Response) -> Response:
+    seems = content_codings.looks_like(response.body)
+    if seems is not None:
         raise Finding(UndeclaredCoding(seems))
+    return response
+
+
+def _decode(
+    response: Response, names: Sequence[str], allowed: Collection[str], limit: int
+) -> Response:
     coding = content_codings.known(names[0]) if len(names) == 1 else None
     if coding is None or coding not in allowed:
         raise Finding(UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
@@ -115,13 +131,6 @@ def decode_body(
     except content_codings.CodingError as error:
         raise Finding(BrokenCoding(coding, printable(str(error)))) from error
     return replace(response, body=body)
-
-
-def decode_answer(response: Response, request: Buffer) -> Response:
-    """See decode_body: the answer to a recorded request, in whatever coding the suite knows."""
-    # Finding out what the request stands for takes longer than all else, and few are in a coding.
-    limit = decoded_limit(asked_size(request)) if codings_of(response) else Limits.response
-    return decode_body(response, limit=limit)
 
 
 def read_header_length(response: Response) -> int | None:
