@@ -75,6 +75,9 @@ class Scripted:
     def send_ahead(self, case: Case) -> None:
         pass
 
+    def make_ahead(self, case: Case) -> None:
+        pass
+
     def open_ahead(self) -> None:
         pass
 

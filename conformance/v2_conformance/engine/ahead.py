@@ -11,9 +11,13 @@ from v2_conformance.wire.encode import Prepared
 
 @dataclass(frozen=True)
 class Ahead:
-    """`case` and its request, which was begun at `started` on the clock of `perf_counter`."""
+    """`case`, as it is `moved` to a model that the server can have, and its request.
+
+    `started` is when its time began, on the clock of `perf_counter`.
+    """
 
     case: Case
+    moved: RequestCase | GetCase
     prepared: Prepared
     started: float
 

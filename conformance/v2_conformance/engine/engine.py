@@ -6,6 +6,7 @@ cases that need what it killed are `not_run` and name it, so that nothing is a c
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import traceback
@@ -115,6 +116,7 @@ class Engine:
         self._connections: list[Connection] = []
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
+        self._made: Ahead | None = None
         self._ahead: Ahead | None = None
         self._budget = budget
         self._hangs = Hangs(target.limits)
@@ -183,6 +185,15 @@ class Engine:
             self._fatal[case.id] = result
         return result
 
+    def make_ahead(self, case: Case) -> None:
+        """Make the request of `case`, which runs soon, while the server works on another one."""
+        moved = stood_in(case, self.target.unsupported)
+        if not goes_ahead(moved) or self._skip(moved) is not None:
+            return
+        started = time.perf_counter()
+        with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
+            self._made = Ahead(case, moved, self._prepare(moved), started)
+
     def send_ahead(self, case: Case) -> None:
         """Send the request of `case`, which runs next, so that the server works on it while its
         user is handed the results so far.
@@ -190,20 +201,20 @@ class Engine:
         Not if something else has to be sent first, or at the same time, or if it may end the
         server.
         """
-        moved = stood_in(case, self.target.unsupported)
-        spent = self._budget is not None and self._budget.spent
-        if spent or not goes_ahead(moved) or self._skip(moved) is not None:
+        if self._made is None or self._made.case is not case:
+            self._made = None
+            self.make_ahead(case)
+        made, self._made = self._made, None
+        if made is None or self._skip(made.moved) is not None:
             return
-        if isinstance(moved, RequestCase) and not all(
-            self._canary.answered(role, form) for role, form in self._canaries(moved)
+        if self._budget is not None and self._budget.spent:
+            return
+        if isinstance(made.moved, RequestCase) and not all(
+            self._canary.answered(role, form) for role, form in self._canaries(made.moved)
         ):
             return
-        started = time.perf_counter()
-        try:
-            prepared = self._prepare_in_time(moved)
-        except Exception:
-            return  # `run` makes it again, and says what is wrong
-        self._ahead = Ahead(case, prepared, started)
+        prepared = self._in_time(made.moved, made.prepared)
+        self._ahead = replace(made, prepared=prepared, started=time.perf_counter())
         connection = self._connection()
         if not connection.pending():
             connection.begin(prepared.request)
@@ -437,9 +448,6 @@ class Engine:
         if isinstance(case, GetCase):
             return prepare_get(case, self._address)
         return prepare(case, self._address, self.server.present[case.model])
-
-    def _prepare_in_time(self, case: RequestCase | GetCase) -> Prepared:
-        return self._in_time(case, self._prepare(case))
 
     def _in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Prepared:
         """`prepared` with the time that its server has for it."""

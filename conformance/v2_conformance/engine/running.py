@@ -72,11 +72,13 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     """The results of cases in their order. With several `workers`, those run first that show
     whether cases can share the server."""
     if workers <= 1:
-        for case, following in zip_longest(ordered, ordered[1:]):
+        for case, following, later in zip_longest(ordered, ordered[1:], ordered[2:]):
             result = engine.run(case)
             if following is not None:
                 engine.send_ahead(following)
             yield result
+            if later is not None:
+                engine.make_ahead(later)
         return
     side = SideBySide(engine, workers)
     try:
