@@ -230,6 +230,7 @@ def changing(place: Place) -> Iterator[Any]:
 
 def is_report(report: object, path: Path) -> bool:
     """Whether it is one: the types and the schema must agree."""
+    path.unlink(missing_ok=True)  # some file systems wait for the disk when they write over a file
     path.write_bytes(msgspec.json.encode(report))
     try:
         load_report(path)
