@@ -127,4 +127,5 @@ add(
     outcomes=None,
     options=("--http2",),
     cases=CASES,
+    timeout=2.0,
 )

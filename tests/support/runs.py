@@ -23,14 +23,15 @@ from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.recorder import Record
-from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
 
-CASES = cache(lambda: {case.id: case for case in load_cases()})
+CASES = cache(
+    lambda: {case.id: case for case in suite_cases() if not isinstance(case, GeneratedCase)}
+)
 
 
 # What a shell starts in the background ignores interrupts, and so does what that starts; nohup does
