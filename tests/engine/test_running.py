@@ -47,7 +47,9 @@ class Scripted:
         self.lingering: set[str] = set()
         self.closed = False
 
-    def run(self, case: Case, *, beside: bool = False, again: bool = False) -> Result:
+    def run(
+        self, case: Case, *, beside: bool = False, again: bool = False, coming: Case | None = None
+    ) -> Result:
         self.ran.append(case.id)
         self.beside += [case.id] if beside else []
         mine = self._verdicts.get(case.id, [Verdict(Outcome.PASS)])

@@ -131,6 +131,7 @@ class Engine:
         beside: bool = False,
         again: bool = False,
         answers: Sequence[Result] = (),
+        coming: Case | None = None,
     ) -> Result:
         """One case with all that belongs to it. Never raises for what the server does.
 
@@ -139,8 +140,9 @@ class Engine:
 
         With `beside`, other cases run at the same time. What happens then may be their doing, so
         nothing is declared dead, and only `settled` counts it. What was begun is run `again` even
-        if the time is spent. `answers` are the results of the requests of a GeneratedCase, if they
-        have run already.
+        if the time is spent. `coming` is the case that runs next, whose request may be made while
+        the server answers a known-good one. `answers` are the results of the requests of a
+        GeneratedCase, if they have run already.
         """
         ahead, self._ahead = self._ahead, None
         if ahead is not None and ahead.case is not case:
@@ -166,7 +168,7 @@ class Engine:
         if unsent is not None:
             return Result(case, unsent)
         try:
-            result = self._run(case, beside=beside, ahead=ahead)
+            result = self._run(case, beside=beside, ahead=ahead, coming=coming)
             if not beside:
                 alone = partial(self._run, beside=False)
                 result = self._repeats.checked(result, alone, self._fresh_connection)
@@ -343,7 +345,12 @@ class Engine:
         return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
 
     def _run(
-        self, case: RequestCase | GetCase, *, beside: bool, ahead: Ahead | None = None
+        self,
+        case: RequestCase | GetCase,
+        *,
+        beside: bool,
+        ahead: Ahead | None = None,
+        coming: Case | None = None,
     ) -> Result:
         prepared = self._prepare(case) if ahead is None else ahead.prepared
         connection = self._connection()
@@ -371,6 +378,8 @@ class Engine:
             if isinstance(case, RequestCase) and case.negative and transcript.sent:
                 self._aftermath.begin(case, connection)  # whatever the verdict is
             verdict = judge(case, prepared, transcript)
+            if coming is not None and case.negative:
+                self.make_ahead(coming)
             if not transcript.sent:  # the server was away before: not this case's doing
                 return Result(case, verdict, exchanges=tuple(exchanges))
         if isinstance(case, RequestCase) and needs_canary(case, verdict.outcome):

@@ -73,11 +73,11 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     whether cases can share the server."""
     if workers <= 1:
         for case, following, later in zip_longest(ordered, ordered[1:], ordered[2:]):
-            result = engine.run(case)
+            result = engine.run(case, coming=following)
             if following is not None:
                 engine.send_ahead(following)
             yield result
-            if later is not None:
+            if later is not None and not following.negative:  # else its known-good request is used
                 engine.make_ahead(later)
         return
     side = SideBySide(engine, workers)

@@ -7,6 +7,7 @@ a 4-byte length). JSON is converted to and from that form, so that every compari
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -294,6 +295,10 @@ def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
     dtype = np.dtype(DATATYPES[datatype].numpy)
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
+    with contextlib.suppress(OverflowError):  # beyond INT64, which only UINT64 may have
+        array = np.array(values, dtype="<i8")
+        if not values or (low <= array.min() and array.max() <= high):
+            return array.astype(dtype).tobytes()
     if values and (min(values) < low or max(values) > high):
         index = next(i for i, value in enumerate(values) if not low <= value <= high)
         raise ElementError(

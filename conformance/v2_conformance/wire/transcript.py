@@ -95,7 +95,11 @@ class Response:
 
     def value(self, name: str) -> str | None:
         """The first value of the field `name`."""
-        return next(iter(self.values(name)), None)
+        name = name.lower()
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
 
 
 class Http2Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
