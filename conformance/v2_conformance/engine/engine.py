@@ -207,7 +207,7 @@ class Engine:
             self._made = None
             self.make_ahead(case)
         made, self._made = self._made, None
-        if made is None or self._skip(made.moved) is not None:
+        if made is None or self._lost(made.moved) is not None:
             return
         if self._budget is not None and self._budget.spent:
             return
@@ -217,9 +217,7 @@ class Engine:
             return
         prepared = self._in_time(made.moved, made.prepared)
         self._ahead = replace(made, prepared=prepared, started=time.perf_counter())
-        connection = self._connection()
-        if not connection.pending():
-            connection.begin(prepared.request)
+        self._connection().begin(prepared.request)
 
     def settled(self, result: Result) -> Result:
         """What an early `result` counts for, once those of all cases before it are settled.
@@ -337,12 +335,15 @@ class Engine:
         self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
 
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
-        verdict = skipped(case, self._claims)
-        killers = [] if verdict else map(self._deaths.killer_of, case.roles or (None,))
+        return skipped(case, self._claims) or self._lost(case)
+
+    def _lost(self, case: RequestCase | GetCase) -> Verdict | None:
+        """Why the case is not sent any more, None if it is: what the run has come to."""
+        killers = map(self._deaths.killer_of, case.roles or (None,))
         killer = next((killer for killer in killers if killer is not None), None)
         if killer is not None:
             return needs_the_dead(case, killer)
-        return FLOODED if verdict is None and self._surplus > MOST_SURPLUS else verdict
+        return FLOODED if self._surplus > MOST_SURPLUS else None
 
     def _run(
         self,

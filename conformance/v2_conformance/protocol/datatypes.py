@@ -7,7 +7,6 @@ a 4-byte length). JSON is converted to and from that form, so that every compari
 
 from __future__ import annotations
 
-import contextlib
 import struct
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -244,10 +243,9 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
     Raises ElementError, with the element's index, if a value is not of the datatype or is out of
     its range, and if the number of elements is not the shape's.
     """
-    values = _flatten(data, tuple(shape))
+    values, types = _flatten(data, tuple(shape))
     kind = DATATYPES[datatype].kind
     wanted = _TYPES[kind]
-    types = set(map(type, values))
     if not types <= wanted:
         index = next(i for i, value in enumerate(values) if type(value) not in wanted)
         raise ElementError(f"element {index} is {_shown(values[index])}; expected {datatype}")
@@ -295,7 +293,7 @@ def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
     dtype = np.dtype(DATATYPES[datatype].numpy)
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
-    with contextlib.suppress(OverflowError):  # beyond INT64, which only UINT64 may have
+    with suppress(OverflowError):  # beyond INT64, which only UINT64 may have
         array = np.array(values, dtype="<i8")
         if not values or (low <= array.min() and array.max() <= high):
             return array.astype(dtype).tobytes()
@@ -342,14 +340,16 @@ def _nest(values: list[Any], shape: Shape) -> Any:
     return values
 
 
-def _flatten(data: object, shape: Shape) -> list[Any]:
+def _flatten(data: object, shape: Shape) -> tuple[list[Any], set[type]]:
+    """The elements of a `data` array, and their types."""
     if not isinstance(data, list):
         if shape == ():
-            return [data]
+            return [data], {type(data)}
         raise ElementError(f"`data`: expected an array, got {_shown(data)}")
     count = element_count(shape)
     flat: list[Any] = data
-    if list in set(map(type, flat)):
+    types: set[type] = set(map(type, flat))
+    if list in types:
         for level, size in enumerate(shape):
             if level == 0:
                 if len(flat) != size:
@@ -361,9 +361,10 @@ def _flatten(data: object, shape: Shape) -> list[Any]:
                 if not isinstance(row, list) or len(row) != size:
                     raise ElementError(f"`data`: expected arrays nested as {_shape(shape)}")
                 flat.extend(row)
+        types = set(map(type, flat))
     if len(flat) != count:
         raise ElementError(f"`data`: expected {_number(count)} elements, got {len(flat)}")
-    return flat
+    return flat, types
 
 
 def _texts(elements: Sequence[bytes]) -> list[str]:

@@ -132,10 +132,12 @@ class Exchange:
                 # Not SSLSocket's own, which drops TLS: what comes would be read encrypted.
                 socket.socket.shutdown(self._sock, socket.SHUT_WR)
         try:
+            answered = self._left_at > 0  # what was sent ahead, by now, as a rule
             while not self._ended():
-                if self._receive() or self._wait(write=False)[0] or self._ended():
-                    continue
-                return Ending.TIMEOUT, "no complete response in time"
+                if not answered and not self._wait(write=False)[0]:
+                    return Ending.TIMEOUT, "no complete response in time"
+                answered = False
+                self._receive()
         except OSError as error:
             if not self.reader.answered_first:
                 self._failed = error

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from v2_conformance.protocol.datatypes import Buffer
 
 _LONGEST = 8000
+_SHORT_LINE = 128
 _END = b"\r\n\r\n"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _TEXT = re.compile(rb"[ -~]*")
@@ -82,17 +84,26 @@ def _split(data: Buffer) -> tuple[bytes, Fields, int] | None:
     first, *lines = raw[:end].split(b"\r\n")
     fields = []
     for line in lines:
-        name, colon, value = line.partition(b":")
-        if not colon or not _NAME.fullmatch(name):
+        field = _known_field(line) if len(line) <= _SHORT_LINE else _field(line)
+        if field is None:
             return None
-        value = value.strip(b" \t")
-        if not _TEXT.fullmatch(value):
-            return None
-        text = name.lower().decode()
-        if text in _UNUSUAL:
-            return None
-        fields.append((text, value.decode()))
+        fields.append(field)
     return first, tuple(fields), end + len(_END)
+
+
+def _field(line: bytes) -> tuple[str, str] | None:
+    """The name and the value of a line; None unless it is a plain field."""
+    name, colon, value = line.partition(b":")
+    if not colon or not _NAME.fullmatch(name):
+        return None
+    value = value.strip(b" \t")
+    if not _TEXT.fullmatch(value):
+        return None
+    text = name.lower().decode()
+    return None if text in _UNUSUAL else (text, value.decode())
+
+
+_known_field = lru_cache(maxsize=1024)(_field)  # a server's heads are much the same
 
 
 def _length(fields: Fields) -> int | None:

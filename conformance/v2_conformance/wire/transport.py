@@ -99,7 +99,7 @@ class Connection(Protocol):
 
     def begin(self, request: Request) -> None:
         """Send `request` on the open connection, if its answer can be read later and still be
-        timed as it comes; else do nothing.
+        timed as it comes; else do nothing, as if bytes wait that nobody asked for.
 
         The next exchange is that of the same `request`, and reads the answer; any other one, or a
         fresh one, closes the connection first. The server's time does not run out meanwhile.
