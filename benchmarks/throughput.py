@@ -8,6 +8,7 @@ one write, on one connection, and the server kept the connection open.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import tempfile
@@ -39,6 +40,7 @@ def main() -> None:
     server = discover(target)
     engine = Engine(target, server)
     cases = [case for case in load_cases() if not case.dangerous]
+    gc.freeze()  # as the command run does
     timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
     whole, results = timed_run(engine, target, server, cases)
     repeatable = [result for result in results if _repeatable(result, target, server)]

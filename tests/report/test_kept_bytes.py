@@ -26,6 +26,7 @@ from v2_conformance.report.kept_bytes import (
     PLAIN,
     Deflated,
     keep,
+    keep_two,
     size_of,
     start_of,
     stored_size,
@@ -52,6 +53,12 @@ def test_a_long_message_is_deflated_and_a_short_one_stands_as_it_was() -> None:
     assert stored_size(keep(LONG)) < 5000
     assert keep(LONG[:PLAIN]) == LONG[:PLAIN]
     assert keep(NOISE) == NOISE
+
+
+@pytest.mark.parametrize("one", [b"", LONG, 2 * LONG, 2 * NOISE])
+@pytest.mark.parametrize("other", [b"", LONG, 2 * LONG, 2 * NOISE])
+def test_two_messages_are_kept_beside_each_other_as_each_is_alone(one: bytes, other: bytes) -> None:
+    assert keep_two(one, other) == (keep(one), keep(other))
 
 
 def test_of_what_does_not_fit_the_start_and_the_digest_are_kept() -> None:

@@ -273,6 +273,7 @@ def run(
             for role, why in started.engine.server.absent.items():
                 if role in target.models:
                     print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
+            gc.freeze()  # all that was read stays to the end: no collection need look at it again
             report = started.finish(
                 workers=count, on_case=reporter.show, load=load, on_load=soak.show
             )

@@ -119,8 +119,11 @@ def _blob(expected: Tensor, value: object) -> bytes:
 
 
 def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
-    """The offset of the first differing byte, None where equal; works in blocks, without copies."""
+    """The offset of the first differing byte, None where equal; works in blocks, without copies of
+    more than one."""
     shorter = min(len(left), len(right))
+    if len(left) <= _BLOCK and bytes(left) == bytes(right):
+        return None
     a, b = np.frombuffer(left, "u1"), np.frombuffer(right, "u1")
     for start in range(0, shorter, _BLOCK):
         stop = min(start + _BLOCK, shorter)

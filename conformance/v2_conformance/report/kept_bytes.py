@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ PLAIN = 16 * 1024
 """A message of at most so many bytes is kept as it is."""
 _LEVEL = 6
 _STEP = 1 << 20
+_WORTH_A_THREAD = 256 * 1024
 
 Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
 """Bytes, in base64 in JSON."""
@@ -67,6 +69,16 @@ def keep(data: bytes) -> KeptBytes:
         return data
     made = deflated(data)
     return made if is_shorter(made) else data
+
+
+def keep_two(one: bytes, other: bytes) -> tuple[KeptBytes, KeptBytes]:
+    """`keep` of both, beside each other if both are long: zlib lets other threads run meanwhile."""
+    if min(len(one), len(other)) < _WORTH_A_THREAD:
+        return keep(one), keep(other)
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(keep, one)
+        kept = keep(other)
+        return beside.result(), kept
 
 
 def deflated(data: bytes) -> Deflated:

@@ -63,7 +63,7 @@ from v2_conformance.report.files import (
 from v2_conformance.report.kept_bytes import (
     PLAIN,
     Deflated,
-    keep,
+    keep_two,
     start_of,
     stored_size,
     unpacked,
@@ -182,13 +182,15 @@ def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
     idle, short = transcript.closed_before_s, transcript.shortened_s
+    request_kept, response_kept = keep_two(
+        mask.sent(transcript.request),
+        mask.data(transcript.received, _LIMITS.response_to(len(transcript.request))),
+    )
     return RecordedExchange(
         purpose=exchange.purpose,
         note=exchange.note,
-        request_kept=keep(mask.sent(transcript.request)),
-        response_kept=keep(
-            mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
-        ),
+        request_kept=request_kept,
+        response_kept=response_kept,
         ending=transcript.ending,
         detail=mask.text(transcript.detail),
         sent=transcript.sent,
