@@ -27,9 +27,9 @@ from v2_conformance.reference.deviations import behaviour_with
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.causes import NotOverHttp2
-from v2_conformance.suite.findings import StreamReset
+from v2_conformance.suite.circumstances import NotOverHttp2
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import StreamReset
 from v2_conformance.wire.transcript import Http2Facts
 
 FEWEST = chosen("P2/blob-follows-json[INT32]", "P3/", "P5/", "P8/", "H6/not-a-number[letters]")

@@ -16,13 +16,8 @@ from v2_conformance.engine.running import run
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import (
-    DidNotSurvive,
-    FailedBesideOthers,
-    KilledBy,
-    Unavailable,
-    WasDown,
-)
+from v2_conformance.suite.causes import DidNotSurvive, FailedBesideOthers
+from v2_conformance.suite.circumstances import KilledBy, Unavailable, WasDown
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
 

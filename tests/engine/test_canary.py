@@ -14,7 +14,7 @@ from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes import ChangedAnswer, NoResponse
+from v2_conformance.suite.circumstances import ChangedAnswer, NoResponse
 from v2_conformance.suite.findings import WrongStatus, WrongValue
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Request

@@ -20,19 +20,22 @@ from v2_conformance.engine import engine as engine_module
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.suite.causes import Cause, Flooded, Hung, NotKept
+from v2_conformance.suite.causes import Cause, NotKept
+from v2_conformance.suite.circumstances import Flooded, Hung
 from v2_conformance.suite.findings import (
     BodyNotJson,
     BrokenCoding,
-    BytesAfterResponse,
-    ConnectionClosed,
     HeaderLengthNotJson,
     LeftoverBytes,
-    ResponseTooLarge,
     UnrequestedCoding,
 )
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import (
+    BytesAfterResponse,
+    ConnectionClosed,
+    ResponseTooLarge,
+)
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.transcript import Limits
 

@@ -31,9 +31,6 @@ from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import Rejected as RejectedCause
 from v2_conformance.suite.findings import (
     BlobPastBody,
-    BodyNotTaken,
-    BodyTooLarge,
-    ConnectionClosed,
     HeaderLengthMissing,
     LeftoverBytes,
     UnrequestedCoding,
@@ -47,6 +44,7 @@ from v2_conformance.suite.offset_pattern import pattern_digest
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.shrunk import shrunk
 from v2_conformance.suite.sizes import huge_sizes
+from v2_conformance.suite.transport_findings import BodyNotTaken, BodyTooLarge, ConnectionClosed
 from v2_conformance.wire.encode import Address, Binding, prepare
 from v2_conformance.wire.transcript import Limits
 

@@ -25,10 +25,12 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes import DidNotSurvive, NotKept, RoleAbsent
-from v2_conformance.suite.findings import HeaderLengthMissing, TimedOut
+from v2_conformance.suite.causes import DidNotSurvive, NotKept
+from v2_conformance.suite.circumstances import RoleAbsent
+from v2_conformance.suite.findings import HeaderLengthMissing
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.transport_findings import TimedOut
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
 STUCK = Verdict(Outcome.FAIL, DidNotSurvive(HeaderLengthMissing(), None, None, case_passed=True))

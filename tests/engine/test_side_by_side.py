@@ -29,7 +29,8 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.causes import DidNotSurvive, KilledBy
+from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.http1 import Http1Connection

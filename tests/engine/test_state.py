@@ -16,7 +16,8 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.causes import DidNotSurvive, RoleAbsent, SeveralWrong
+from v2_conformance.suite.causes import DidNotSurvive, SeveralWrong
+from v2_conformance.suite.circumstances import RoleAbsent
 from v2_conformance.suite.findings import WrongForm, WrongId, WrongStatus
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose

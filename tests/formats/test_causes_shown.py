@@ -17,7 +17,7 @@ from v2_conformance.formats.terminal import served, summary_lines
 from v2_conformance.formats.trust import Doubt, cautions
 from v2_conformance.report.cause_words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
-from v2_conformance.suite.causes import NoKnownGoodAnswer, ProfileNotClaimed, RoleAbsent
+from v2_conformance.suite.circumstances import NoKnownGoodAnswer, ProfileNotClaimed, RoleAbsent
 from v2_conformance.suite.findings import HeaderLengthNotJson
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)

@@ -25,7 +25,7 @@ from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.summary import concluded
-from v2_conformance.suite.causes import DatatypesUnsupported, RoleAbsent
+from v2_conformance.suite.circumstances import DatatypesUnsupported, RoleAbsent
 
 WITHOUT = case("D8/x", "unsupported", cause=DatatypesUnsupported(("FP16",)))
 SELECTED = [case("P2/x"), case("P5/x")]

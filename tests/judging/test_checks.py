@@ -27,7 +27,6 @@ from v2_conformance.suite.findings import (
     InvalidErrorBody,
     MetadataNotJson,
     MixedForms,
-    NoContentLength,
     NotEncoded,
     RepeatedMember,
     SchemaViolation,
@@ -42,6 +41,7 @@ from v2_conformance.suite.findings import (
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.transport_findings import NoContentLength
 
 ERROR_BODY = b'{"error": "no"}'
 SIZE = len(dump_json(answer(sized())))

@@ -13,7 +13,7 @@ from support.responses import BLOB, GOOD, answer, entry, sized, v2
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes import Cause, difference_in
+from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import (
     FirstDifference,
     InvalidTensor,
@@ -23,6 +23,7 @@ from v2_conformance.suite.findings import (
     WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.reading_causes import difference_in
 from v2_conformance.suite.wording import describe
 
 SIZE = len(dump_json(answer(sized())))

@@ -12,31 +12,27 @@ from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, parsed
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes import (
-    Accepted,
-    AnsweredInForm,
-    AnsweredInJson,
-    Cause,
-    Rejected,
-)
+from v2_conformance.suite.causes import Accepted, AnsweredInForm, AnsweredInJson, Cause, Rejected
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
-    ConnectionClosed,
-    ConnectionRefused,
-    ContentLengthTooLong,
     InvalidErrorBody,
     MissingOutput,
-    NotHttp,
-    ResponseTooLarge,
     SchemaViolation,
-    TimedOut,
     WrongForm,
     WrongStatus,
     WrongValue,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import (
+    ConnectionClosed,
+    ConnectionRefused,
+    ContentLengthTooLong,
+    NotHttp,
+    ResponseTooLarge,
+    TimedOut,
+)
 from v2_conformance.wire.transcript import Ending
 
 ANY_FORM = {"outcome": "success", "outputs": {"0": "any"}}

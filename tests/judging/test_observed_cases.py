@@ -10,23 +10,12 @@ from support.cases import REJECT, make_case
 from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.causes import (
-    Accepted,
-    Cause,
-    DidNotSurvive,
-    Hung,
-    NoResponse,
-    Rejected,
-)
-from v2_conformance.suite.findings import (
-    ConnectionClosed,
-    TimedOut,
-    WrongElementCount,
-    WrongShape,
-    WrongStatus,
-)
+from v2_conformance.suite.causes import Accepted, Cause, DidNotSurvive, Rejected
+from v2_conformance.suite.circumstances import Hung, NoResponse
+from v2_conformance.suite.findings import WrongElementCount, WrongShape, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.transport_findings import ConnectionClosed, TimedOut
 
 GONE = NoResponse("refused", "")
 DIED = DidNotSurvive(None, GONE, Rejected(400), case_passed=True)

@@ -22,23 +22,20 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import (
-    Accepted,
-    Cause,
+from v2_conformance.suite.causes import Accepted, Cause, DidNotSurvive, Rejected, SeveralWrong
+from v2_conformance.suite.circumstances import (
     DatatypesUnsupported,
-    DidNotSurvive,
     KilledBy,
     ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoResponse,
     ProfileNotClaimed,
-    Rejected,
     RoleAbsent,
-    SeveralWrong,
 )
-from v2_conformance.suite.findings import BytesAfterResponse, TimedOut, WrongStatus
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.wire.transcript import Ending, Transcript
 
 INT32 = "identity/INT32"

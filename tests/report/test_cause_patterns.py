@@ -15,12 +15,12 @@ from v2_conformance.report.cause_patterns import (
     read_pattern,
     same_failure,
 )
-from v2_conformance.suite import causes, findings
+from v2_conformance.suite import causes, circumstances, findings, transport_findings
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 
 REFUSED = findings.WrongStatus("200", 503, "busy")
-CLOSED = findings.ConnectionClosed(0, "reset")
+CLOSED = transport_findings.ConnectionClosed(0, "reset")
 DIFFERENCE = FirstDifference("OUT", "INT32", 3, 12, None, "01000000", "00000000", "1", "0")
 WRONG = findings.WrongValue(DIFFERENCE, 4, 1)
 DIED = causes.DidNotSurvive(None, REFUSED, CLOSED, False)
@@ -49,17 +49,26 @@ def test_a_cause_of_each_kind_fits_its_own_pattern_and_what_is_written_of_it(cau
 @pytest.mark.parametrize(
     ("was", "now"),
     [
-        (findings.ConnectionRefused("127.0.0.1:8000"), findings.ConnectionRefused("h:35121")),
-        (findings.TimedOut(20.0, 0, "late"), findings.TimedOut(5.0, 12, "very late")),
+        (
+            transport_findings.ConnectionRefused("127.0.0.1:8000"),
+            transport_findings.ConnectionRefused("h:35121"),
+        ),
+        (
+            transport_findings.TimedOut(20.0, 0, "late"),
+            transport_findings.TimedOut(5.0, 12, "very late"),
+        ),
         (findings.WrongStatus("200", 500, "id 1"), findings.WrongStatus("200", 500, "id 2")),
         (findings.WrongStatus("200", 500, ""), findings.WrongStatus("2xx", 500, "")),
         (findings.BodyNotJson(12, "at byte 3"), findings.BodyNotJson(14, "at byte 4")),
-        (findings.BytesAfterResponse(3), findings.BytesAfterResponse(4)),
+        (transport_findings.BytesAfterResponse(3), transport_findings.BytesAfterResponse(4)),
         (WRONG, findings.WrongValue(msgspec.structs.replace(DIFFERENCE, element=2), 4, 2)),
         (DIED, causes.DidNotSurvive(REFUSED, REFUSED, CLOSED, False)),
         (causes.SeveralWrong(2, 8, REFUSED), causes.SeveralWrong(3, 8, CLOSED)),
-        (causes.KilledBy("S8/x", None), causes.KilledBy("S8/y", None)),
-        (causes.RoleAbsent("mixed", "status 404"), causes.RoleAbsent("mixed", "not JSON")),
+        (circumstances.KilledBy("S8/x", None), circumstances.KilledBy("S8/y", None)),
+        (
+            circumstances.RoleAbsent("mixed", "status 404"),
+            circumstances.RoleAbsent("mixed", "not JSON"),
+        ),
         (
             causes.GeneratedFailure(WRONG, 3, 0, "6.1", None),
             causes.GeneratedFailure(WRONG, 9, 1, "6.2", "counterexample.yaml"),
@@ -108,7 +117,7 @@ def test_what_makes_another_failure_makes_one(was: Cause | None, now: Cause | No
         ({"kind": "wrong_status", "body": "bus"}, REFUSED, False),  # as a whole
         ({"kind": "wrong_status", "body": "b.sy"}, REFUSED, False),
         ({"kind": "wrong_status", "body": "*"}, findings.WrongStatus("200", 1, "a\nb"), True),
-        ({"kind": "timed_out", "seconds": 1}, findings.TimedOut(1.0, 0, ""), True),
+        ({"kind": "timed_out", "seconds": 1}, transport_findings.TimedOut(1.0, 0, ""), True),
         ({"kind": "wrong_shape", "got": [1, 3]}, findings.WrongShape("O", (3,), (1, 3)), True),
         ({"kind": "wrong_shape", "got": [1]}, findings.WrongShape("O", (3,), (1, 3)), False),
         ({"kind": "missing_output", "got": ["A*"]}, findings.MissingOutput("O", ("AB",)), True),

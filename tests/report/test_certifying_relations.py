@@ -25,7 +25,8 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.summary import contradicted
-from v2_conformance.suite.causes import AnswersDiffer, SeveralWrong
+from v2_conformance.suite.causes import SeveralWrong
+from v2_conformance.suite.circumstances import AnswersDiffer
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome

@@ -11,9 +11,10 @@ from support.reports import case as case_of
 from support.reports import report_of
 from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
-from v2_conformance.suite.findings import AcceptedInvalidRequest, ConnectionRefused
+from v2_conformance.suite.findings import AcceptedInvalidRequest
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.transport_findings import ConnectionRefused
 
 _VERDICTS = (
     OverallVerdict(False, False, ("because",), ()),

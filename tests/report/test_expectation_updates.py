@@ -10,19 +10,16 @@ import yaml
 from support.reports import case, expectation
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectation_updates import as_yaml, updated
-from v2_conformance.report.expectations import (
-    Expectations,
-    judge_expectations,
-    load_expectations,
-)
-from v2_conformance.suite.causes import DidNotSurvive, KilledBy
+from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
+from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
-    TimedOut,
     WrongContentType,
     WrongShape,
     WrongStatus,
 )
+from v2_conformance.suite.transport_findings import TimedOut
 
 TODAY = date(2026, 6, 15)
 KNOWN = {

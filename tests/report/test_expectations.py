@@ -23,9 +23,11 @@ from v2_conformance.report.expectations import (
     judge_expectations,
     load_expectations,
 )
-from v2_conformance.suite.causes import Cause, DidNotSurvive, Flooded, KilledBy
-from v2_conformance.suite.findings import AcceptedInvalidRequest, NotHttp, WrongStatus
+from v2_conformance.suite.causes import Cause, DidNotSurvive
+from v2_conformance.suite.circumstances import Flooded, KilledBy
+from v2_conformance.suite.findings import AcceptedInvalidRequest, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import NotHttp
 
 TODAY = date(2026, 6, 15)
 ACCEPTED = AcceptedInvalidRequest(200, "{}")

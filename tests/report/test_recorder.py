@@ -29,15 +29,16 @@ from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
 from v2_conformance.report.recorder import Record
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure, RoleAbsent
+from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure
+from v2_conformance.suite.circumstances import RoleAbsent
 from v2_conformance.suite.findings import (
     FirstDifference,
-    NotHttp,
     WrongBytesElement,
     WrongStatus,
     WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.transport_findings import NotHttp
 from v2_conformance.wire.transcript import Ending, Transcript
 
 TARGET = Target("http://me:hunter2@h:1/x", headers=(("X-Api-Key", "s3cret-token"),))

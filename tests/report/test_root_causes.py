@@ -6,27 +6,22 @@ import random
 from dataclasses import dataclass
 
 from v2_conformance.report.root_causes import CauseGroup, root_causes
-from v2_conformance.suite.causes import (
-    Cause,
-    DidNotSurvive,
-    KilledBy,
-    NotKept,
-    SeveralWrong,
-    finding_of,
-)
+from v2_conformance.suite.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
+from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     FirstDifference,
     HeaderLengthNotJson,
     InvalidErrorBody,
-    TimedOut,
     WrongBytesElement,
     WrongId,
     WrongStatus,
     WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.reading_causes import finding_of
 from v2_conformance.suite.requirements import Level, catalogue
+from v2_conformance.suite.transport_findings import TimedOut
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")

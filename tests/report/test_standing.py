@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.reports import case, passes, report_of
 from v2_conformance.report.standing import claim
-from v2_conformance.suite.causes import RoleAbsent
+from v2_conformance.suite.circumstances import RoleAbsent
 
 
 def test_optional_models_that_cases_would_have_needed_are_named_beside_the_profiles() -> None:

@@ -29,8 +29,6 @@ from v2_conformance.suite.causes import (
     SeveralWrong,
     WrongReading,
     WrongRequest,
-    died,
-    difference_in,
 )
 from v2_conformance.suite.findings import (
     CauseBase,
@@ -42,6 +40,7 @@ from v2_conformance.suite.findings import (
     excerpt,
     printable,
 )
+from v2_conformance.suite.reading_causes import died, difference_in
 from v2_conformance.suite.wording import describe
 
 TYPES: Sequence[type[CauseBase]] = get_args(Cause)

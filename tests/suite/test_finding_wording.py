@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from v2_conformance.suite import findings as found
+from v2_conformance.suite import transport_findings
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.wording import describe
@@ -43,51 +44,51 @@ SENTENCES: list[tuple[Cause, str]] = [
     ),
     (found.WrongModelName("mymodel", None), "expected the model_name 'mymodel', got none"),
     (
-        found.LengthRequired("no"),
+        transport_findings.LengthRequired("no"),
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
         "chunks: no",
     ),
     (
-        found.VariationDeclined("http-1.0", 505, "no"),
+        transport_findings.VariationDeclined("http-1.0", 505, "no"),
         "answered with 505: a server may refuse a request in the variation http-1.0: no",
     ),
     (
-        found.ChunksToOldClient(),
+        transport_findings.ChunksToOldClient(),
         "the response is in chunks, but a client of HTTP/1.0 cannot read them",
     ),
     (
-        found.BodyNotTaken(70166, 2147483648, "Broken pipe"),
+        transport_findings.BodyNotTaken(70166, 2147483648, "Broken pipe"),
         "the server closed the connection after 70166 of the request's 2147483648 bytes, as it "
         "may: a server may limit the size of bodies (Broken pipe)",
     ),
     (
-        found.BodyTooLarge(70166, 65536, ""),
+        transport_findings.BodyTooLarge(70166, 65536, ""),
         "answered with 413: a server may limit the size of bodies, and the case sends 70166 bytes, "
         "more than 65536: (empty body)",
     ),
     (
-        found.ConnectionRefused("Connection refused"),
+        transport_findings.ConnectionRefused("Connection refused"),
         "no connection: Connection refused",
     ),
     (
-        found.TimedOut(20.04, 1, "no complete response in time"),
+        transport_findings.TimedOut(20.04, 1, "no complete response in time"),
         "no complete response in time (20.0 s, 1 byte received)",
     ),
     (
-        found.ConnectionClosed(17, "the server closed the connection"),
+        transport_findings.ConnectionClosed(17, "the server closed the connection"),
         "the connection ended without a complete response after 17 bytes (the server closed the "
         "connection)",
     ),
-    (found.NotHttp("no status line"), "the response is not HTTP: no status line"),
-    (found.ResponseTooLarge("its head"), "the response is too large: its head"),
+    (transport_findings.NotHttp("no status line"), "the response is not HTTP: no status line"),
+    (transport_findings.ResponseTooLarge("its head"), "the response is too large: its head"),
     (
-        found.ContentLengthTooLong(129, "9999"),
+        transport_findings.ContentLengthTooLong(129, "9999"),
         "the message is complete after 129 bytes of body, but Content-Length promises 9999",
     ),
-    (found.BytesAfterResponse(1), "1 byte followed the end of the response"),
-    (found.BytesAfterResponse(2), "2 bytes followed the end of the response"),
+    (transport_findings.BytesAfterResponse(1), "1 byte followed the end of the response"),
+    (transport_findings.BytesAfterResponse(2), "2 bytes followed the end of the response"),
     (
-        found.NoContentLength("chunked"),
+        transport_findings.NoContentLength("chunked"),
         "no Content-Length: the response is delimited by chunked",
     ),
     (
@@ -209,12 +210,12 @@ SENTENCES: list[tuple[Cause, str]] = [
         "expected 'binary_tensor_data' in `extensions`, got none",
     ),
     (
-        found.StreamReset(2, 1),
+        transport_findings.StreamReset(2, 1),
         "the server reset the stream with INTERNAL_ERROR (0x2), without a complete response, after "
         "1 byte",
     ),
     (
-        found.GoneAway(99, 0),
+        transport_findings.GoneAway(99, 0),
         "the server ended the connection with GOAWAY, 0x63, without a complete response, after "
         "0 bytes",
     ),
@@ -229,5 +230,6 @@ def test_a_finding_in_words(cause: Cause, words: str) -> None:
 
 
 def test_every_finding_has_its_example_here() -> None:
-    of_responses = {cls for cls in get_args(Cause) if cls.__module__ == found.__name__}
+    modules = (found.__name__, transport_findings.__name__)
+    of_responses = {cls for cls in get_args(Cause) if cls.__module__ in modules}
     assert {type(cause) for cause, _ in SENTENCES} == of_responses

@@ -6,7 +6,14 @@ from typing import get_args
 
 import pytest
 
-from v2_conformance.suite import causes, client_findings, findings, observations
+from v2_conformance.suite import (
+    causes,
+    circumstances,
+    client_findings,
+    findings,
+    observations,
+    transport_findings,
+)
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.wording import describe
 
@@ -49,13 +56,13 @@ SENTENCES: list[tuple[Cause, str]] = [
         "3 of 9 exchanges, in R1/a, R2/b and 1 more case; the first: expected status 200, got 503: "
         "(empty body)",
     ),
-    (causes.CodingsUnsupported(("deflate",)), "the target declares deflate unsupported"),
+    (circumstances.CodingsUnsupported(("deflate",)), "the target declares deflate unsupported"),
     (
-        causes.ChangedAnswer("status 503", "closed"),
+        circumstances.ChangedAnswer("status 503", "closed"),
         "expected status 503 as before, got closed",
     ),
     (
-        causes.NoResponse("closed", "the server closed the connection"),
+        circumstances.NoResponse("closed", "the server closed the connection"),
         "no complete response: closed (the server closed the connection)",
     ),
     (
@@ -84,47 +91,47 @@ SENTENCES: list[tuple[Cause, str]] = [
         f"has no {LENGTH} header",
     ),
     (
-        causes.AnswersDiffer("model/m", "OUTPUT0"),
+        circumstances.AnswersDiffer("model/m", "OUTPUT0"),
         "the model m does not repeat its answers: the same request was answered in more than one "
         "way (OUTPUT0); --rtol and --atol allow floats to differ",
     ),
     (
-        causes.ModelVersionUnknown("mixed"),
+        circumstances.ModelVersionUnknown("mixed"),
         "the server lists no single version of the model for mixed",
     ),
     (
-        causes.NotOverHttp2("chunks"),
+        circumstances.NotOverHttp2("chunks"),
         "not applicable over HTTP/2: the case is about bodies in chunks, which only HTTP/1.1 has",
     ),
-    (causes.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
-    (causes.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),
-    (causes.RoleAbsent("mixed", "no such model"), "the role mixed is absent: no such model"),
+    (circumstances.KilledBy("S8/x", "mixed"), "needs what S8/x killed (mixed)"),
+    (circumstances.KilledBy("S8/x", None), "needs what S8/x killed (the server)"),
+    (circumstances.RoleAbsent("mixed", "no such model"), "the role mixed is absent: no such model"),
     (
-        causes.Unavailable(429, None, "slow down"),
+        circumstances.Unavailable(429, None, "slow down"),
         "answered with 429: the server asks to wait, and did so for as long as the run waits: "
         "slow down",
     ),
     (
-        causes.Unavailable(503, "120", ""),
+        circumstances.Unavailable(503, "120", ""),
         "answered with 503: the server asks to wait (Retry-After: 120), and did so for as long as "
         "the run waits: (empty body)",
     ),
     (
-        causes.Hung(30.0, 1, 4),
+        circumstances.Hung(30.0, 1, 4),
         "no complete response in 30.0 s (1 byte received), but a known-good request after it was "
         "answered in 4 ms: the server hangs",
     ),
     (
-        causes.TimedOutEarly(1.5, 0),
+        circumstances.TimedOutEarly(1.5, 0),
         "no complete response in 1.5 s (0 bytes received); the run waits no longer, because "
         "several requests of this kind in a row got no answer",
     ),
     (
-        causes.OutOfTime(90.0),
+        circumstances.OutOfTime(90.0),
         "not sent: the run had taken all of its 90 s (--max-time)",
     ),
     (
-        causes.WasDown("status 502"),
+        circumstances.WasDown("status 502"),
         "answered at last, but before that the server was down: GET /v2/health/live got status 502",
     ),
     (
@@ -142,24 +149,24 @@ SENTENCES: list[tuple[Cause, str]] = [
         f"passed when it was run again, but failed at first: the response has no {LENGTH} header",
     ),
     (
-        causes.NotInBinding("sagemaker", "repeated_length"),
+        circumstances.NotInBinding("sagemaker", "repeated_length"),
         "does not apply to the binding sagemaker: a media type has a parameter only once",
     ),
-    (causes.ProfileNotClaimed("raw"), "the profile raw is not claimed"),
+    (circumstances.ProfileNotClaimed("raw"), "the profile raw is not claimed"),
     (
-        causes.DatatypesUnsupported(("BOOL", "FP16")),
+        circumstances.DatatypesUnsupported(("BOOL", "FP16")),
         "the target declares BOOL, FP16 unsupported",
     ),
     (
-        causes.Flooded(128 << 20),
+        circumstances.Flooded(128 << 20),
         "not sent: the server has sent 128 MiB more than its answers can need",
     ),
     (
-        causes.NoKnownGoodAnswer("mixed", "no complete response in time"),
+        circumstances.NoKnownGoodAnswer("mixed", "no complete response in time"),
         "not sent: mixed answers no known-good request: no complete response in time",
     ),
     (
-        causes.NoUsableModel(),
+        circumstances.NoUsableModel(),
         "the server has no model that generated requests can go to",
     ),
     (causes.Rejected(400), "rejected with status 400"),
@@ -195,9 +202,9 @@ SENTENCES: list[tuple[Cause, str]] = [
         causes.WrongReading(None, findings.WrongShape("OUTPUT0", (2,), (1,))),
         "OUTPUT0: expected shape [2], got [1]",
     ),
-    (causes.InvalidCase("more is dropped than there is"), "more is dropped than there is"),
+    (circumstances.InvalidCase("more is dropped than there is"), "more is dropped than there is"),
     (
-        causes.SuiteError("ValueError('x')", "judge.py:1"),
+        circumstances.SuiteError("ValueError('x')", "judge.py:1"),
         "error of the suite: ValueError('x') at judge.py:1",
     ),
 ]
@@ -211,11 +218,11 @@ def test_a_cause_in_words(cause: Cause, words: str) -> None:
 
 
 def test_every_type_of_cause_has_its_example_here() -> None:
-    elsewhere = (findings.__name__, client_findings.__name__)
+    elsewhere = (findings.__name__, transport_findings.__name__, client_findings.__name__)
     here = {cls for cls in get_args(Cause) if cls.__module__ not in elsewhere}
     assert {type(cause) for cause, _ in SENTENCES} == here
 
 
 def test_text_that_a_report_made_up_is_escaped_and_what_is_left_out_stays_an_ellipsis() -> None:
-    words = describe(findings.NotHttp("\x1b[2J…\u202e"))
+    words = describe(transport_findings.NotHttp("\x1b[2J…\u202e"))
     assert words == "the response is not HTTP: \\x1b[2J…\\u202e"

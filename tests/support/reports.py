@@ -28,17 +28,12 @@ from v2_conformance.report.document import (
 from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.summary import concluded
-from v2_conformance.suite.causes import (
-    AnsweredInForm,
-    Cause,
-    FailedAtFirst,
-    ProfileNotClaimed,
-    RoleAbsent,
-    SuiteError,
-)
-from v2_conformance.suite.findings import FirstDifference, TimedOut, WrongStatus, WrongValue
+from v2_conformance.suite.causes import AnsweredInForm, Cause, FailedAtFirst
+from v2_conformance.suite.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
+from v2_conformance.suite.findings import FirstDifference, WrongStatus, WrongValue
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Requirement, catalogue, digest
+from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.suite.wording import describe
 from v2_conformance.wire.transcript import Ending
 

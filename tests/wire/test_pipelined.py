@@ -13,9 +13,11 @@ from v2_conformance.engine.make_target import make_target
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.causes import NoResponse, SecondAnswerWrong
-from v2_conformance.suite.findings import ConnectionClosed, WrongStatus
+from v2_conformance.suite.causes import SecondAnswerWrong
+from v2_conformance.suite.circumstances import NoResponse
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import ConnectionClosed
 from v2_conformance.suite.varied_cases import vary
 from v2_conformance.wire.encode import Prepared, prepare
 from v2_conformance.wire.http1_response import read_again

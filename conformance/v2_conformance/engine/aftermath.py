@@ -30,7 +30,8 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RelationCase, RequestCase
-from v2_conformance.suite.causes import DidNotSurvive, Unavailable
+from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.circumstances import Unavailable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection

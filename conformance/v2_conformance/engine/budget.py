@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes import Hung, TimedOutEarly
+from v2_conformance.suite.circumstances import Hung, TimedOutEarly
 from v2_conformance.suite.sizes import huge_sizes
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Limits

@@ -58,11 +58,8 @@ from v2_conformance.suite.cases import (
     ObservedCase,
     RequestCase,
 )
-from v2_conformance.suite.causes import (
-    GeneratedFailure,
-    InvalidCase,
-    SuiteError,
-)
+from v2_conformance.suite.causes import GeneratedFailure
+from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode import Prepared, get_request, prepare, prepare_get

@@ -13,7 +13,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.proxy_signs import proxy_signs
 from v2_conformance.report.standing import missing
 from v2_conformance.report.visible_text import short
-from v2_conformance.suite.causes import (
+from v2_conformance.suite.circumstances import (
     CodingsUnsupported,
     DatatypesUnsupported,
     NoKnownGoodAnswer,

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-from v2_conformance.suite.causes import Unavailable
+from v2_conformance.suite.circumstances import Unavailable
 from v2_conformance.suite.findings import excerpt, printable
 from v2_conformance.wire.transcript import Response, Transcript
 

@@ -23,7 +23,6 @@ from v2_conformance.suite.findings import (
     InvalidErrorBody,
     MetadataNotJson,
     MixedForms,
-    NoContentLength,
     NotEncoded,
     RepeatedMember,
     UnrequestedCoding,
@@ -36,6 +35,7 @@ from v2_conformance.suite.findings import (
     printable,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
+from v2_conformance.suite.transport_findings import NoContentLength
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Response
 

@@ -27,30 +27,16 @@ from v2_conformance.suite.causes import (
     AnsweredInForm,
     AnsweredInJson,
     Cause,
-    NoResponse,
     NotDone,
     Rejected,
     SecondAnswerWrong,
-    TimedOutEarly,
 )
+from v2_conformance.suite.circumstances import NoResponse, TimedOutEarly
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
-    BodyNotTaken,
-    BodyTooLarge,
-    ChunksToOldClient,
-    ConnectionClosed,
-    ConnectionRefused,
-    ContentLengthTooLong,
-    GoneAway,
     HeaderLengthNotJson,
-    LengthRequired,
     MissingOutput,
-    NotHttp,
-    ResponseTooLarge,
-    StreamReset,
-    TimedOut,
-    VariationDeclined,
     WrongForm,
     WrongStatus,
     excerpt,
@@ -58,6 +44,21 @@ from v2_conformance.suite.findings import (
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.transport_findings import (
+    BodyNotTaken,
+    BodyTooLarge,
+    ChunksToOldClient,
+    ConnectionClosed,
+    ConnectionRefused,
+    ContentLengthTooLong,
+    GoneAway,
+    LengthRequired,
+    NotHttp,
+    ResponseTooLarge,
+    StreamReset,
+    TimedOut,
+    VariationDeclined,
+)
 from v2_conformance.wire.encode import Expected, Prepared
 from v2_conformance.wire.encode_inputs import input_entries
 from v2_conformance.wire.endpoint_bindings import size_in_type

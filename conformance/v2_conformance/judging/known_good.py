@@ -10,7 +10,8 @@ from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes import Cause, ChangedAnswer
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.circumstances import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
 from v2_conformance.wire.encode_inputs import SAMPLE, input_entries

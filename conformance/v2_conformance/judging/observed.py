@@ -20,7 +20,6 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import Cause, NotKept
 from v2_conformance.suite.findings import (
-    BytesAfterResponse,
     Count,
     HeaderLengthUnexpected,
     WrongId,
@@ -38,6 +37,7 @@ from v2_conformance.suite.observations import (
     UnannouncedClose,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.transport_findings import BytesAfterResponse
 from v2_conformance.wire.transcript import Ending, Transcript
 
 _SHOWN = 10

@@ -9,13 +9,8 @@ from __future__ import annotations
 from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase, SentCase
-from v2_conformance.suite.causes import (
-    AnsweredInJson,
-    DidNotSurvive,
-    Hung,
-    Rejected,
-    SeveralWrong,
-)
+from v2_conformance.suite.causes import AnsweredInJson, DidNotSurvive, Rejected, SeveralWrong
+from v2_conformance.suite.circumstances import Hung
 from v2_conformance.suite.findings import WrongBytesElement, WrongElementCount, WrongValue
 from v2_conformance.suite.outcomes import Outcome
 

@@ -15,13 +15,16 @@ from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes import (
-    AnswersDiffer,
     Cause,
-    CodingsUnsupported,
-    DatatypesUnsupported,
     DidNotSurvive,
     FailedAtFirst,
     FailedBesideOthers,
+    SeveralWrong,
+)
+from v2_conformance.suite.circumstances import (
+    AnswersDiffer,
+    CodingsUnsupported,
+    DatatypesUnsupported,
     Flooded,
     Hung,
     KilledBy,
@@ -33,15 +36,15 @@ from v2_conformance.suite.causes import (
     OutOfTime,
     ProfileNotClaimed,
     RoleAbsent,
-    SeveralWrong,
     Unavailable,
     WasDown,
-    wrong_output,
 )
-from v2_conformance.suite.findings import TimedOut, printable
+from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.over_http2 import only_in_http1
+from v2_conformance.suite.reading_causes import wrong_output
+from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.wire.encode import Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json

@@ -56,7 +56,7 @@ from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recorder import Record, calibration
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes import OutOfTime
+from v2_conformance.suite.circumstances import OutOfTime
 
 
 class Session:

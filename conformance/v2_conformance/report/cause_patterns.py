@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, Union, get_args
 import msgspec
 from msgspec import inspect
 
-from v2_conformance.suite import causes, findings, observations
+from v2_conformance.suite import causes, circumstances, findings, observations, transport_findings
 from v2_conformance.suite.causes import KINDS, Cause
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -26,7 +26,7 @@ _STABLE: Mapping[type, tuple[str, ...]] = {
     findings.WrongStatus: ("got",),
     findings.AcceptedInvalidRequest: ("status",),
     findings.InvalidErrorBody: ("status",),
-    findings.NoContentLength: ("framing",),
+    transport_findings.NoContentLength: ("framing",),
     findings.UndeclaredCoding: ("coding",),
     findings.UnrequestedCoding: ("got",),
     findings.BrokenCoding: ("coding",),
@@ -35,9 +35,9 @@ _STABLE: Mapping[type, tuple[str, ...]] = {
     findings.WrongForm: ("got",),
     findings.WrongDatatype: ("got",),
     findings.WrongShape: ("got",),
-    causes.ChangedAnswer: ("got",),
-    causes.NoResponse: ("ending",),
-    causes.RoleAbsent: ("role",),
+    circumstances.ChangedAnswer: ("got",),
+    circumstances.NoResponse: ("ending",),
+    circumstances.RoleAbsent: ("role",),
     causes.NotDone: ("finding",),
     causes.GeneratedFailure: ("request",),
     causes.NotKept: ("first",),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from v2_conformance.suite.causes import Cause, NotOverHttp2, RoleAbsent
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.circumstances import NotOverHttp2, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 
 INCOMPLETE = "incomplete run"

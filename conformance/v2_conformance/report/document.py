@@ -16,20 +16,14 @@ from msgspec import Meta
 from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.claim_words import verdict_words
 from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpacked
-from v2_conformance.suite.causes import Cause, died, difference_in
+from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.outcomes import Purpose as Purpose
+from v2_conformance.suite.reading_causes import died, difference_in
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level
-from v2_conformance.suite.soaking import (
-    Ended,
-    KindCount,
-    Phase,
-    Sample,
-    Seconds,
-    Trend,
-)
+from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Http2Facts

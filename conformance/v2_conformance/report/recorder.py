@@ -69,7 +69,7 @@ from v2_conformance.report.kept_bytes import (
     unpacked,
 )
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import SuiteError
+from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest

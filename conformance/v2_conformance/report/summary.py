@@ -21,9 +21,9 @@ from v2_conformance.report.document import (
     Shard,
     Soak,
 )
-from v2_conformance.suite.causes import (
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.circumstances import (
     AnswersDiffer,
-    Cause,
     CodingsUnsupported,
     DatatypesUnsupported,
     RoleAbsent,

@@ -6,8 +6,31 @@ sentences that people read are rendered from it (`suite.wording`); no code reads
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Union, get_args
+from typing import ClassVar, Union, get_args
 
+from v2_conformance.suite.circumstances import (
+    AnswersDiffer,
+    ChangedAnswer,
+    CodingsUnsupported,
+    DatatypesUnsupported,
+    Flooded,
+    Hung,
+    InvalidCase,
+    KilledBy,
+    ModelVersionUnknown,
+    NoKnownGoodAnswer,
+    NoResponse,
+    NotInBinding,
+    NotOverHttp2,
+    NoUsableModel,
+    OutOfTime,
+    ProfileNotClaimed,
+    RoleAbsent,
+    SuiteError,
+    TimedOutEarly,
+    Unavailable,
+    WasDown,
+)
 from v2_conformance.suite.client_findings import (
     ChangedHeaders,
     ClientDied,
@@ -41,20 +64,11 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BlobPastBody,
     BodyNotJson,
-    BodyNotTaken,
-    BodyTooLarge,
     BrokenCoding,
-    BytesAfterResponse,
     CauseBase,
-    ChunksToOldClient,
-    ConnectionClosed,
-    ConnectionRefused,
-    ContentLengthTooLong,
     Count,
     DataAndSize,
     ExtensionNotListed,
-    FirstDifference,
-    GoneAway,
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
@@ -63,25 +77,18 @@ from v2_conformance.suite.findings import (
     InvalidHeaderLength,
     InvalidTensor,
     LeftoverBytes,
-    LengthRequired,
     MetadataNotJson,
     MissingOutput,
     MixedForms,
-    NoContentLength,
     NoDataNoSize,
     NotEncoded,
-    NotHttp,
     RepeatedHeaderLength,
     RepeatedMember,
-    ResponseTooLarge,
     SchemaViolation,
-    StreamReset,
-    TimedOut,
     TooManyDimensions,
     UndeclaredCoding,
     UnrequestedCoding,
     UnrequestedOutputs,
-    VariationDeclined,
     WrongBytesElement,
     WrongContentType,
     WrongDatatype,
@@ -93,7 +100,6 @@ from v2_conformance.suite.findings import (
     WrongStatus,
     WrongValue,
 )
-from v2_conformance.suite.http_versions import Http1Feature
 from v2_conformance.suite.observations import (
     AllKept,
     InvalidHttp,
@@ -102,6 +108,23 @@ from v2_conformance.suite.observations import (
     NothingObserved,
     StrayBytes,
     UnannouncedClose,
+)
+from v2_conformance.suite.transport_findings import (
+    BodyNotTaken,
+    BodyTooLarge,
+    BytesAfterResponse,
+    ChunksToOldClient,
+    ConnectionClosed,
+    ConnectionRefused,
+    ContentLengthTooLong,
+    GoneAway,
+    LengthRequired,
+    NoContentLength,
+    NotHttp,
+    ResponseTooLarge,
+    StreamReset,
+    TimedOut,
+    VariationDeclined,
 )
 
 
@@ -118,63 +141,6 @@ class _AboutOthers(CauseBase, frozen=True):
             inner = getattr(self, name)
             if isinstance(inner, _AboutOthers) and inner.rank >= self.rank:
                 raise ValueError(f"the `{name}` of {self.kind} cannot be {inner.kind}")
-
-
-# What surrounds a case
-
-
-class ChangedAnswer(CauseBase, frozen=True):
-    """A known-good request that no answer was exact for got another answer than at first."""
-
-    expected: str
-    got: str
-
-
-class Hung(CauseBase, frozen=True):
-    """No whole answer came in `seconds`, but to a known-good request right after it one came in
-    `known_good_ms`: the server is well, and hangs. `received` bytes had arrived."""
-
-    seconds: float
-    received: Count
-    known_good_ms: Count
-
-
-class TimedOutEarly(CauseBase, frozen=True):
-    """No whole answer came in `seconds`, which is less than the usual time limit: requests of the
-    same kind had hung before. `received` bytes had arrived."""
-
-    seconds: float
-    received: Count
-
-
-class OutOfTime(CauseBase, frozen=True):
-    """Not sent: the run had taken all of its `limit_s` seconds."""
-
-    limit_s: float
-
-
-class NoResponse(CauseBase, frozen=True):
-    """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
-
-    ending: str
-    detail: str
-
-
-class Unavailable(CauseBase, frozen=True):
-    """The server asked to wait (429, or 503 with Retry-After) for longer than a run does."""
-
-    status: int
-    retry_after: str | None
-    body: str
-
-
-class WasDown(CauseBase, frozen=True):
-    """The known-good request was answered in the end, but before that no server was there.
-
-    `liveness` is the answer to GET /v2/health/live at that time, in short.
-    """
-
-    liveness: str
 
 
 class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
@@ -255,95 +221,6 @@ class SecondAnswerWrong(_AboutOthers, frozen=True):
     second: Cause
 
 
-class KilledBy(CauseBase, frozen=True):
-    """What the case needs was killed by another case; `role` is None for the whole server."""
-
-    case: str
-    role: str | None
-
-
-class RoleAbsent(CauseBase, frozen=True):
-    """The server has no model for the case's role."""
-
-    role: str
-    reason: str
-
-
-class AnswersDiffer(CauseBase, frozen=True):
-    """The model answers the same request in more than one way, so that what it should answer to
-    another one is not known: the case was not sent, or its wrong value is nobody's fault.
-    `output` is where, or what came instead of an answer."""
-
-    role: str
-    output: str
-
-
-class ModelVersionUnknown(CauseBase, frozen=True):
-    """The case names a version of its model, but the server lists none, or more than one."""
-
-    role: str
-
-
-BindingLacks = Literal[
-    "content_type",
-    "field_syntax",
-    "huge_tensor",
-    "metadata",
-    "model_path",
-    "repeated_length",
-]
-"""What of a V2 request or answer a binding can have no place for."""
-
-
-class NotInBinding(CauseBase, frozen=True):
-    """The case needs what the endpoint's binding has no place for."""
-
-    binding: str
-    lacks: BindingLacks
-
-
-class NotOverHttp2(CauseBase, frozen=True):
-    """Not applicable: the run is over HTTP/2, and the case is about something that only HTTP/1.1
-    has."""
-
-    feature: Http1Feature
-
-
-class ProfileNotClaimed(CauseBase, frozen=True):
-    """The case belongs to a profile that the target does not claim."""
-
-    profile: str
-
-
-class DatatypesUnsupported(CauseBase, frozen=True):
-    """The target declares datatypes unsupported that the case needs."""
-
-    datatypes: tuple[str, ...]
-
-
-class CodingsUnsupported(CauseBase, frozen=True):
-    """The target declares content codings unsupported that the case's request has."""
-
-    codings: tuple[str, ...]
-
-
-class Flooded(CauseBase, frozen=True):
-    """Not sent: the server has sent so many bytes more than its answers can need."""
-
-    limit: int
-
-
-class NoKnownGoodAnswer(CauseBase, frozen=True):
-    """Not sent: the model answers no known-good request at all."""
-
-    role: str
-    detail: str
-
-
-class NoUsableModel(CauseBase, frozen=True):
-    """The server has no model that generated requests can go to."""
-
-
 # What a pass or a reading adds
 
 
@@ -422,22 +299,6 @@ class WrongReading(_AboutOthers, frozen=True):
     finding: Cause
 
 
-# The suite itself
-
-
-class InvalidCase(CauseBase, frozen=True):
-    """The case cannot be encoded: its author's mistake."""
-
-    problem: str
-
-
-class SuiteError(CauseBase, frozen=True):
-    """A mistake of the suite: the exception and where it was raised."""
-
-    error: str
-    where: str
-
-
 Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
     Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, AnswersDiffer,
     BlobPastBody, BodyNotJson, BodyNotTaken, BodyTooLarge, BrokenCoding, BytesAfterResponse,
@@ -466,80 +327,3 @@ Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Pyth
 
 KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in get_args(Cause)))
 """The value of `kind` of every type of cause."""
-
-
-def difference_in(cause: Cause | None) -> FirstDifference | None:
-    """The first differing element that a cause is about, wherever it is nested."""
-    if isinstance(cause, WrongValue | WrongBytesElement):
-        return cause.difference
-    if isinstance(cause, DidNotSurvive):
-        return difference_in(cause.case)
-    if isinstance(cause, SeveralWrong):
-        return difference_in(cause.first)
-    if isinstance(cause, WrongRequest | WrongReading):
-        return difference_in(cause.finding)
-    if isinstance(cause, GeneratedFailure):
-        return difference_in(cause.request)
-    return None
-
-
-def wrong_output(cause: Cause | None) -> str | None:
-    """The output that is another than it should be, if that is all that a cause is about."""
-    if isinstance(cause, WrongValue | WrongBytesElement):
-        return cause.difference.output
-    if isinstance(cause, WrongShape | WrongElementCount):
-        return cause.output
-    if isinstance(cause, SeveralWrong):
-        return wrong_output(cause.first)
-    if isinstance(cause, DidNotSurvive):
-        own = None if cause.case_passed else cause.case
-        found = [one for one in (cause.same_connection, cause.fresh_connection, own) if one]
-        outputs = [wrong_output(one) for one in found]
-        return outputs[0] if outputs and None not in outputs else None
-    return None
-
-
-def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
-    """What was wrong with the known-good requests after the case, None if nothing was."""
-    if isinstance(cause, GeneratedFailure):
-        return unsurvived(cause.request)
-    return cause if isinstance(cause, DidNotSurvive) else None
-
-
-def died(cause: Cause | None) -> bool:
-    """Whether the server did not survive the case."""
-    return unsurvived(cause) is not None
-
-
-_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
-# The same in another datatype or form: an output has other elements than it should have.
-_WRONG_ELEMENTS = (WrongValue, WrongBytesElement, WrongElementCount, InvalidTensor)
-
-FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
-"""What `finding_of` can return."""
-
-
-def finding_of(cause: Cause | None) -> str:
-    """What was found, by which failures that one defect makes are told from others.
-
-    It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
-    elements are one finding in all datatypes. That a server did not survive is another finding if
-    only the connection shows it.
-    """
-    if isinstance(cause, SeveralWrong | NotKept):
-        return finding_of(cause.first)
-    if isinstance(cause, GeneratedFailure):
-        return finding_of(cause.request)
-    if isinstance(cause, SecondAnswerWrong):
-        return finding_of(cause.second)
-    if isinstance(cause, WrongRequest | WrongReading):
-        return finding_of(cause.finding)
-    if isinstance(cause, FailedBesideOthers):
-        return finding_of(cause.beside)
-    if isinstance(cause, FailedAtFirst):
-        return finding_of(cause.first)
-    if isinstance(cause, DidNotSurvive) and cause.fresh_connection is None:
-        return _ON_SAME_CONNECTION
-    if isinstance(cause, _WRONG_ELEMENTS):
-        return "wrong_value"
-    return "" if cause is None else cause.kind

@@ -7,6 +7,7 @@ from typing import Any
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite import findings as found
+from v2_conformance.suite import transport_findings
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.http_versions import error_name
 from v2_conformance.suite.phrases import body_words, counted, listed
@@ -62,51 +63,53 @@ FINDING_WORDS: Mapping[type, Callable[[Any], str]] = {
         f'rejected with status {c.status}, but the body is not {{"error": string}}: {c.problem}: '
         f"{body_words(c.body)}"
     ),
-    found.LengthRequired: lambda c: (
+    transport_findings.LengthRequired: lambda c: (
         "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
         f"chunks: {body_words(c.body)}"
     ),
-    found.ChunksToOldClient: lambda c: (
+    transport_findings.ChunksToOldClient: lambda c: (
         "the response is in chunks, but a client of HTTP/1.0 cannot read them"
     ),
-    found.VariationDeclined: lambda c: (
+    transport_findings.VariationDeclined: lambda c: (
         f"answered with {c.status}: a server may refuse a request in the variation {c.variation}: "
         f"{body_words(c.body)}"
     ),
-    found.BodyNotTaken: lambda c: (
+    transport_findings.BodyNotTaken: lambda c: (
         f"the server closed the connection after {c.sent} of the request's {c.size} bytes, as it "
         "may: a server may limit the size of bodies" + (f" ({c.detail})" if c.detail else "")
     ),
-    found.BodyTooLarge: lambda c: (
+    transport_findings.BodyTooLarge: lambda c: (
         f"answered with 413: a server may limit the size of bodies, and the case sends {c.size} "
         f"bytes, more than {c.limit}: {body_words(c.body)}"
     ),
-    found.ConnectionRefused: lambda c: f"no connection: {c.detail}",
-    found.TimedOut: lambda c: (
+    transport_findings.ConnectionRefused: lambda c: f"no connection: {c.detail}",
+    transport_findings.TimedOut: lambda c: (
         f"{c.detail} ({c.seconds:.1f} s, {counted(c.received, 'byte')} received)"
     ),
-    found.ConnectionClosed: lambda c: (
+    transport_findings.ConnectionClosed: lambda c: (
         f"the connection ended without a complete response after "
         f"{counted(c.received, 'byte')} ({c.detail})"
     ),
-    found.StreamReset: lambda c: (
+    transport_findings.StreamReset: lambda c: (
         f"the server reset the stream with {error_name(c.code)}, without a complete response, "
         f"after {counted(c.received, 'byte')}"
     ),
-    found.GoneAway: lambda c: (
+    transport_findings.GoneAway: lambda c: (
         f"the server ended the connection with GOAWAY, {error_name(c.code)}, without a complete "
         f"response, after {counted(c.received, 'byte')}"
     ),
-    found.NotHttp: lambda c: f"the response is not HTTP: {c.detail}",
-    found.ResponseTooLarge: lambda c: f"the response is too large: {c.detail}",
-    found.ContentLengthTooLong: lambda c: (
+    transport_findings.NotHttp: lambda c: f"the response is not HTTP: {c.detail}",
+    transport_findings.ResponseTooLarge: lambda c: f"the response is too large: {c.detail}",
+    transport_findings.ContentLengthTooLong: lambda c: (
         f"the message is complete after {counted(c.body, 'byte')} of body, but Content-Length "
         f"promises {c.content_length}"
     ),
-    found.BytesAfterResponse: lambda c: (
+    transport_findings.BytesAfterResponse: lambda c: (
         f"{counted(c.count, 'byte')} followed the end of the response"
     ),
-    found.NoContentLength: lambda c: f"no Content-Length: the response is delimited by {c.framing}",
+    transport_findings.NoContentLength: lambda c: (
+        f"no Content-Length: the response is delimited by {c.framing}"
+    ),
     found.UndeclaredCoding: lambda c: (
         f"the body seems to be in {c.coding}, but no Content-Encoding says so"
     ),

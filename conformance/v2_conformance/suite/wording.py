@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from v2_conformance.suite import causes, observations
+from v2_conformance.suite import causes, circumstances, observations
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_wording import CLIENT_WORDS
 from v2_conformance.suite.finding_wording import FINDING_WORDS
@@ -124,25 +124,25 @@ _BROKEN_RULES = {
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
-    causes.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
-    causes.Hung: lambda c: (
+    circumstances.ChangedAnswer: lambda c: f"expected {c.expected} as before, got {c.got}",
+    circumstances.Hung: lambda c: (
         f"no complete response in {c.seconds:.1f} s ({counted(c.received, 'byte')} received), but "
         f"a known-good request after it was answered in {c.known_good_ms} ms: the server hangs"
     ),
-    causes.TimedOutEarly: lambda c: (
+    circumstances.TimedOutEarly: lambda c: (
         f"no complete response in {c.seconds:.1f} s ({counted(c.received, 'byte')} received); the "
         "run waits no longer, because several requests of this kind in a row got no answer"
     ),
-    causes.OutOfTime: lambda c: (
+    circumstances.OutOfTime: lambda c: (
         f"not sent: the run had taken all of its {c.limit_s:g} s (--max-time)"
     ),
-    causes.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
-    causes.Unavailable: lambda c: (
+    circumstances.NoResponse: lambda c: f"no complete response: {c.ending} ({c.detail})",
+    circumstances.Unavailable: lambda c: (
         f"answered with {c.status}: the server asks to wait"
         + (f" (Retry-After: {c.retry_after})" if c.retry_after is not None else "")
         + f", and did so for as long as the run waits: {body_words(c.body)}"
     ),
-    causes.WasDown: lambda c: (
+    circumstances.WasDown: lambda c: (
         "answered at last, but before that the server was down: GET /v2/health/live got "
         f"{c.liveness}"
     ),
@@ -180,34 +180,38 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         "the answer to the request that was pipelined behind the case's own is wrong: "
         f"{describe(c.second)}"
     ),
-    causes.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
-    causes.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
-    causes.AnswersDiffer: lambda c: (
+    circumstances.KilledBy: lambda c: f"needs what {c.case} killed ({c.role or 'the server'})",
+    circumstances.RoleAbsent: lambda c: f"the role {c.role} is absent: {c.reason}",
+    circumstances.AnswersDiffer: lambda c: (
         f"the model {c.role.removeprefix(ROLE)} does not repeat its answers: the same request was "
         f"answered in more than one way ({c.output}); --rtol and --atol allow floats to differ"
     ),
-    causes.ModelVersionUnknown: lambda c: (
+    circumstances.ModelVersionUnknown: lambda c: (
         f"the server lists no single version of the model for {c.role}"
     ),
-    causes.NotInBinding: lambda c: (
+    circumstances.NotInBinding: lambda c: (
         f"does not apply to the binding {c.binding}: {_BINDING_LACKS[c.lacks]}"
     ),
-    causes.NotOverHttp2: lambda c: (
+    circumstances.NotOverHttp2: lambda c: (
         f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[c.feature]}, which only "
         + ("HTTP/1.1 has" if c.feature != "streamed_tensor" else "HTTP/1.1 carries in this suite")
     ),
-    causes.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
-    causes.DatatypesUnsupported: lambda c: (
+    circumstances.ProfileNotClaimed: lambda c: f"the profile {c.profile} is not claimed",
+    circumstances.DatatypesUnsupported: lambda c: (
         f"the target declares {', '.join(c.datatypes)} unsupported"
     ),
-    causes.CodingsUnsupported: lambda c: f"the target declares {', '.join(c.codings)} unsupported",
-    causes.Flooded: lambda c: (
+    circumstances.CodingsUnsupported: lambda c: (
+        f"the target declares {', '.join(c.codings)} unsupported"
+    ),
+    circumstances.Flooded: lambda c: (
         f"not sent: the server has sent {c.limit >> 20} MiB more than its answers can need"
     ),
-    causes.NoKnownGoodAnswer: lambda c: (
+    circumstances.NoKnownGoodAnswer: lambda c: (
         f"not sent: {c.role} answers no known-good request: {c.detail}"
     ),
-    causes.NoUsableModel: lambda c: "the server has no model that generated requests can go to",
+    circumstances.NoUsableModel: lambda c: (
+        "the server has no model that generated requests can go to"
+    ),
     causes.Rejected: lambda c: f"rejected with status {c.status}",
     causes.Accepted: lambda c: "accepted",
     causes.AnsweredInJson: lambda c: "answered in strict JSON",
@@ -217,8 +221,8 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     causes.GeneratedFailure: _generated_failure,
     causes.WrongRequest: lambda c: f"{_of('request', c.number)}{describe(c.finding)}",
     causes.WrongReading: lambda c: f"{_of('the reading of answer', c.number)}{describe(c.finding)}",
-    causes.InvalidCase: lambda c: c.problem,
-    causes.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",
+    circumstances.InvalidCase: lambda c: c.problem,
+    circumstances.SuiteError: lambda c: f"error of the suite: {c.error} at {c.where}",
     **FINDING_WORDS,
     **CLIENT_WORDS,
 }

@@ -13,14 +13,10 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult, RecordedExchange
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes import InvalidCase, SuiteError
+from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.beliefs import Belief
-from v2_conformance.verifying.recorded import (
-    OmittedError,
-    RecordedError,
-    first_unmasked_difference,
-)
+from v2_conformance.verifying.recorded import OmittedError, RecordedError, first_unmasked_difference
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.client_answers import answer_to
 from v2_conformance.wire.client_requests import UnreadableRequestError, read_client_request

@@ -15,7 +15,7 @@ from v2_conformance.engine.bench.clients import CommandClient
 from v2_conformance.engine.bench.scenarios import run_scenario
 from v2_conformance.errors import UsageError
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes import SuiteError
+from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.client_findings import (
     ClientDied,
     ClientFlooded,

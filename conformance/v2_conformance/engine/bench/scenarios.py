@@ -14,7 +14,7 @@ from v2_conformance.errors import CaseFileError, ConformanceError
 from v2_conformance.judging.clients import judge_client
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes import InvalidCase, SuiteError
+from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.client_tasks import USUAL_TIMEOUT_S, asked_of, task_of
