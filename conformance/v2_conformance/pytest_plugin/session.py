@@ -65,6 +65,7 @@ class Session:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._engine: Engine | None = None
+        self._coming: Case | None = None
         self._record: Record | None = None
         self.report: Report | None = None  # once the run has ended
         self._shared = shared_folder(config)
@@ -156,7 +157,12 @@ class Session:
             return locked(self._shared, exclusive=alone)
 
         if not self._has_company():
-            return self.engine().run(case)
+            coming, self._coming = self._coming, None
+            result = self.engine().run(case, coming=coming)
+            # A session may stop after a failure, and what was sent would be in no report.
+            if coming is not None and result.outcome.harmless:
+                self.engine().send_ahead(coming)
+            return result
         if case.alone:
             with room(True):
                 return self.engine().run(case)
@@ -269,6 +275,11 @@ class Session:
             )
             for case in in_order(self._chosen)
         ]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> None:
+        """Note which case runs next: its request leaves while pytest reports on the one before."""
+        self._coming = nextitem.case if isinstance(nextitem, CaseItem) else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
