@@ -106,7 +106,7 @@ def _codec(found: dict[str, Any] | None) -> list[Figure]:
         Figure(
             f"BYTES {name}, tritonclient / suite",
             f"{part['ratio']:.1f} ({part['theirs_s']:.3f} s / {part['ours_s']:.3f} s)",
-            "at least 2",
+            "at least 4",
         )
         for name, part in found.items()
     ]
@@ -118,7 +118,7 @@ def _memory(found: dict[str, Any]) -> list[Figure]:
         Figure(
             f"peak memory / size of a round trip of {size} MiB",
             f"{found['ratio']:.2f} ({peak} MiB, {found['before'] >> 20} MiB of it imports)",
-            "at most 2.5",
+            "at most 2.2",
         )
     ]
 
