@@ -13,13 +13,13 @@ from v2_conformance.wire.encode import Prepared
 class Ahead:
     """`case`, as it is `moved` to a model that the server can have, and its request.
 
-    `started` is when its time began, on the clock of `perf_counter`.
+    `started` is when it was sent, if it was, on the clock of `perf_counter`.
     """
 
     case: Case
     moved: RequestCase | GetCase
     prepared: Prepared
-    started: float
+    started: float = 0.0
 
 
 def goes_ahead(case: Case) -> TypeGuard[RequestCase | GetCase]:

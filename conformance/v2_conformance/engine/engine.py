@@ -189,9 +189,8 @@ class Engine:
         moved = stood_in(case, self.target.unsupported)
         if not goes_ahead(moved) or self._skip(moved) is not None:
             return
-        started = time.perf_counter()
         with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
-            self._made = Ahead(case, moved, self._prepare(moved), started)
+            self._made = Ahead(case, moved, self._prepare(moved))
 
     def send_ahead(self, case: Case) -> None:
         """Send the request of `case`, which runs next, so that the server works on it while its

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json, parse_json_noting
 
@@ -44,8 +46,6 @@ _parse_again = lru_cache(maxsize=16)(_parse)
 
 def _commas(raw: bytes) -> int:
     """How many commas there are, found in a tenth of the time if there are millions."""
-    import numpy as np
-
     return int(np.count_nonzero(np.frombuffer(raw, dtype="|u1") == ord(",")))
 
 

@@ -293,17 +293,17 @@ def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
     dtype = np.dtype(DATATYPES[datatype].numpy)
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
-    with suppress(OverflowError):  # beyond INT64, which only UINT64 may have
+    try:
         array = np.array(values, dtype="<i8")
-        if not values or (low <= array.min() and array.max() <= high):
-            return array.astype(dtype).tobytes()
-    if values and (min(values) < low or max(values) > high):
+    except OverflowError:  # beyond INT64, which only UINT64 may have
+        array = np.array(values, dtype=object)
+    if values and not (low <= int(array.min()) and int(array.max()) <= high):
         index = next(i for i, value in enumerate(values) if not low <= value <= high)
         raise ElementError(
             f"element {index} is {_shown(values[index])}, out of the range of {datatype} "
             f"({low} to {high})"
         )
-    return np.array(values, dtype=dtype).tobytes()
+    return array.astype(dtype).tobytes()
 
 
 def _whole(index: int, value: float) -> int:

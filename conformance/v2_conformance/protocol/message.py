@@ -17,7 +17,8 @@ from v2_conformance.protocol.datatypes import Buffer, Shape
 
 # Deeper than any V2 message by far, and far from the interpreter's recursion limit.
 MAX_JSON_DEPTH = 64
-_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""Writes JSON without white space, and no more escapes than it needs."""
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
 # A string without an end goes on to the end: else each quote in it would be tried as a beginning.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
@@ -68,7 +69,7 @@ class Part(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
 
 def dump_json(document: object) -> bytes:
     """Compact UTF-8 JSON, non-ASCII characters as they are: P10 tells bytes from characters."""
-    return _COMPACT.encode(document).encode()
+    return COMPACT.encode(document).encode()
 
 
 def compose(

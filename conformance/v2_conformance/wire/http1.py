@@ -122,8 +122,7 @@ class Http1Connection:
         usual = self._limits.exchange_with(0 if tensor is None else tensor.size)
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
-        pieces = request.http1
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        data = request.data
         current = Exchange(
             sock, self._limits, started, deadline, len(data), request.answers, tensor
         )
@@ -240,7 +239,7 @@ def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
     tensor = request.streamed
     return Transcript(
-        request.http1[0] if len(request.http1) == 1 else b"".join(request.http1),
+        request.data,
         0,
         b"",
         ending,

@@ -6,7 +6,6 @@ numbers. The others decide how the document becomes text: escapes and white spac
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
+from v2_conformance.protocol.message import COMPACT
 from v2_conformance.suite.variations import Variation
 from v2_conformance.wire.case_data import utf8
 
@@ -25,7 +25,6 @@ _MOST_DIGITS = 17
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _ZERO = {"upper": "E0", "lower": "e+0", "negative": "e-2"}
 _SPACE = " \t\r\n"
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NUMBERS = frozenset({int, float, bool})
 _SIMPLE = _NUMBERS | {str}
 _CONTROL = "".join(map(chr, range(0x20)))
@@ -209,8 +208,8 @@ _CHANGES: dict[str, Callable[[Any, Mapping[str, Any], str], Any]] = {
 class _Style:
     """How text is escaped, and which white space stands between two tokens."""
 
-    in_names: Callable[[str], str] = _JSON.encode
-    in_values: Callable[[str], str] = _JSON.encode
+    in_names: Callable[[str], str] = COMPACT.encode
+    in_values: Callable[[str], str] = COMPACT.encode
     between: tuple[str, ...] = ("",)
     indent: Mapping[str, str] | None = None
 
@@ -221,7 +220,7 @@ class _Style:
 
     def as_usual(self, values: Sequence[Any]) -> bool:
         """Whether these are written as JSON always is, but for what stands between them."""
-        usual = _SIMPLE if self.in_values == _JSON.encode else _NUMBERS
+        usual = _SIMPLE if self.in_values == COMPACT.encode else _NUMBERS
         return usual.issuperset(map(type, values))
 
     def with_escapes(self, how: Mapping[str, Any]) -> _Style:
@@ -297,7 +296,7 @@ def _add_tokens(tokens: list[str], value: Any, style: _Style) -> None:
             _add_tokens(tokens, item, style)
         tokens.append("}")
     elif isinstance(value, list) and style.dense and style.as_usual(value):
-        tokens.append(_JSON.encode(value))
+        tokens.append(COMPACT.encode(value))
     elif isinstance(value, list):
         tokens.append("[")
         for position, item in enumerate(value):
@@ -329,4 +328,4 @@ def _scalar(value: Any, style: _Style) -> str:
         return str(value)
     if isinstance(value, str):
         return style.in_values(value)
-    return str(value) if type(value) is int else _JSON.encode(value)
+    return str(value) if type(value) is int else COMPACT.encode(value)

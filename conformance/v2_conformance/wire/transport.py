@@ -69,6 +69,11 @@ class Request:
     streamed: StreamedTensor | None = None
 
     @property
+    def data(self) -> Buffer:
+        """The whole request in HTTP/1.1 but for a streamed tensor; no copy if it is one write."""
+        return self.http1[0] if len(self.http1) == 1 else b"".join(self.http1)
+
+    @property
     def size(self) -> int:
         """Bytes of the whole request in HTTP/1.1."""
         streamed = 0 if self.streamed is None else self.streamed.size
