@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
+import msgspec
 import pytest
 
 from support.cases import REJECT, make_case, make_get
@@ -59,7 +60,7 @@ class Scripted:
         return Result(case, verdict, exchanges=(EXCHANGE,), beside=beside)
 
     def settled(self, result: Result) -> Result:
-        return replace(result, beside=False)
+        return msgspec.structs.replace(result, beside=False)
 
     def killings(self, unclear: Sequence[Result]) -> list[Killing]:
         return []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from support.cases import REJECT, make_case
 from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
@@ -149,7 +150,7 @@ def test_a_408_on_a_kept_connection_is_about_the_time_before(
     reused: bool, status: int, expected: bool
 ) -> None:
     came = transcript(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
-    assert stale(replace(came, reused=reused)) is expected
+    assert stale(msgspec.structs.replace(came, reused=reused)) is expected
 
 
 # One verdict on several exchanges.
@@ -224,6 +225,6 @@ def test_a_verdict_stands_if_both_canaries_are_answered_well() -> None:
 def test_any_canary_that_goes_wrong_is_a_failure_that_keeps_what_the_case_came_to(
     verdict: Verdict, case_passed: bool, same: Cause | None, fresh: Cause | None
 ) -> None:
-    found = survived(replace(verdict, sent="sent"), same, fresh)
+    found = survived(msgspec.structs.replace(verdict, sent="sent"), same, fresh)
     cause = DidNotSurvive(same, fresh, verdict.cause, case_passed)
     assert found == Verdict(Outcome.FAIL, cause, "sent")

@@ -37,7 +37,7 @@ def is_read_back(came: Transcript) -> bool:
     """Whether a transcript is the same once it is read from a report."""
     again = read_back(came)
     several = came.pieces if len(came.pieces) > 1 else ()
-    usual = replace(came, pieces=several)
+    usual = msgspec.structs.replace(came, pieces=several)
     return usual == again and came.partial == again.partial
 
 
@@ -110,7 +110,7 @@ def test_what_comes_before_a_client_leaves_http1_is_no_part_of_it(how: Parting) 
         peer.until_closed_unread()
 
     with serving(script) as server, connected(server, PATIENT) as connection:
-        request = replace(
+        request = msgspec.structs.replace(
             request_of(b"POST /x HTTP/1.1\r\nHost: h\r\n\r\n", *[LONG] * 64), parting=how
         )
         came = connection.exchange(request)
@@ -148,6 +148,6 @@ def test_whether_a_server_hung_is_the_same_when_its_request_had_pauses() -> None
     assert came.ending is Ending.TIMEOUT
     known_good = Transcript(b"", 0, b"", Ending.COMPLETE, partial=Response(200, (), b"", "", 0))
     for took_s in (0.0, (came.duration_s - came.pause_s) / 20):  # it hung, or may just be slow
-        canary = replace(known_good, duration_s=took_s)
+        canary = msgspec.structs.replace(known_good, duration_s=took_s)
         assert (hung(case, came, canary) is None) is bool(took_s)
         assert hung(case, read_back(came), canary) == hung(case, came, canary)

@@ -115,8 +115,8 @@ def test_http_1_0_and_an_empty_line_before_the_request() -> None:
 
 
 def test_statuses_with_which_a_server_may_refuse_are_known() -> None:
-    assert made("http-1.0").declined_by == {426: "http-1.0", 505: "http-1.0"}
-    assert made().declined_by == {}
+    assert made("http-1.0").declined_by == ((426, "http-1.0"), (505, "http-1.0"))
+    assert made().declined_by == ()
 
 
 def test_chunks_in_other_spellings() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.engine.canary import Canary, Seen
 from v2_conformance.engine.deaths import Deaths, Recovery
@@ -246,5 +246,5 @@ def _killed(first: Result, seen: Seen, fresh: Sequence[Exchange], others: Sequen
         first = replace(first, verdict=verdict, exchanges=(*own, *same, *fresh))
     cause = first.cause
     if isinstance(cause, DidNotSurvive) and others:
-        cause = msgspec.structs.replace(cause, beside=tuple(others))
+        cause = replace(cause, beside=tuple(others))
     return replace(first, verdict=replace(first.verdict, cause=cause))

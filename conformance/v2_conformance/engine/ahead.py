@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeGuard
+
+import msgspec
 
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.wire.encode import Prepared
 
 
-@dataclass(frozen=True)
-class Ahead:
+class Ahead(msgspec.Struct, frozen=True):
     """`case`, as it is `moved` to a model that the server can have, and its request.
 
     `started` is when it was sent, if it was, on the clock of `perf_counter`.

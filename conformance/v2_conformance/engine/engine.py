@@ -12,9 +12,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
 from v2_conformance.engine.ahead import Ahead, goes_ahead

@@ -6,8 +6,10 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.generated import ANSWERED

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.result import Exchange, Result
 from v2_conformance.judging.survival import NO_USABLE_MODEL

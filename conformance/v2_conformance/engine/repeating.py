@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.result import Result
 from v2_conformance.suite.cases import RelationCase
@@ -58,8 +60,8 @@ class Repeats:
             self._stayed[case.model] += 1
             return result
         cause = AnswersDiffer(role, self._differing.setdefault(role, output))
-        verdict = replace(result.verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
-        return replace(result, verdict=verdict)
+        verdict = msgspec.structs.replace(result.verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
+        return msgspec.structs.replace(result, verdict=verdict)
 
     def _differs(
         self,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from v2_conformance.judging.client_observed import observe_client
 from v2_conformance.judging.observed import Seen, observe
@@ -17,8 +18,7 @@ from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.transcript import Transcript
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True):
     """A transcript and what it was for; `note` says so in words.
 
     `expected` is the answer that a canary must get again if the server answers none exactly.
@@ -32,8 +32,7 @@ class Exchange:
     entry: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Calibrated:
+class Calibrated(msgspec.Struct, frozen=True):
     """The known-good requests of one form to the model in a role, before any case of it."""
 
     role: str
@@ -41,8 +40,7 @@ class Calibrated:
     exchanges: tuple[Exchange, ...]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What became of one case; of a scenario, what the client `said`, too.
 
     `beside` says that other cases ran at the same time, so that it does not count yet.
@@ -80,8 +78,7 @@ class Result:
         return self.verdict.message
 
 
-@dataclass(frozen=True)
-class CaseFinished:
+class CaseFinished(msgspec.Struct, frozen=True):
     """The event that a run yields, `number` of `total`."""
 
     result: Result

@@ -12,9 +12,11 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.distance import FAR_S
 from v2_conformance.engine.engine import Engine

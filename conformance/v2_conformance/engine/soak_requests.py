@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, cycle
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.target import Target

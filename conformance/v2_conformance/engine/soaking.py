@@ -13,7 +13,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.process_watch import ProcessWatch

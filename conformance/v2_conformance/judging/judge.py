@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
@@ -146,7 +147,7 @@ def _declined(
     size = prepared.body_size
     if response.status == 411 and prepared.chunked:
         return LengthRequired(excerpt(response.body))
-    variation = prepared.declined_by.get(response.status)
+    variation = dict(prepared.declined_by).get(response.status)
     if variation is not None:
         return VariationDeclined(variation, response.status, excerpt(response.body))
     if response.status == 413 and size > _ANY_BODY and not case.expect.get("about_size"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.judging.json_facts import json_facts, keep_facts
 from v2_conformance.judging.response_json import parse_noting
@@ -48,8 +50,7 @@ _LONGEST_HEAD = 64 * 1024
 _CODED_FACTOR = 64
 
 
-@dataclass(frozen=True)
-class ReadOutput:
+class ReadOutput(msgspec.Struct, frozen=True):
     """One output of a response: its value, its form ("binary" or "json"), where its blob starts."""
 
     tensor: Tensor
@@ -57,8 +58,7 @@ class ReadOutput:
     start: int
 
 
-@dataclass(frozen=True)
-class ReadMessage:
+class ReadMessage(msgspec.Struct, frozen=True):
     """A response's message. `header_length` is None if the header was not sent."""
 
     header_length: int | None

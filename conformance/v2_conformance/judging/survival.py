@@ -6,9 +6,9 @@ Pure: the engine finds outcomes with it, and `verifying` finds them again from r
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.known_good import answer
@@ -202,7 +202,7 @@ def without_count(cause: Cause | None) -> Cause | None:
     if isinstance(cause, FailedBesideOthers):
         return cause.alone
     if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
-        return msgspec.structs.replace(cause, case=without_count(cause.case), beside=())
+        return replace(cause, case=without_count(cause.case), beside=())
     return cause
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.wording import describe
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """A case's outcome and its cause; None for a pass with nothing to add.
 
     `sent` says in words what was sent, for the message of a case that did not pass.

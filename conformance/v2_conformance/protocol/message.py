@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -48,8 +47,7 @@ class RepeatedMemberError(MessageError):
         self.member = member
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(msgspec.Struct, frozen=True):
     """A tensor's whole value; `blob` is its little-endian, row-major binary form."""
 
     name: str

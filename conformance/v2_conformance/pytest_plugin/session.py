@@ -7,13 +7,13 @@ import json
 import shutil
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from v2_conformance.engine.access import Access
 from v2_conformance.engine.budget import Budget, usual_limit_s
@@ -309,7 +309,7 @@ class Session:
             for one in msgspec.json.decode(report.v2_calibrated, type=tuple[Calibration, ...]):
                 self._record.add_calibration(one)
             self._record.add_case(case)
-        self._finished[case.id] = msgspec.structs.replace(case, exchanges=())
+        self._finished[case.id] = replace(case, exchanges=())
 
     def _beside_first(self, case: CaseResult) -> CaseResult:
         """`case`, flaky if it passed in another worker than the one in which it failed at first."""
@@ -317,9 +317,7 @@ class Session:
         if first is None or first.outcome.harmless or not case.outcome.harmless:
             return case
         found = passed_again(Verdict(case.outcome, case.cause), Verdict(first.outcome, first.cause))
-        return msgspec.structs.replace(
-            case, outcome=found.outcome, cause=found.cause, message=found.message
-        )
+        return replace(case, outcome=found.outcome, cause=found.cause, message=found.message)
 
     def pytest_keyboard_interrupt(self) -> None:
         """Remember it: the report is incomplete then."""

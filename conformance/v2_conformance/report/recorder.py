@@ -12,7 +12,6 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
@@ -101,7 +100,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         content=facts.content,
         outcome=result.outcome,
         cause=cause,
-        message=mask.text(replace(result.verdict, cause=cause).message),
+        message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
         exchanges=tuple(recorded_exchange(exchange, mask) for exchange in result.exchanges),
         said=None if result.said is None else _masked(result.said, mask),
@@ -138,7 +137,7 @@ def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
         case=wrong.case.id,
         at_s=wrong.at_s,
         cause=cause,
-        message=mask.text(replace(wrong.verdict, cause=cause).message),
+        message=mask.text(msgspec.structs.replace(wrong.verdict, cause=cause).message),
         exchange=recorded_exchange(wrong.exchange, mask),
     )
 

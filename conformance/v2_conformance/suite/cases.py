@@ -14,6 +14,8 @@ from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Any, Literal
 
+import msgspec
+
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
@@ -28,8 +30,7 @@ _TOLD_ELSEWHERE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class CaseFacts:
+class CaseFacts(msgspec.Struct, frozen=True):
     """What a report says of a case, whatever its outcome."""
 
     id: str

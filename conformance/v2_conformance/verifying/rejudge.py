@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from v2_conformance.judging.observed import Observations, Seen, observe
 from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.survival import skipped, without_count
@@ -100,7 +102,9 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
         seen = observe(case, ((e.recorded.purpose, e.transcript) for e in exchanges))
         verdict, believed = verdict_of(case, recorded, exchanges, known)
         if _differed(case, recorded, verdict):
-            verdict = replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
+            verdict = msgspec.structs.replace(
+                verdict, outcome=recorded.outcome, cause=recorded.cause
+            )
             believed = [*believed, Belief.DIFFERED]
         if exchanges:
             seen = (*seen, *observe_verdict(case, verdict))
@@ -179,7 +183,7 @@ def _compared(
     """A case as it is recorded, beside `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
     if outcome is Outcome.FLAKY and _passed_at_last(recorded, verdict):
-        verdict = replace(verdict, outcome=outcome)
+        verdict = msgspec.structs.replace(verdict, outcome=outcome)
         believed = [*believed, Belief.FAILED_BEFORE]
     beliefs = tuple(dict.fromkeys(believed))
     if verdict.outcome != outcome:
@@ -220,7 +224,7 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
     How many of several answers were wrong cannot be shown: only one of them is recorded.
     """
-    in_words = replace(verdict, cause=recorded.cause).message
+    in_words = msgspec.structs.replace(verdict, cause=recorded.cause).message
     return without_count(recorded.cause) == verdict.cause and recorded.message == in_words
 
 
@@ -230,7 +234,7 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     case = planned or known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:
         return None, "this installation has no such case"
-    facts = vars(case.facts(known.claims.profiles))
+    facts = msgspec.structs.asdict(case.facts(known.claims.profiles))
     wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if not wrong:
         return case, ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 from msgspec.structs import replace as change_part
 
 from v2_conformance.errors import CaseFileError
@@ -131,8 +132,7 @@ class Address:
         return head if self.binding is None else self.binding.head(head, self.prefix)
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True):
     """An output that must come back: its exact tensor, in `form` binary, json or any.
 
     Floats may differ by the `tolerance`, if there is one.
@@ -143,8 +143,7 @@ class Expected:
     tolerance: Tolerance | None = None
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A request that is ready to be sent, and what must come back.
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
@@ -163,7 +162,7 @@ class Prepared:
     codings: frozenset[str] = _ANY_CODING
     following: Prepared | None = None
     to_old_client: bool = False
-    declined_by: Mapping[int, str] = field(default_factory=dict, hash=False)
+    declined_by: tuple[tuple[int, str], ...] = ()
     foreign_ids: tuple[str, ...] = ()
 
     @property
@@ -272,7 +271,7 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     made = spelling.deliver(made, len(written), following.request if following else None)
     made = part(made, request.get("client"), address.write_head)
     return Prepared(
-        request=made if streamed is None else replace(made, streamed=streamed),
+        request=made if streamed is None else msgspec.structs.replace(made, streamed=streamed),
         model=name,
         parts=parts,
         expected=() if case.huge else _expected(case, model, binding, inputs, parts, body, variant),
@@ -344,7 +343,7 @@ def _fields(
     return fields
 
 
-def _declined_by(case: RequestCase, given: Sequence[Variation]) -> dict[int, str]:
+def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[int, str], ...]:
     """Statuses with which the server may refuse a request that is right, and what they refuse.
 
     417 is an answer to any Expect field (RFC 9110, section 10.1.1).
@@ -353,7 +352,7 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> dict[int, str
     headers = case.request.get("headers")
     if headers and case.expects == "success" and "expect" in map(str.lower, headers):
         found.setdefault(417, "Expect")
-    return found
+    return tuple(found.items())
 
 
 def get_request(address: Address, path: str) -> Request:

@@ -13,6 +13,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.endpoint_bindings import BoundConnection, EndpointBinding
 from v2_conformance.wire.http1_exchange import RECEIVE, Exchange
@@ -216,8 +218,7 @@ class Http1Connection:
         return self._peek() == 0
 
 
-@dataclass
-class _Begun:
+class _Begun(msgspec.Struct):
     """An exchange that has begun, and what was known of its connection: see `Transcript`.
 
     `kept_at` is since when it had been left open.

@@ -5,9 +5,10 @@ Plain ones are read without it, to the same end: see `plain_head`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import h11
+from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1_tolerance import tolerated

@@ -7,9 +7,11 @@ The others decide how head and chunks become bytes, and in which writes these le
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
+
+from msgspec.structs import replace
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer

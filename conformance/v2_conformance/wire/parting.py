@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
@@ -34,7 +35,7 @@ def part(request: Request, given: object, write: Callable[[Head], bytes] = write
         pieces = _cut(pieces, len(write(request.head)), client["sends"])
     ways = [way.value for way in Parting]
     then = one_of(client.get("then", Parting.WAITS.value), "`client.then`", ways)
-    return replace(request, http1=tuple(pieces), parting=Parting(then))
+    return msgspec.structs.replace(request, http1=tuple(pieces), parting=Parting(then))
 
 
 def times(request: Mapping[str, Any]) -> int:
@@ -49,7 +50,7 @@ def _claiming(request: Request, claimed: object, write: Callable[[Head], bytes])
     fields = tuple(
         (name, value if name == "Content-Length" else old) for name, old in request.head.fields
     )
-    return [write(replace(request.head, fields=fields)), *request.body]
+    return [write(msgspec.structs.replace(request.head, fields=fields)), *request.body]
 
 
 def _broken_chunk(pieces: Sequence[Buffer], client: Mapping[str, Any]) -> list[Buffer]:

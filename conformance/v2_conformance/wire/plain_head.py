@@ -7,8 +7,9 @@ there is one opinion on it: tests compare the two.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -28,8 +29,7 @@ Fields = tuple[tuple[str, str], ...]
 """Names in lower case and values, in their order."""
 
 
-@dataclass(frozen=True)
-class PlainResponse:
+class PlainResponse(msgspec.Struct, frozen=True):
     """The head of a response that says how long its body is; the body is `length` bytes from
     `start` on."""
 
@@ -39,8 +39,7 @@ class PlainResponse:
     length: int
 
 
-@dataclass(frozen=True)
-class PlainRequest:
+class PlainRequest(msgspec.Struct, frozen=True):
     """The head of a request; its body is `length` bytes from `start` on, which may be none."""
 
     method: str

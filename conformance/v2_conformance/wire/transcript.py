@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated
 
@@ -72,8 +72,7 @@ class Limits:
         return min(self.response, tensors_as_json(request) + 1024 * 1024)
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(msgspec.Struct, frozen=True, dict=True):
     """A parsed final response. `body` has no transfer coding; `excess` bytes followed it.
 
     `whole` says whether all of it came. `following` is the whole response to the request that was
@@ -119,8 +118,7 @@ class Http2Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     ] = ()
 
 
-@dataclass(frozen=True)
-class Transcript:
+class Transcript(msgspec.Struct, frozen=True):
     """Every byte of one exchange. Times are in seconds.
 
     `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
@@ -150,9 +148,9 @@ class Transcript:
     closed_before_s: float | None = None
     stray_before: int = 0
     answers: int = 1
-    partial: Response | None = field(default=None, repr=False, compare=False)
+    partial: Response | None = None
     shortened_s: float | None = None
-    obstacle: Obstacle | None = field(default=None, compare=False)
+    obstacle: Obstacle | None = None
     http2: Http2Facts | None = None
     streamed: Streamed | None = None
 

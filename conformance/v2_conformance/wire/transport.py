@@ -8,17 +8,17 @@ which `http2_notation` writes HTTP/2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.streamed import StreamedTensor
 from v2_conformance.wire.transcript import Transcript
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """A request's head; `fields` are in HTTP/1.1's order, including Host and framing."""
 
     method: str
@@ -38,8 +38,7 @@ class Parting(str, Enum):
     HALF_CLOSES = "half_closes"  # says that nothing more comes, and waits for a moment
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One request: in parts that any version of HTTP can send, and as the bytes of HTTP/1.1.
 
     `body` is the body without framing, in the pieces in which it leaves: one write, HTTP chunk or

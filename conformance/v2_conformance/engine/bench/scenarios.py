@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from v2_conformance.engine.bench.clients import Client
 from v2_conformance.engine.bench.listener import Listener

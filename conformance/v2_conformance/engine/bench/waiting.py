@@ -15,11 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from types import TracebackType
 from urllib.parse import quote, unquote
 
 import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.engine.bench.listener import Listener
 from v2_conformance.engine.bench.scenarios import judged

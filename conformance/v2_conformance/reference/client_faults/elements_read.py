@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, decode_bytes, encode_bytes
 from v2_conformance.protocol.message import Tensor

@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import (
     Buffer,
     ElementError,
@@ -48,7 +50,7 @@ def _changes_elements(change: Callable[[bytes], bytes]) -> type[Behaviour]:
             made = super().output_tensor(output, tensor)
             if made.datatype != "BYTES":
                 return made
-            return replace(made, blob=change_elements(made.blob, change))
+            return msgspec.structs.replace(made, blob=change_elements(made.blob, change))
 
     return ChangesElements
 
@@ -136,7 +138,9 @@ class _EmptyBytesElementsDropped(Behaviour):
         made = super().output_tensor(output, tensor)
         if made.datatype != "BYTES":
             return made
-        return replace(made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item]))
+        return msgspec.structs.replace(
+            made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item])
+        )
 
 
 @fault(
@@ -233,7 +237,7 @@ class _BytesShapeFlattened(Behaviour):
         made = super().output_tensor(output, tensor)
         if made.datatype != "BYTES" or 0 in made.shape:
             return made
-        return replace(made, shape=(element_count(made.shape),))
+        return msgspec.structs.replace(made, shape=(element_count(made.shape),))
 
 
 @fault(

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import msgspec
+
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -82,7 +84,7 @@ class _ConcurrentShapesMixed(_Shares):
         if output.datatype == "BYTES":
             return found
         shape, size = self.last(output, (found.shape, len(found.blob)))
-        return replace(found, shape=shape, blob=resize(found.blob, size))
+        return msgspec.structs.replace(found, shape=shape, blob=resize(found.blob, size))
 
 
 @fault(

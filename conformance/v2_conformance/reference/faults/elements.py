@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, from_values, to_values
 from v2_conformance.protocol.message import Tensor

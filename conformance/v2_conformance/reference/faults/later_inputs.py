@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import Shape, element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
@@ -83,7 +85,7 @@ def _made_to_fit(*, fewer: bool) -> type[Behaviour]:
             if output.dims[0] < 2 or len(output.dims) > 1:
                 return made
             size = len(made.blob) // max(element_count(made.shape), 1) * element_count(output.dims)
-            return replace(made, shape=output.dims, blob=resize(made.blob, size))
+            return msgspec.structs.replace(made, shape=output.dims, blob=resize(made.blob, size))
 
     return MadeToFit
 

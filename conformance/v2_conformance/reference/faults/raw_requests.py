@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Buffer,
@@ -106,7 +108,7 @@ class _RawWithoutBatchDimension(Behaviour):
         if not model.batching:
             return inference
         inputs = {
-            name: replace(tensor, shape=tensor.shape[1:])
+            name: msgspec.structs.replace(tensor, shape=tensor.shape[1:])
             for name, tensor in inference.inputs.items()
         }
         return replace(inference, inputs=inputs)

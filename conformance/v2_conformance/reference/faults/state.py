@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import Buffer, Shape
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
@@ -166,7 +168,9 @@ class _LongerTensorLeftInBuffer(Behaviour):
         if output.datatype != "INT32":
             return found
         kept, self.kept = self.kept, bytes(found.blob)
-        return replace(found, blob=bytes(found.blob) + bytes(kept[len(found.blob) :]))
+        return msgspec.structs.replace(
+            found, blob=bytes(found.blob) + bytes(kept[len(found.blob) :])
+        )
 
 
 @fault(
@@ -185,7 +189,7 @@ class _ShapeKeptBySize(Behaviour):
             return found
         key = (output.datatype, len(found.blob))
         kept, self.shapes[key] = self.shapes.get(key, found.shape), found.shape
-        return replace(found, shape=kept)
+        return msgspec.structs.replace(found, shape=kept)
 
 
 @fault(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from v2_conformance.protocol.datatypes import (
@@ -73,7 +74,7 @@ def has_blobs(request: Request) -> bool:
 def all_zeros(inference: InferenceRequest) -> InferenceRequest:
     """The request with zeros as the elements of every input of a fixed-size datatype."""
     zeros = {
-        name: replace(tensor, blob=bytes(len(tensor.blob)))
+        name: msgspec.structs.replace(tensor, blob=bytes(len(tensor.blob)))
         for name, tensor in inference.inputs.items()
         if DATATYPES[tensor.datatype].size
     }
@@ -128,7 +129,9 @@ def _elements(tensor: Tensor) -> list[bytes]:
 def _with_elements(tensor: Tensor, elements: list[bytes]) -> Tensor:
     """The tensor with other elements (see _elements)."""
     fixed = DATATYPES[tensor.datatype].size is not None
-    return replace(tensor, blob=b"".join(elements) if fixed else encode_bytes(elements))
+    return msgspec.structs.replace(
+        tensor, blob=b"".join(elements) if fixed else encode_bytes(elements)
+    )
 
 
 class PrefersData(Behaviour):

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, element_count, encode_bytes
 from v2_conformance.protocol.message import Tensor, parse_json
 from v2_conformance.reference.behaviour import Behaviour
@@ -199,5 +201,7 @@ class ModelOrder(Meets):
 
 def _blank(tensor: Tensor) -> Tensor:
     if DATATYPES[tensor.datatype].size is not None:
-        return replace(tensor, blob=bytes(len(tensor.blob)))
-    return replace(tensor, blob=encode_bytes([b""] * len(decode_bytes(tensor.blob))))
+        return msgspec.structs.replace(tensor, blob=bytes(len(tensor.blob)))
+    return msgspec.structs.replace(
+        tensor, blob=encode_bytes([b""] * len(decode_bytes(tensor.blob)))
+    )
