@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 from typing import Any
 from unittest import mock
@@ -20,6 +21,7 @@ from v2_conformance.protocol.message import (
     RepeatedMemberError,
     compose,
     dump_json,
+    occurrences,
     parse_json,
     parse_json_noting,
 )
@@ -289,6 +291,20 @@ def test_a_member_that_is_there_twice_is_noted_in_a_long_array_and_beside_colons
         b'{"a":{"b":[' + twice + b"]}}",
     ):
         assert parse_json_noting(data)[1] == "x"
+
+
+@pytest.mark.parametrize("repeated", [1, 30_000])
+@given(st.text(alphabet='[{:",é-0', max_size=20))
+def test_characters_are_counted_in_short_and_in_long_texts(repeated: int, text: str) -> None:
+    data = (text * repeated).encode()
+    for wanted in ("[", "[{", ":,", '"'):
+        assert occurrences(data, wanted) == sum(map((text * repeated).count, wanted))
+
+
+def test_negative_zero_is_kept_beside_other_dashes() -> None:
+    (zero,) = parse_json(b'{"a-b": [-0]}')["a-b"]
+    assert math.copysign(1, zero) == -1
+    assert parse_json(b'{"a-b": [-1, 0]}') == {"a-b": [-1, 0]}
 
 
 def test_dumped_json_is_compact_and_keeps_non_ascii_as_it_is() -> None:

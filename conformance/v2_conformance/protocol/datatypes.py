@@ -294,16 +294,16 @@ def _from_integers(datatype: str, values: Sequence[int]) -> bytes:
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
     try:
-        array = np.array(values, dtype="<i8")
+        numbers = np.fromiter(values, "<i8", len(values))
     except OverflowError:  # beyond INT64, which only UINT64 may have
-        array = np.array(values, dtype=object)
-    if values and not (low <= int(array.min()) and int(array.max()) <= high):
+        numbers = np.array(values, dtype=object)
+    if values and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
         index = next(i for i, value in enumerate(values) if not low <= value <= high)
         raise ElementError(
             f"element {index} is {_shown(values[index])}, out of the range of {datatype} "
             f"({low} to {high})"
         )
-    return array.astype(dtype).tobytes()
+    return numbers.astype(dtype).tobytes()
 
 
 def _whole(index: int, value: float) -> int:

@@ -21,6 +21,7 @@ COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
 # A string without an end goes on to the end: else each quote in it would be tried as a beginning.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_LONG = 64 * 1024
 _AT_ONCE = 1 << 20  # characters whose depth is looked at
 _STEPS = np.array([(chr(code) in "[{") - (chr(code) in "]}") for code in range(256)], np.int8)
 _EXACT_IN_DOUBLE = 2**53
@@ -110,15 +111,24 @@ def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
     return document, repeated[0] if repeated else None
 
 
+def occurrences(data: bytes, characters: str) -> int:
+    """How often these ASCII characters occur in UTF-8 text, also if it has millions of them."""
+    if len(data) <= _LONG:
+        return sum(map(data.count, characters.encode()))
+    codes = np.frombuffer(data, np.uint8)
+    return sum(int(np.count_nonzero(codes == code)) for code in characters.encode())
+
+
 def _parse(
     data: Buffer, pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None
 ) -> dict[str, Any]:
+    raw = bytes(data)
     try:
-        text = str(data, "utf-8")
+        text = raw.decode()
     except UnicodeDecodeError as error:
         raise MessageError(f"the JSON is not UTF-8 at byte {error.start}") from error
-    _check_depth(text)
-    plain = _plain(data, text)
+    _check_depth(raw, text)
+    plain = _plain(raw, text)
     if plain is not None:
         return plain
     try:
@@ -127,7 +137,7 @@ def _parse(
             object_pairs_hook=pairs_hook,
             parse_constant=_no_constant,
             # Only if it is needed: it takes longer than the parser's own.
-            parse_int=_integer if _NEGATIVE_ZERO.search(text) else None,
+            parse_int=_integer if _has_negative_zero(text) else None,
             parse_float=_number,
         )
     except json.JSONDecodeError as error:
@@ -142,7 +152,7 @@ def _parse(
     return document
 
 
-def _plain(data: Buffer, text: str) -> dict[str, Any] | None:
+def _plain(data: bytes, text: str) -> dict[str, Any] | None:
     """The object in `data`, which is `text` in UTF-8 and not nested too deeply, in a third of the
     time; None for what is none, and for whatever `json` has the last word on.
 
@@ -151,7 +161,7 @@ def _plain(data: Buffer, text: str) -> dict[str, Any] | None:
     each member has a colon: if there are no more colons than members that were found, none is left
     for a member that was there before.
     """
-    if _NEGATIVE_ZERO.search(text):
+    if _has_negative_zero(text):
         return None
     try:
         document = _DECODER.decode(data)
@@ -159,7 +169,7 @@ def _plain(data: Buffer, text: str) -> dict[str, Any] | None:
         return None
     if not isinstance(document, dict):
         return None
-    return document if text.count(":") == _members(document) else None
+    return document if occurrences(data, ":") == _members(document) else None
 
 
 def _members(document: dict[str, Any]) -> int:
@@ -175,6 +185,11 @@ def _members(document: dict[str, Any]) -> int:
         elif isinstance(item, list) and item and isinstance(item[0], dict | list):
             left += item[:_LONGEST_SEARCHED]
     return found
+
+
+def _has_negative_zero(text: str) -> bool:
+    """Whether -0 may be among the numbers: it stands in the text, if only in a string."""
+    return "-" in text and _NEGATIVE_ZERO.search(text) is not None
 
 
 def _integer(text: str) -> float:
@@ -196,8 +211,8 @@ _DECODER = msgspec.json.Decoder(float_hook=_number)
 _LONGEST_SEARCHED = 1000  # elements of an array
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
+def _check_depth(data: bytes, text: str) -> None:
+    if occurrences(data, "[{") <= MAX_JSON_DEPTH:
         return
     deepest = _deepest_with_escapes(text) if "\\" in text else _deepest(text)
     if deepest > MAX_JSON_DEPTH:
