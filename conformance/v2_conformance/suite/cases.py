@@ -98,7 +98,7 @@ class _Common:
         """The id without the values of axes, which the entry in the case file has."""
         return self.id.partition("[")[0]
 
-    @property
+    @cached_property
     def negative(self) -> bool:
         """Whether a server may answer with an error, so that it must be seen to survive."""
         return self.expects in ("reject", "either", "survives")
@@ -210,7 +210,7 @@ class RequestCase(_Common):
         """See _Common."""
         return self.model
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """See _Common."""
         others = self.others
@@ -220,7 +220,7 @@ class RequestCase(_Common):
             else (self.model,)
         )
 
-    @property
+    @cached_property
     def datatypes(self) -> frozenset[str]:
         """See _Common."""
         return _datatypes_of(self.roles)
