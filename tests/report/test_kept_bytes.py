@@ -61,6 +61,16 @@ def test_two_messages_are_kept_beside_each_other_as_each_is_alone(one: bytes, ot
     assert keep_two(one, other) == (keep(one), keep(other))
 
 
+def test_what_repeats_soon_is_deflated_fast_and_all_else_as_short_as_can_be() -> None:
+    soon = LONG * 10
+    assert unpacked(keep(soon)) == soon
+    assert stored_size(keep(soon)) < len(soon) / 50
+    numbers = ",".join(map(str, range(200_000))).encode()
+    for data in (numbers, bytes(200_000) + numbers, LONG[:50_000] + numbers):
+        assert unpacked(keep(data)) == data
+    assert stored_size(keep(numbers)) == len(zlib.compress(numbers, 6))
+
+
 def test_of_what_does_not_fit_the_start_and_the_digest_are_kept() -> None:
     kept = start_of(keep(NOISE), 512)
     assert unpacked(kept) == NOISE[:512]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from support.leaks import is_shown
 from support.reports import expectation
 from support.responses import BLOB, http, transcript, v2
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Calibrated, Exchange, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats
@@ -26,7 +28,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report, ServerInfo
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recorder import Record, calibration
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure
@@ -209,6 +211,45 @@ def test_every_case_is_on_disk_before_the_next_one(tmp_path: Path) -> None:
         assert len(report.cases) == count
         assert report.complete is False
     made.finish()
+
+
+LONG = result(CASES[0], Outcome.PASS, transcript(http(random.Random(1).randbytes(2**20))))
+
+
+def test_a_case_with_long_messages_is_on_disk_soon_whatever_comes_next(tmp_path: Path) -> None:
+    made = record(tmp_path, LONG)
+    until = time.monotonic() + 60
+    while not load_report(tmp_path / RECORD).cases and time.monotonic() < until:
+        pass
+    (found,) = load_report(tmp_path / RECORD).cases
+    assert found.exchanges[0].response == LONG.exchanges[0].transcript.received
+    made.finish()
+
+
+def test_cases_are_on_disk_one_behind_the_other_however_long_one_takes(tmp_path: Path) -> None:
+    made = record(tmp_path, LONG, PASSED[1])
+    assert [case.id for case in load_report(tmp_path / RECORD).cases] == ["D1/case-0", "D1/case-1"]
+    made.add_calibration(calibration(Calibrated("mixed", "binary", LONG.exchanges), made.mask))
+    made.add(msgspec.structs.replace(LONG, case=CASES[2]))
+    report = made.finish()
+    assert [case.id for case in report.cases] == [case.id for case in CASES]
+    assert report.complete
+
+
+def test_a_long_case_that_cannot_be_written_ends_the_run_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = record(tmp_path, PASSED[1])
+
+    def full(descriptor: int, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("v2_conformance.report.recorder.write_all", full)
+    made.add(LONG)
+    for more in (lambda: made.add(PASSED[2]), made.finish):
+        with pytest.raises(UsageError, match=r"cannot write .*report\.jsonl: No space left"):
+            more()
+    assert [case.id for case in load_report(tmp_path / RECORD).cases] == ["D1/case-1"]
 
 
 def test_the_files_of_an_older_run_are_removed_when_a_new_one_starts(tmp_path: Path) -> None:

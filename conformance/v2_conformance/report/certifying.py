@@ -108,7 +108,7 @@ class StartedRun:
     ) -> Report:
         """Run the chosen cases, `workers` at a time, write report.json and return the report.
 
-        `on_case` is called after each case, which is in the record by then. With a `load`, a soak
+        `on_case` is called after each case that was added to the record. With a `load`, a soak
         comes before the cases that may end the server, and `on_load` is called with what it does.
         Whatever stops the run leaves a report that says it is incomplete.
         """

@@ -12,6 +12,7 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
@@ -79,6 +80,7 @@ from v2_conformance.wire.transcript import Http2Facts, Limits
 ROOM = 24 * 1024 * 1024
 """Bytes that all responses of a run may take in its report, before base64, besides what answers
 to the suite's long tensors take. An honest server needs a quarter of it."""
+_WORTH_A_THREAD = 256 * 1024  # bytes of an exchange, whose recording takes milliseconds
 _START = 512  # what is kept of a response that does not fit
 
 _LIMITS = Limits()
@@ -270,14 +272,32 @@ class Record:
         self._file = _create(directory, outdated)
         self._room = ROOM
         self._problem: str | None = None
+        self._beside = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
         header = _header(
             target, server, cases, self._started, selection, relations, client, own=own
         )
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
-        """Append one case; it is on disk when this returns. Raises UsageError if it cannot be."""
-        self.add_case(case_result(result, self._profiles, self.mask))
+        """Append one case. It is on disk when this returns; or a moment later, but before anything
+        else, if its messages are so long that they take their time. Raises UsageError if it cannot
+        be, or if the case before it could not."""
+        self._settle()
+        if any(_is_long(exchange) for exchange in result.exchanges):
+            self._writing = self._beside.submit(self._append, result)
+        else:
+            self._append(result)
+
+    def _append(self, result: Result) -> None:
+        self._append_case(case_result(result, self._profiles, self.mask))
+
+    def _settle(self) -> None:
+        """Wait until all that was added is on disk. Raises UsageError if it cannot be."""
+        if self._writing is not None:
+            wait([self._writing])  # may be interrupted: then it is still to be waited for
+            written, self._writing = self._writing, None
+            written.result()
 
     def calibrated(self, found: Iterable[Calibrated]) -> None:
         """Append how known-good requests were answered at first."""
@@ -286,6 +306,7 @@ class Record:
 
     def add_calibration(self, found: Calibration) -> None:
         """Append one calibration that is in report.json's form already."""
+        self._settle()
         self._write(RecordLine(calibration=found))
 
     def add_case(self, case: CaseResult) -> None:
@@ -293,6 +314,10 @@ class Record:
 
         A case that still shows a secret is an error of the suite: it is recorded without its bytes.
         """
+        self._settle()
+        self._append_case(case)
+
+    def _append_case(self, case: CaseResult) -> None:
         case = self._noted(self._within_room(case))
         try:
             self._write(RecordLine(case=case))
@@ -301,6 +326,7 @@ class Record:
 
     def soaked(self, found: Soaked) -> None:
         """Append what came of a soak."""
+        self._settle()
         self._write(RecordLine(soak=soak_of(found, self.mask)))
 
     def _within_room(self, case: CaseResult) -> CaseResult:
@@ -325,6 +351,8 @@ class Record:
 
     def finish(self, *, complete: bool = True) -> Report:
         """Close the record, write report.json and return the report."""
+        self._settle()
+        self._beside.shutdown()
         duration = (datetime.now(timezone.utc) - self._started).total_seconds()
         self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
         self._file.close()
@@ -349,6 +377,11 @@ class Record:
             self._problem = f"cannot write {self.directory / RECORD}: {error.strerror}"
             self._file.close()
             raise UsageError(self._problem) from error
+
+
+def _is_long(exchange: Exchange) -> bool:
+    transcript = exchange.transcript
+    return len(transcript.request) + len(transcript.received) > _WORTH_A_THREAD
 
 
 def _deflated(line: RecordLine) -> Iterator[bytes]:
