@@ -29,7 +29,7 @@ from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.wire.encode import prepare, prepare_get
 
-ROUNDS = 5
+ROUNDS = 15
 PROFILES = ("raw", "bf16")
 
 

@@ -32,7 +32,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.kept_bytes import Deflated
-from v2_conformance.report.recorder import case_result
+from v2_conformance.report.recorded import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.findings import WrongStatus

@@ -15,7 +15,7 @@ from v2_conformance.engine.result import Exchange
 from v2_conformance.judging.survival import hung
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import RecordedExchange
-from v2_conformance.report.recorder import recorded_exchange
+from v2_conformance.report.recorded import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded import read_exchange
 from v2_conformance.wire.transcript import Ending, Response, Transcript

@@ -54,7 +54,8 @@ from v2_conformance.report.expectations import (
 )
 from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recorder import Record, calibration
+from v2_conformance.report.recorded import calibration
+from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.circumstances import OutOfTime
 

@@ -28,7 +28,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.kept_bytes import keep
-from v2_conformance.report.recorder import recorded_exchange
+from v2_conformance.report.recorded import recorded_exchange
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.samples import Choice

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,13 +22,9 @@ import msgspec
 from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.result import Calibrated, Exchange, Result
-from v2_conformance.engine.soaking import Soaked, WrongAnswer
+from v2_conformance.engine.soaking import Soaked
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
-from v2_conformance.judging.growth import trends
-from v2_conformance.judging.observed import Seen
-from v2_conformance.judging.verdict import Verdict
-from v2_conformance.redaction import Mask
 from v2_conformance.report.document import (
     EVERYTHING,
     REPORT_FORMAT,
@@ -46,10 +40,8 @@ from v2_conformance.report.document import (
     Report,
     Selection,
     ServerInfo,
-    Soak,
     SuiteInfo,
     TargetInfo,
-    WrongUnderLoad,
 )
 from v2_conformance.report.files import (
     RECORD,
@@ -63,178 +55,31 @@ from v2_conformance.report.files import (
 from v2_conformance.report.kept_bytes import (
     PLAIN,
     Deflated,
-    keep_two,
     start_of,
     stored_size,
     unpacked,
 )
+from v2_conformance.report.recorded import (
+    calibration,
+    case_result,
+    recorded_exchange,
+    soak_of,
+    withheld,
+)
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.circumstances import SuiteError
-from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.version import __version__
-from v2_conformance.wire.streamed import Streamed
-from v2_conformance.wire.transcript import Http2Facts, Limits
 
 ROOM = 24 * 1024 * 1024
 """Bytes that all responses of a run may take in its report, before base64, besides what answers
 to the suite's long tensors take. An honest server needs a quarter of it."""
-_WORTH_A_THREAD = 256 * 1024  # bytes of an exchange, whose recording takes milliseconds
+# Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
+# be made beside it.
+_WORTH_A_THREAD = 256 * 1024
+_FITS_BESIDE = 16 * 1024 * 1024
 _START = 512  # what is kept of a response that does not fit
 
-_LIMITS = Limits()
-_HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 Note = Callable[[CaseResult], CaseResult]
-
-
-def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
-    """One case as report.json has it."""
-    facts = result.case.facts(profiles)
-    cause = _masked(result.cause, mask) if mask.hides_anything else result.cause
-    return CaseResult(
-        id=facts.id,
-        requirement=facts.requirement,
-        profile=facts.profile,
-        level=facts.level,
-        basis=facts.basis,
-        why=facts.why,
-        content=facts.content,
-        outcome=result.outcome,
-        cause=cause,
-        message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
-        duration_ms=round(result.duration_s * 1000, 3),
-        exchanges=tuple(recorded_exchange(exchange, mask) for exchange in result.exchanges),
-        said=None if result.said is None else _masked(result.said, mask),
-    )
-
-
-def calibration(found: Calibrated, mask: Mask) -> Calibration:
-    """A calibration as report.json has it."""
-    exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
-    return Calibration(found.role, found.form, exchanges)
-
-
-def soak_of(found: Soaked, mask: Mask) -> Soak:
-    """What came of a soak, as report.json has it."""
-    return Soak(
-        seconds=found.load.seconds,
-        duration_s=found.duration_s,
-        connections=found.connections,
-        ended=found.ended,
-        survived=found.survived,
-        watched=found.load.pid is not None,
-        kinds=found.kinds,
-        phases=found.phases,
-        samples=found.samples,
-        trends=trends(found.samples, found.phases),
-        wrong=dict(found.wrong),
-        kept=tuple(_wrong_under_load(one, mask) for one in found.kept),
-    )
-
-
-def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
-    cause = _masked(wrong.verdict.cause, mask)
-    return WrongUnderLoad(
-        case=wrong.case.id,
-        at_s=wrong.at_s,
-        cause=cause,
-        message=mask.text(msgspec.structs.replace(wrong.verdict, cause=cause).message),
-        exchange=recorded_exchange(wrong.exchange, mask),
-    )
-
-
-def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
-    """What exchanges show, without the target's secrets."""
-    return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
-
-
-def _masked(value: Any, mask: Mask) -> Any:
-    """A cause, or what a client said, or a member of one, without the target's secrets; its type
-    stays the same."""
-    if isinstance(value, str):
-        return mask.text(value)
-    if isinstance(value, tuple):
-        return tuple(_masked(item, mask) for item in value)
-    if isinstance(value, bytes):  # a tensor that a client gave its user
-        return mask.excerpt(value)
-    if isinstance(value, dict):
-        return {mask.text(key): _masked(item, mask) for key, item in value.items()}
-    if not isinstance(value, msgspec.Struct):
-        return value
-    members = {name: getattr(value, name) for name in value.__struct_fields__}
-    shown = {name: _masked(member, mask) for name, member in members.items()}
-    if isinstance(value, FirstDifference | WrongBytesElement):  # these two have bytes as hex
-        shown |= {side: _masked_hex(members[side], mask) for side in ("expected", "got")}
-    return type(value)(**shown)
-
-
-def _masked_hex(text: str, mask: Mask) -> str:
-    """Bytes as hex, cut off with "…", without secrets, whole ones or the starts of some."""
-    shown = _HEX.fullmatch(text)
-    if shown is None:  # no bytes, in words
-        return mask.text(text)
-    return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
-
-
-def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
-    """An exchange as report.json has it."""
-    transcript = exchange.transcript
-    first = transcript.first_byte_s
-    several = len(transcript.pieces) > 1
-    idle, short = transcript.closed_before_s, transcript.shortened_s
-    request_kept, response_kept = keep_two(
-        mask.sent(transcript.request),
-        mask.data(transcript.received, _LIMITS.response_to(len(transcript.request))),
-    )
-    return RecordedExchange(
-        purpose=exchange.purpose,
-        note=exchange.note,
-        request_kept=request_kept,
-        response_kept=response_kept,
-        ending=transcript.ending,
-        detail=mask.text(transcript.detail),
-        sent=transcript.sent,
-        reused=transcript.reused,
-        open=transcript.open,
-        first_byte_ms=None if first is None else round(first * 1000, 3),
-        duration_ms=round(transcript.duration_s * 1000, 3),
-        expected=exchange.expected,
-        entry=None if exchange.entry is None else dict(exchange.entry),
-        pieces=transcript.pieces if several else (),
-        pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
-        closed_before_ms=None if idle is None else round(idle * 1000, 3),
-        shortened_ms=None if short is None else round(short * 1000, 3),
-        stray_before=transcript.stray_before,
-        answers=transcript.answers,
-        http2=None if transcript.http2 is None else _facts(transcript.http2, mask),
-        streamed=None if transcript.streamed is None else _streamed(transcript.streamed, mask),
-    )
-
-
-def _streamed(found: Streamed, mask: Mask) -> Streamed:
-    """What is kept of a huge tensor, without the target's secrets."""
-    if found.difference is None:
-        return found
-    got = mask.excerpt(bytes.fromhex(found.difference.got)).hex()
-    return msgspec.structs.replace(
-        found, difference=msgspec.structs.replace(found.difference, got=got)
-    )
-
-
-def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
-    """What frames say, without the target's secrets."""
-    trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
-    return msgspec.structs.replace(facts, trailers=trailers)
-
-
-def _withheld(case: CaseResult, why: str) -> CaseResult:
-    """The case as one in which the suite failed, without anything of the server's."""
-    cause = SuiteError("LeakError", why)
-    verdict = Verdict(Outcome.ERROR, cause)
-    return msgspec.structs.replace(
-        case, outcome=verdict.outcome, cause=cause, message=verdict.message, exchanges=()
-    )
 
 
 def _as_it_is(case: CaseResult) -> CaseResult:
@@ -284,7 +129,8 @@ class Record:
         else, if its messages are so long that they take their time. Raises UsageError if it cannot
         be, or if the case before it could not."""
         self._settle()
-        if any(_is_long(exchange) for exchange in result.exchanges):
+        length = sum(map(_length, result.exchanges))
+        if _WORTH_A_THREAD < length <= _FITS_BESIDE:
             self._writing = self._beside.submit(self._append, result)
         else:
             self._append(result)
@@ -322,7 +168,7 @@ class Record:
         try:
             self._write(RecordLine(case=case))
         except LeakError as error:
-            self._write(RecordLine(case=_withheld(case, str(error))))
+            self._write(RecordLine(case=withheld(case, str(error))))
 
     def soaked(self, found: Soaked) -> None:
         """Append what came of a soak."""
@@ -379,9 +225,9 @@ class Record:
             raise UsageError(self._problem) from error
 
 
-def _is_long(exchange: Exchange) -> bool:
+def _length(exchange: Exchange) -> int:
     transcript = exchange.transcript
-    return len(transcript.request) + len(transcript.received) > _WORTH_A_THREAD
+    return len(transcript.request) + len(transcript.received)
 
 
 def _deflated(line: RecordLine) -> Iterator[bytes]:
