@@ -21,9 +21,7 @@ from v2_conformance.report.document import (
     Soak,
     WrongUnderLoad,
 )
-from v2_conformance.report.kept_bytes import (
-    keep_two,
-)
+from v2_conformance.report.kept_bytes import keep_two
 from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
