@@ -29,30 +29,31 @@ def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
     """See parse_json. Also raises MessageError for more values than any response can need."""
     if not unique:
         return parse_noting(data)[0]
-    _check_number_of_values(data)
-    return parse_json(data)
+    raw = bytes(data)
+    _check_number_of_values(raw)
+    return parse_json(raw)
 
 
 def parse_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
     """See parse_json_noting, and parse_response_json. Nobody may change what it returns: an answer
     is judged, and then seen again beside all others."""
-    return _parse_again(bytes(data)) if len(data) <= _SHORT else _parse(data)
+    raw = bytes(data)
+    return _parse_again(raw) if len(raw) <= _SHORT else _parse(raw)
 
 
-def _parse(data: Buffer) -> tuple[dict[str, Any], str | None]:
-    _check_number_of_values(data)
-    return parse_json_noting(data)
+def _parse(raw: bytes) -> tuple[dict[str, Any], str | None]:
+    _check_number_of_values(raw)
+    return parse_json_noting(raw)
 
 
 _parse_again = lru_cache(maxsize=16)(_parse)
 
 
-def _check_number_of_values(data: Buffer) -> None:
-    size = len(data)
+def _check_number_of_values(raw: bytes) -> None:
+    size = len(raw)
     if size <= _MOST_ENTRIES:  # each takes a byte at least
         return
     most = max(_MOST_NUMBERS, size // _BYTES_FOR_EACH)
-    raw = bytes(data)
     if (
         occurrences(raw, "[{:") <= _MOST_ENTRIES
         and (size <= 2 * _MOST_STRINGS or occurrences(raw, '"') <= 2 * _MOST_STRINGS)

@@ -75,7 +75,7 @@ ROOM = 24 * 1024 * 1024
 to the suite's long tensors take. An honest server needs a quarter of it."""
 # Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
 # be made beside it.
-_WORTH_A_THREAD = 256 * 1024
+_TAKES_TIME = 256 * 1024
 _FITS_BESIDE = 16 * 1024 * 1024
 _START = 512  # what is kept of a response that does not fit
 
@@ -130,7 +130,7 @@ class Record:
         be, or if the case before it could not."""
         self._settle()
         length = sum(map(_length, result.exchanges))
-        if _WORTH_A_THREAD < length <= _FITS_BESIDE:
+        if _TAKES_TIME < length <= _FITS_BESIDE:
             self._writing = self._beside.submit(self._append, result)
         else:
             self._append(result)

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import msgspec
-from msgspec.structs import replace as change_part
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
@@ -255,15 +254,17 @@ def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int
     written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if appended:
-        parts = (*parts[:-1], change_part(parts[-1], kind="slack"))
+        parts = (*parts[:-1], msgspec.structs.replace(parts[-1], kind="slack"))
     if dropped:
         wire = wire[: len(written) + length]
-        parts = tuple(change_part(p, end=min(p.end, length)) for p in parts if p.start < length)
+        parts = tuple(
+            msgspec.structs.replace(p, end=min(p.end, length)) for p in parts if p.start < length
+        )
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
     made = make_request(head, sent, len(written), delivery, parts, spelling)
     if streamed is not None:
-        parts = (*parts[:-1], change_part(parts[-1], end=parts[-1].end + rest))
+        parts = (*parts[:-1], msgspec.structs.replace(parts[-1], end=parts[-1].end + rest))
     following = None
     if spelling.pipelined:
         plain = replace(case, variations=())
