@@ -62,6 +62,7 @@ from v2_conformance.suite.cases import (
 from v2_conformance.suite.causes import GeneratedFailure
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.findings import printable
+from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode import Prepared, get_request, prepare, prepare_get
 from v2_conformance.wire.parting import times
@@ -119,6 +120,7 @@ class Engine:
         self._budget = budget
         self._hangs = Hangs(target.limits)
         self.round_trip_s = round_trip_s(server.asked)
+        self.broken_alone: set[Observed] = set()  # by cases that others could not disturb
         self.out_of_time = False  # whether a case was not sent because the time was spent
 
     def run(

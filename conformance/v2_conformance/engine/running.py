@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from itertools import groupby, zip_longest
+from typing import Protocol
 
 from v2_conformance.engine.distance import FAR_S
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.engine.side_by_side import (
     SideBySide,
+    broken,
     found_alone,
     shares,
     shows_interference,
@@ -19,8 +21,25 @@ from v2_conformance.engine.side_by_side import (
 from v2_conformance.judging.observed import Observations
 from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
 
-Room = Callable[[bool], AbstractContextManager[object]]
-"""Gives the caller the server, for itself if the argument is true."""
+
+class Room(Protocol):
+    """The server that several processes use, each of which has a room of its own."""
+
+    def shared(self) -> AbstractContextManager[object]:
+        """The server, for this process and others."""
+
+    def alone(self) -> AbstractContextManager[object]:
+        """The server, once no other process uses it."""
+
+    def begin(self) -> None:
+        """Say that a case of this process begins."""
+
+    def disturb(self) -> None:
+        """Say that a case was not answered as it should be."""
+
+    def disturbed(self) -> bool:
+        """Whether any process has said so since the case before this process's last one began: so
+        long its connection may have been open."""
 
 
 def in_order(cases: Sequence[Case]) -> list[Case]:
@@ -55,17 +74,30 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
 
 
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:
-    """The result of a case while those of other processes run, which all use the same `room`.
+    """The result of a case while other processes run theirs.
 
     Whatever is not answered as it should be is run again alone, so that the verdict never depends
-    on what ran at the same time.
+    on what ran at the same time; and so is what broke something that every exchange has to keep
+    while a case of any process was not answered as it should be.
     """
-    with room(False):
-        result = engine.run(case, beside=True)
-        if not unclear(result):
-            return engine.settled(result)
-    with room(True):
-        return found_alone(engine, [result]).results[0]
+    room.begin()
+    early = None
+    if not case.alone:
+        with room.shared():
+            early = engine.run(case, beside=True)
+            if unclear(early):
+                room.disturb()
+            elif broken(early) <= engine.broken_alone:
+                return engine.settled(early)
+    with room.alone():
+        if early is None or (room.disturbed() and not unclear(early)):
+            result = engine.run(case, again=early is not None)
+        else:
+            result = found_alone(engine, [early]).results[0]
+        if unclear(result):
+            room.disturb()  # it may have ended the connections that others keep open
+        engine.broken_alone |= broken(result)
+        return result
 
 
 def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:

@@ -2,7 +2,9 @@
 
 It is group testing: while every answer is right and every known-good request after it is, that
 shows as much as it does alone. As soon as one is not, nothing more is sent, and once nothing is in
-flight, what was not right runs again, one case after the other, before anybody is blamed.
+flight, what was not right runs again, one case after the other, before anybody is blamed. So does
+what was right but broke what every exchange has to keep, as a case that ends its own connection may
+end those of others.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,6 +29,7 @@ from v2_conformance.judging.known_good import own_form
 from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.circumstances import Hung
+from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.reading_causes import died, unsurvived
 
@@ -67,6 +71,11 @@ def shows_leavings(case: Case) -> bool:
 def unclear(result: Result) -> bool:
     """Whether what came beside others has to be found out alone."""
     return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
+
+
+def broken(result: Result) -> frozenset[Observed]:
+    """What every exchange has to keep, and those of this result do not."""
+    return frozenset(seen.what for seen in result.seen() if seen.first is not None)
 
 
 class SideBySide:
@@ -155,10 +164,10 @@ class SideBySide:
         if self.shared:
             turns = self._engine.share(self._workers)
             stretch = _Stretch(self._engine, self._pool, self._workers, turns)
-            came = dict(stretch.results(deque(self._engine.generated(case))))
+            came = sorted(stretch.results(deque(self._engine.generated(case))))
             self._engine.share_no_more()
             if not stretch.unclear:
-                answers = [self._engine.settled(came[number]) for number in sorted(came)]
+                answers = [self._engine.settled(one.result) for one in came]
         return self._engine.run(case, answers=answers)
 
     def _stretch(self, left: deque[Case]) -> Iterator[Result]:
@@ -166,20 +175,26 @@ class SideBySide:
         threads = self._workers * (2 if left[0].negative else 1)
         turns = self._engine.share(self._workers)
         stretch = _Stretch(self._engine, self._pool, threads, turns, self._known)
-        early: dict[int, Result] = {}
+        early: dict[int, _Came] = {}
         settled = 0
         seen = 0  # how many of the first results are there
-        for number, result in stretch.results(left):
-            early[number] = result
+        for came in stretch.results(left):
+            early[came.number] = came
             while seen in early or seen < settled:
                 seen += 1
-            while not stretch.unclear and settled + _HELD * threads < seen:
-                self._passed.add(early[settled].case.id)
-                yield self._engine.settled(early.pop(settled))
+            while (
+                not stretch.unclear
+                and settled + _HELD * threads < seen
+                and early[settled].begun <= seen
+            ):
+                result = early.pop(settled).result
+                self._passed.add(result.case.id)
+                yield self._engine.settled(result)
                 settled += 1
         self._engine.share_no_more()
-        found = found_alone(self._engine, [early[number] for number in sorted(early)])
-        self._passed |= {early[n].case.id for n in early if not unclear(early[n])}
+        held = [early[number].result for number in sorted(early)]
+        found = found_alone(self._engine, held)
+        self._passed |= {result.case.id for result in held if not unclear(result)}
         self._lingers = self._lingers or found.lingers
         self.shared = self.shared and not (found.interfered or found.lingers)
         yield from found.results
@@ -201,10 +216,12 @@ class FoundAlone:
 
 def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
     """What `results` of cases that ran beside each other, in the plan's order, come to now that
-    nothing is in flight: what is unclear runs again, unless it killed what it needs.
+    nothing is in flight: what is unclear runs again, unless it killed what it needs, and so does
+    what ran beside it and broke something that was not seen to be broken alone.
 
     If that does not explain why it was unclear, so does all the rest: one may have hurt another.
     """
+    disturbed = any(map(unclear, results))
     killings = engine.killings([result for result in results if unclear(result)])
     killed = {killing.result.case.id: killing.result for killing in killings}
     found: dict[int, Result] = {}
@@ -221,9 +238,16 @@ def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
             found[number] = killed[result.case.id]
         elif unclear(result):
             found[number] = again[number] = engine.run(result.case, again=True)
+        elif number not in found and disturbed and not broken(result) <= engine.broken_alone:
+            found[number] = again[number] = engine.run(result.case, again=True)
+            engine.broken_alone |= broken(again[number])
         elif number not in found:
             found[number] = engine.settled(result)
-    differing = [n for n, r in again.items() if results[n].exchanges and r.outcome.harmless]
+    differing = [
+        number
+        for number, result in again.items()
+        if unclear(results[number]) and results[number].exchanges and result.outcome.harmless
+    ]
     if not differing or killed or any(map(_harms_others, again.values())):
         return _found_alone(engine, found, again, interfered=False)
     for number, result in enumerate(results):
@@ -261,8 +285,19 @@ def _hurts_the_next(result: Result) -> bool:
     return cause is not None and cause.fresh_connection is None
 
 
-_Outbox = queue.Queue["tuple[int, Result] | None"]
-"""Results with the numbers of their cases, and None from each worker at its end."""
+class _Came(NamedTuple):
+    """The result of a case with its number, and how many cases had begun when it was there.
+
+    Each of these may have had a part in it.
+    """
+
+    number: int
+    result: Result
+    begun: int
+
+
+_Outbox = queue.Queue["_Came | None"]
+"""What came, and None from each worker at its end."""
 
 
 class _Stretch:
@@ -287,8 +322,8 @@ class _Stretch:
         self._taken = 0
         self.unclear = False
 
-    def results(self, left: deque[Case]) -> Iterator[tuple[int, Result]]:
-        """The results of cases taken from the front of `left`, each with its number, as they come.
+    def results(self, left: deque[Case]) -> Iterator[_Came]:
+        """The results of cases taken from the front of `left`, as they come.
 
         When it ends nothing is in flight. Whoever stops taking results stops the cases, too.
         """
@@ -324,7 +359,7 @@ class _Stretch:
                     self.unclear = True
                     self._stop.set()
                 self._turns.leave()
-                came.put((number, result))
+                came.put(_Came(number, result, self._taken))
         finally:
             self._turns.leave()
             came.put(None)

@@ -6,7 +6,7 @@ import gc
 import json
 import shutil
 from collections.abc import Generator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,8 @@ from v2_conformance.pytest_plugin.xdist import (
     OBSERVED,
     SERVER,
     SharedDeaths,
+    SharedServer,
     is_worker,
-    locked,
     shared_folder,
 )
 from v2_conformance.report.certifying import make_plan, today
@@ -70,6 +70,7 @@ class Session:
         self._record: Record | None = None
         self.report: Report | None = None  # once the run has ended
         self._shared = shared_folder(config)
+        self._room = SharedServer(self._shared)
         self._cases: list[Case] = []
         self._chosen: list[Case] = []  # those of them that are items
         self._expectations: Expectations | None = None
@@ -153,10 +154,6 @@ class Session:
     def _run(self, case: Case) -> Result:
         if isinstance(case, ObservedCase):
             return self.engine().run(case, self._observations)
-
-        def room(alone: bool) -> AbstractContextManager[None]:
-            return locked(self._shared, exclusive=alone)
-
         if not self._has_company():
             coming, self._coming = self._coming, None
             result = self.engine().run(case, coming=coming)
@@ -164,10 +161,7 @@ class Session:
             if coming is not None and result.outcome.harmless:
                 self.engine().send_ahead(coming)
             return result
-        if case.alone:
-            with room(True):
-                return self.engine().run(case)
-        return run_beside(self.engine(), case, room)
+        return run_beside(self.engine(), case, self._room)
 
     def _has_company(self) -> bool:
         """Whether other workers of xdist run cases at the same time."""

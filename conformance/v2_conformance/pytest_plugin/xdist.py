@@ -6,6 +6,7 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,43 @@ def shared_folder(config: pytest.Config) -> Path:
     return Path(folder or tempfile.mkdtemp(prefix="v2-conformance-"))
 
 
+class SharedServer:
+    """The server, which every worker uses; known through files in a folder. See engine.Room."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._disturbances = folder / "disturbances"  # a byte for each
+        self._before = self._begun = 0  # so many when the case before began, and this one
+
+    def shared(self) -> AbstractContextManager[None]:
+        """See engine.Room."""
+        return _locked(self._folder, exclusive=False)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """See engine.Room."""
+        return _locked(self._folder, exclusive=True)
+
+    def begin(self) -> None:
+        """See engine.Room."""
+        self._before, self._begun = self._begun, self._count()
+
+    def disturb(self) -> None:
+        """See engine.Room."""
+        with self._disturbances.open("ab") as file:
+            file.write(b"!")
+
+    def disturbed(self) -> bool:
+        """See engine.Room."""
+        return self._count() > self._before
+
+    def _count(self) -> int:
+        with contextlib.suppress(FileNotFoundError):
+            return self._disturbances.stat().st_size
+        return 0
+
+
 @contextlib.contextmanager
-def locked(folder: Path, *, exclusive: bool) -> Iterator[None]:
+def _locked(folder: Path, *, exclusive: bool) -> Iterator[None]:
     """Share the server with other workers' cases, or have it alone."""
     try:
         import fcntl
