@@ -1,4 +1,4 @@
-"""Runs one case against a server: its exchanges, the canary after it, and who killed what.
+"""Runs one case against a server: whether it is sent, what comes of it, and who killed what.
 
 A server may die from a case. The case after which the canary fails is the one that fails; later
 cases that need what it killed are `not_run` and name it, so that nothing is a collateral failure.
@@ -7,20 +7,17 @@ cases that need what it killed are `not_run` and name it, so that nothing is a c
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from v2_conformance.engine.aftermath import Aftermath, Killing, exchange_of
+from v2_conformance.engine.aftermath import Aftermath, Killing
 from v2_conformance.engine.ahead import Ahead, goes_ahead
-from v2_conformance.engine.at_once import at_once
-from v2_conformance.engine.budget import Budget, Hangs
+from v2_conformance.engine.budget import Budget
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
@@ -30,23 +27,19 @@ from v2_conformance.engine.fuzzing import Exploration
 from v2_conformance.engine.generated import ANSWERED, GeneratedResults
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.repeating import Repeats
-from v2_conformance.engine.result import Calibrated, Exchange, Result
+from v2_conformance.engine.result import Calibrated, Result
+from v2_conformance.engine.sender import Sender
 from v2_conformance.engine.target import Target
 from v2_conformance.engine.turns import Turns
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.judge import judge
-from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
     MOST_SURPLUS,
     Claims,
-    needs_canary,
     needs_the_dead,
-    not_sent,
     out_of_time,
     skipped,
-    stale,
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
@@ -63,16 +56,13 @@ from v2_conformance.suite.causes import GeneratedFailure
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.observations import Observed
-from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.encode import Prepared, get_request, prepare, prepare_get
-from v2_conformance.wire.parting import times
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.stand_ins import stood_in
-from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Transport
+from v2_conformance.wire.transport import Transport
 
 
 class Engine:
-    """Runs single cases against one target; one connection for each thread."""
+    """Runs single cases against one target: whether each is sent, and what it counts for."""
 
     def __init__(
         self,
@@ -96,8 +86,6 @@ class Engine:
         self.server = server
         self._deaths = deaths or DeathsHere()
         self._directory = directory
-        self._transport = transport or target.transport()
-        self._address = target.address
         self._claims = Claims(
             target.profiles,
             target.unsupported,
@@ -106,19 +94,23 @@ class Engine:
             target.endpoint,
             target.http2,
         )
-        self._patience = patience or Patience(target.limits.exchange_s)
-        self._canary = Canary(target, server, self._patience)
-        recovery = recovery or Recovery()
+        patience = patience or Patience(target.limits.exchange_s)
+        self._canary = Canary(target, server, patience)
         self._repeats = Repeats(self._canary)
-        self._aftermath = Aftermath(target, self._canary, self._deaths, recovery)
-        self._local = threading.local()
-        self._connections: list[Connection] = []
+        self._aftermath = Aftermath(target, self._canary, self._deaths, recovery or Recovery())
+        self._sender = Sender(
+            target,
+            server,
+            transport=transport or target.transport(),
+            patience=patience,
+            canary=self._canary,
+            aftermath=self._aftermath,
+        )
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
         self._made: Ahead | None = None
         self._ahead: Ahead | None = None
         self._budget = budget
-        self._hangs = Hangs(target.limits)
         self.round_trip_s = round_trip_s(server.asked)
         self.broken_alone: set[Observed] = set()  # by cases that others could not disturb
         self.out_of_time = False  # whether a case was not sent because the time was spent
@@ -160,18 +152,17 @@ class Engine:
             return replace(result, duration_s=time.perf_counter() - started + before_s)
         if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
             return self._fatal[case.id]  # what it killed is still dead; once is enough
-        unsent = self._skip(case) if ahead is None else None
-        begun = again or ahead is not None
-        if unsent is None and not begun and self._budget is not None and self._budget.spent:
-            self.out_of_time = True
-            unsent = out_of_time(self._budget.limit_s)
+        unsent = self._unsent(case, again=again) if ahead is None else None
         if unsent is not None:
             return Result(case, unsent)
         try:
-            result = self._run(case, beside=beside, ahead=ahead, coming=coming)
+            send = self._sender.send
+            begun = None if ahead is None else ahead.prepared
+            meanwhile = None if coming is None else partial(self.make_ahead, coming)
+            result = send(case, beside=beside, begun=begun, meanwhile=meanwhile)
             if not beside:
-                alone = partial(self._run, beside=False)
-                result = self._repeats.checked(result, alone, self._fresh_connection)
+                alone = partial(send, beside=False)
+                result = self._repeats.checked(result, alone, self._sender.fresh_connection)
         except CaseFileError as error:
             result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
         except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
@@ -193,7 +184,7 @@ class Engine:
         if not goes_ahead(moved) or self._skip(moved) is not None:
             return
         with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
-            self._made = Ahead(case, moved, self._prepare(moved))
+            self._made = Ahead(case, moved, self._sender.prepare(moved))
 
     def send_ahead(self, case: Case) -> None:
         """Send the request of `case`, which runs next, so that the server works on it while its
@@ -210,13 +201,10 @@ class Engine:
             return
         if self._budget is not None and self._budget.spent:
             return
-        if isinstance(made.moved, RequestCase) and not all(
-            self._canary.answered(role, form) for role, form in self._canaries(made.moved)
-        ):
-            return
-        prepared = self._in_time(made.moved, made.prepared)
-        self._ahead = replace(made, prepared=prepared, started=time.perf_counter())
-        self._connection().begin(prepared.request)
+        started = time.perf_counter()
+        begun = self._sender.begin(made.moved, made.prepared)
+        if begun is not None:
+            self._ahead = replace(made, prepared=begun, started=started)
 
     def settled(self, result: Result) -> Result:
         """What an early `result` counts for, once those of all cases before it are settled.
@@ -232,29 +220,19 @@ class Engine:
         if result.beside:
             self._count(result)
             if isinstance(case, RequestCase):
-                self._hangs.note(case, result.verdict)
+                self._sender.hangs.note(case, result.verdict)
         return replace(result, beside=False)
 
     def killings(self, unclear: Sequence[Result]) -> list[Killing]:
         """See Aftermath. Nothing else may be in flight."""
-        return self._aftermath.killings(unclear, self._fresh_connection())
+        return self._aftermath.killings(unclear, self._sender.fresh_connection())
 
     def lingers(self, case: Case, *, any_form: bool = False) -> bool:
         """Whether what `case`, which a server has to reject, leaves behind hurts a known-good
         request on another connection, too: the one that follows it, or one in `any_form`."""
         if not isinstance(case, RequestCase) or not case.negative or self._skip(case) is not None:
             return False
-        others = self._canary.forms(case.model) if any_form else []
-        request = self._prepare(case).request
-        other = self._transport.connection()
-        try:
-            for form in dict.fromkeys((self._aftermath.form(case), *others)):
-                self._fresh_connection().exchange(request)
-                if self._canary.send(case.model, other, form=form)[1] is not None:
-                    return True
-        finally:
-            other.close()
-        return False
+        return self._sender.lingers(case, any_form=any_form)
 
     def blame(self, killing: Killing) -> None:
         """See Aftermath."""
@@ -277,19 +255,8 @@ class Engine:
         self.hang_up()
 
     def serves_together(self, number: int) -> bool:
-        """Whether so many connections, all of which stay open, get an answer each.
-
-        A server may serve one connection after the other, or have few threads for them.
-        """
-        request = get_request(self._address, "/v2")
-        connections = [self._transport.connection() for _ in range(number)]
-        try:
-            with ThreadPoolExecutor(number) as pool:
-                found = list(pool.map(lambda one: one.exchange(request).ending, connections))
-        finally:
-            for connection in connections:
-                connection.close()
-        return set(found) == {Ending.COMPLETE}
+        """See Sender."""
+        return self._sender.serves_together(number)
 
     def start_over(self) -> bool:
         """Forget what was learnt of the server, as if no case had run. False if one has killed
@@ -301,16 +268,14 @@ class Engine:
         return True
 
     def hang_up(self) -> None:
-        """Close the connections of all threads, none of which may be in use."""
-        for connection in self._connections:
-            connection.close()
+        """See Sender."""
+        self._sender.hang_up()
 
     def calibrate(self, cases: Sequence[Case]) -> None:
         """Find the canaries of all these cases that are sent, beside each other, before any is."""
         for case in cases:
-            sent = isinstance(case, RequestCase) and skipped(case, self._claims) is None
-            if isinstance(case, RequestCase) and sent:
-                self._calibrate(case, self._connection(), beside=True)
+            if isinstance(case, RequestCase) and skipped(case, self._claims) is None:
+                self._sender.calibrate(case)
 
     def generated(self, case: GeneratedCase) -> list[Case]:
         """The requests of `case` that the target gets, as cases of their own."""
@@ -333,6 +298,14 @@ class Engine:
     def _count(self, result: Result) -> None:
         self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
 
+    def _unsent(self, case: RequestCase | GetCase, *, again: bool) -> Verdict | None:
+        """Why the case is not sent now, None if it is."""
+        unsent = self._skip(case)
+        if unsent is None and not again and self._budget is not None and self._budget.spent:
+            self.out_of_time = True
+            return out_of_time(self._budget.limit_s)
+        return unsent
+
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
         return skipped(case, self._claims) or self._lost(case)
 
@@ -343,126 +316,6 @@ class Engine:
         if killer is not None:
             return needs_the_dead(case, killer)
         return FLOODED if self._surplus > MOST_SURPLUS else None
-
-    def _run(
-        self,
-        case: RequestCase | GetCase,
-        *,
-        beside: bool,
-        ahead: Ahead | None = None,
-        coming: Case | None = None,
-    ) -> Result:
-        prepared = self._prepare(case) if ahead is None else ahead.prepared
-        connection = self._connection()
-        if isinstance(case, RequestCase) and ahead is None:
-            silence = self._calibrate(case, connection, beside=beside)
-            if silence:
-                return Result(case, not_sent(case, silence))
-        if isinstance(case, RequestCase) and case.negative:
-            hurt = self._take_turn(case, connection)
-            if hurt is not None:
-                return hurt
-        if connection.pending():
-            connection.close()  # bytes that nobody asked for: they are not this case's
-        if isinstance(case, RequestCase) and case.together > 1:
-            connection.close()  # a server may serve as many as the case needs, and no more
-            verdict, exchanges = self._at_once(case)
-        elif isinstance(case, RequestCase) and "client" in case.request:
-            return self._break_off(case, prepared, beside=beside)
-        else:
-            before = self._before(case, connection)
-            if ahead is None:
-                prepared = self._in_time(case, prepared)
-            transcript, exchanges = self._exchange(prepared, connection)
-            exchanges = before + exchanges
-            if isinstance(case, RequestCase) and case.negative and transcript.sent:
-                self._aftermath.begin(case, connection)  # whatever the verdict is
-            verdict = judge(case, prepared, transcript)
-            if coming is not None and case.negative:
-                self.make_ahead(coming)
-            if not transcript.sent:  # the server was away before: not this case's doing
-                return Result(case, verdict, exchanges=tuple(exchanges))
-        if isinstance(case, RequestCase) and needs_canary(case, verdict.outcome):
-            own = exchanges[-1].transcript
-            verdict, more = self._aftermath.survived(case, verdict, connection, own, beside=beside)
-            exchanges += more
-        if isinstance(case, RequestCase) and not beside:
-            self._hangs.note(case, verdict)
-        return Result(case, verdict, exchanges=tuple(exchanges))
-
-    def _calibrate(self, case: RequestCase, connection: Connection, *, beside: bool) -> str:
-        """Find the canaries of the case. Returns why it cannot do without one, or ""."""
-        for role, form in self._canaries(case):
-            silence = self._canary.calibrate(role, connection, form=form, beside=beside)
-            dispensable = form != "binary" and case.canary != "json"
-            if dispensable and beside:
-                dispensable = self._canary.found(role, form)
-            if silence and not dispensable:
-                return silence
-        return ""
-
-    def _canaries(self, case: RequestCase) -> list[tuple[str, Form]]:
-        """The roles and forms of the known-good requests that the case needs."""
-        own: Form = "json" if case.canary == "json" else own_form(case)
-        needed: list[tuple[str, Form]] = [(role, "binary") for role in case.roles]
-        if own != "binary" and (case.negative or case.canary):
-            needed.append((case.model, own))
-        return needed
-
-    def _take_turn(self, case: RequestCase, connection: Connection) -> Result | None:
-        """Wait until the case may be sent, and see that the one before has left nothing behind if
-        no other known-good request does. The result if it has: the case is not sent then."""
-        turns = self._aftermath.turns
-        if turns is None or (connection.open and turns.left_behind()):
-            return None
-        form = self._aftermath.form(case)
-        for _ in range(2):
-            kept = connection.open  # what needs a new one reaches the server later than others
-            if kept:
-                turns.known_good()
-            transcript, problem = self._canary.send(case.model, connection, form=form)
-            if problem is not None and not stale(transcript):
-                seen = exchange_of(transcript, Purpose.CANARY_SAME)
-                return Result(case, Verdict(Outcome.INCONCLUSIVE, problem), exchanges=(seen,))
-            if turns.left_behind() or kept or not connection.open:
-                break
-        return None
-
-    def _before(self, case: RequestCase | GetCase, connection: Connection) -> list[Exchange]:
-        """The request that the case sends first on the same connection, if there is one."""
-        first = case.first if isinstance(case, RequestCase) else None
-        if first is None:
-            return []
-        transcript, _ = self._exchange(self._prepare(first), connection)
-        return [exchange_of(transcript, Purpose.BEFORE)]
-
-    def _break_off(self, case: RequestCase, prepared: Prepared, *, beside: bool) -> Result:
-        """A case whose client breaks off, on one connection after the other, and what survived."""
-        connection = self._fresh_connection()
-        transcript = connection.exchange(prepared.request, fresh=True)
-        for _ in range(1, times(case.request)):
-            again = connection.exchange(prepared.request, fresh=True)
-            if not again.sent:
-                break  # the one before may be what ended the server
-            transcript = again
-        connection.close()
-        verdict = judge(case, prepared, transcript)
-        exchanges = [exchange_of(transcript, Purpose.CASE)]
-        if transcript.sent:  # else the server was away before
-            verdict, more = self._aftermath.survived(case, verdict, connection, beside=beside)
-            exchanges += more
-        return Result(case, verdict, exchanges=tuple(exchanges))
-
-    def _prepare(self, case: RequestCase | GetCase) -> Prepared:
-        if isinstance(case, GetCase):
-            return prepare_get(case, self._address)
-        return prepare(case, self._address, self.server.present[case.model])
-
-    def _in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Prepared:
-        """`prepared` with the time that its server has for it."""
-        if not isinstance(case, RequestCase):
-            return prepared
-        return self._hangs.hurried(case, prepared, self._canary.slowest_s)
 
     def _run_generated(self, case: GeneratedCase, answers: Sequence[Result]) -> Result:
         """The generated requests whose models the server has; the smallest failure counts."""
@@ -491,36 +344,3 @@ class Engine:
             cause = GeneratedFailure(verdict.cause, failure.number, None, None, name)
             verdict = replace(verdict, cause=cause)
         return Result(case, verdict, exchanges=sent.exchanges)
-
-    def _exchange(
-        self, prepared: Prepared, connection: Connection
-    ) -> tuple[Transcript, list[Exchange]]:
-        """The case's own exchange, on the kept connection or else a fresh one."""
-        transcript, retried = self._patience.exchange(connection, prepared.request)
-        if stale(transcript):
-            again, retried = self._patience.exchange(connection, prepared.request, fresh=True)
-            if again.sent:  # else the first request may be what ended the server
-                purpose = Purpose.RETRIED if retried else Purpose.REPEATED
-                return again, [exchange_of(again, purpose)]
-        return transcript, [exchange_of(transcript, Purpose.RETRIED if retried else Purpose.CASE)]
-
-    def _at_once(self, case: RequestCase) -> tuple[Verdict, list[Exchange]]:
-        members = [case.member(n) for n in range(case.together)]
-        variants = [
-            prepare(member, self._address, self.server.present[member.model], variant=n)
-            for n, member in enumerate(members)
-        ]
-        return at_once(members, variants, self._transport, self._patience)
-
-    def _fresh_connection(self) -> Connection:
-        connection = self._connection()
-        connection.close()
-        return connection
-
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._transport.connection()
-            self._local.connection = connection
-            self._connections.append(connection)
-        return connection
