@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from v2_conformance.report.document import RecordedExchange, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.wire.transcript import Ending
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.reports import case, document, exchange, report_of
-from v2_conformance.report.document import Model
+from v2_conformance.report.tested import Model
 from v2_conformance.resources import fits, folder, schema
 
 _SCALARS = st.one_of(

@@ -16,7 +16,8 @@ from support.reports import case, differing, exchange, report_of
 from support.responses import answer, sized, v2
 from v2_conformance.cli.main import main
 from v2_conformance.formats.case_text import lines
-from v2_conformance.report.document import CaseResult, CitedDocument, RecordedExchange, Report
+from v2_conformance.report.document import CaseResult, CitedDocument, Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import as_json
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.findings import FirstDifference, WrongStatus, WrongValue

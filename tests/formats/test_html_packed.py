@@ -15,7 +15,8 @@ from support.responses import message_with
 from v2_conformance.formats.html.index import listed
 from v2_conformance.formats.html.packed import packed, survival
 from v2_conformance.formats.html.page import render
-from v2_conformance.report.document import CaseResult, RecordedExchange, Report
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import Deflated, keep
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.findings import WrongStatus

@@ -7,7 +7,8 @@ import msgspec
 from support.reports import report_of
 from v2_conformance.formats.matrix.columns import column_of
 from v2_conformance.formats.matrix.page import render
-from v2_conformance.report.document import ClientInfo, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import ClientInfo
 
 
 def of_client() -> Report:

@@ -6,7 +6,8 @@ import pytest
 
 from support.reports import case, passes, report_of
 from v2_conformance.report.claims import Claim, claims
-from v2_conformance.report.document import Model, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import Model
 
 
 def claim(report: Report, subject: str) -> Claim:

@@ -15,27 +15,25 @@ from support.reports import case, causes_of_all_kinds, document, exchange, repor
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import (
+    ExpectedFailure,
+    MergedShard,
+    Report,
+    Soak,
+    WrongUnderLoad,
+)
+from v2_conformance.report.evidence import (
     AskedInput,
     AskedModel,
     Calibration,
-    ClientInfo,
-    ExpectedFailure,
-    MergedShard,
-    Model,
-    Purpose,
     Relations,
-    Report,
     SampleValue,
-    Selection,
-    Shard,
-    Soak,
-    WrongUnderLoad,
 )
 from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import start_of
 from v2_conformance.report.messages import packed
+from v2_conformance.report.tested import ClientInfo, Model, Selection, Shard
 from v2_conformance.resources import fits, schema, schema_document
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.soaking import KindCount, KindGrowth, Phase, Sample, Trend
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
 from v2_conformance.wire.streamed import StreamDifference, Streamed

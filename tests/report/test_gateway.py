@@ -16,7 +16,8 @@ from support.responses import answer, http, message_with, posting, v2
 from support.runs import chosen, made, target_of
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.document import RecordedExchange, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import load_report
 from v2_conformance.report.gateway import (
     Effect,

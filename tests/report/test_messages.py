@@ -15,7 +15,8 @@ from support.reports import Document, case, exchange, report_of
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report import files
 from v2_conformance.report.digest import document_digest, sealed
-from v2_conformance.report.document import RecordedExchange, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import load_report, read_report, write_report
 from v2_conformance.report.kept_bytes import Deflated, Place, keep, start_of
 from v2_conformance.report.messages import packed

@@ -25,11 +25,12 @@ from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import Report, ServerInfo
+from v2_conformance.report.document import Report
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
 from v2_conformance.report.recorded import calibration
 from v2_conformance.report.recorder import Record
+from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure

@@ -14,24 +14,17 @@ import msgspec
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.report.cause_patterns import read_pattern
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.document import (
-    REPORT_FORMAT,
-    CaseResult,
-    OverallVerdict,
-    Purpose,
-    RecordedExchange,
-    Report,
-    ServerInfo,
-    SuiteInfo,
-    TargetInfo,
-)
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
+from v2_conformance.report.document_part import REPORT_FORMAT
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.summary import concluded
+from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.suite.causes import AnsweredInForm, Cause, FailedAtFirst
 from v2_conformance.suite.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
 from v2_conformance.suite.findings import FirstDifference, WrongStatus, WrongValue
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.requirements import Requirement, catalogue, digest
 from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.suite.wording import describe

@@ -10,8 +10,8 @@ from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target
-from v2_conformance.report.document import EVERYTHING, Selection
 from v2_conformance.report.recorder import Record
+from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
 

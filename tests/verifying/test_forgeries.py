@@ -23,7 +23,7 @@ from v2_conformance.formats.verification_text import verification_lines
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.document import Selection
+from v2_conformance.report.tested import Selection
 from v2_conformance.verifying.verification import Verification, verify
 
 GENERATED = "M7/generated"

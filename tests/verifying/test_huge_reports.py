@@ -18,8 +18,8 @@ from v2_conformance.formats.replay import replay_command, write_replay
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.certifying import Plan, start
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.document import Selection
 from v2_conformance.report.files import load_report
+from v2_conformance.report.tested import Selection
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.shrunk import shrunk

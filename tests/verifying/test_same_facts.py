@@ -14,7 +14,7 @@ from support.servers import PATIENT, Peer, connected, request_of, serving
 from v2_conformance.engine.result import Exchange
 from v2_conformance.judging.survival import hung
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import RecordedExchange
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.recorded import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded import read_exchange

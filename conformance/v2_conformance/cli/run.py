@@ -25,7 +25,8 @@ from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
     from v2_conformance.redaction import Mask
-    from v2_conformance.report.document import Report, Shard
+    from v2_conformance.report.document import Report
+    from v2_conformance.report.tested import Shard
 
 _EXAMPLES = {
     "v2-conformance run": "Test the embedded reference server.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from v2_conformance.report.document import Shard
+    from v2_conformance.report.tested import Shard
 
 _INDEX = "JOB_COMPLETION_INDEX"
 _SHARD = re.compile(r"(auto|[0-9]{1,6})/([0-9]{1,6})")
@@ -19,7 +19,7 @@ _LONGEST = 40
 def shard(value: str) -> Shard:
     """A type of option: `K/N`, or `auto/N` in a pod of an Indexed Job of Kubernetes, which says
     from 0 which pod it is."""
-    from v2_conformance.report.document import Shard
+    from v2_conformance.report.tested import Shard
 
     shown = repr(value if len(value) < _LONGEST else f"{value[:_LONGEST]}…")
     found = _SHARD.fullmatch(value)

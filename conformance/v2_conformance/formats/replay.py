@@ -24,8 +24,10 @@ from urllib.parse import urlsplit
 
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.report.document import CaseResult, ClientInfo, RecordedExchange, Report
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import Deflated, size_of
+from v2_conformance.report.tested import ClientInfo
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 

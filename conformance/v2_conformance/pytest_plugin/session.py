@@ -44,7 +44,8 @@ from v2_conformance.pytest_plugin.xdist import (
     shared_folder,
 )
 from v2_conformance.report.certifying import make_plan, today
-from v2_conformance.report.document import Calibration, CaseResult, Report
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.expectations import (
     Expectation,
     Expectations,

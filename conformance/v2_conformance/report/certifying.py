@@ -24,9 +24,11 @@ from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.running import number_before_dangers, run
 from v2_conformance.engine.soaking import Load, Soakable, soak, soakable
 from v2_conformance.engine.target import Target, check_claims
-from v2_conformance.report.document import EVERYTHING, Relations, Report, Selection, Shard
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
+from v2_conformance.report.tested import EVERYTHING, Selection, Shard
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases

@@ -19,16 +19,11 @@ from v2_conformance.engine.target import Target, check_claims
 from v2_conformance.judging.relation_plan import relation_plan
 from v2_conformance.redaction import Mask
 from v2_conformance.report.certifying import NO_EXPECTATIONS, Plan, StartedRun, begin
-from v2_conformance.report.document import (
-    AskedInput,
-    AskedModel,
-    Relations,
-    SampleValue,
-    Selection,
-)
+from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.recorded import recorded_exchange
+from v2_conformance.report.tested import Selection
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.samples import Choice

@@ -18,9 +18,10 @@ from v2_conformance.judging.clients import skipped_scenario
 from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.certifying import NO_EXPECTATIONS, Plan, today
-from v2_conformance.report.document import ClientInfo, Report, Selection
+from v2_conformance.report.document import Report
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
+from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.library import client_cases

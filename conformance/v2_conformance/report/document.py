@@ -6,155 +6,33 @@ keeps the two equal. Members that are not here are errors, and so are members th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
-from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.claim_words import verdict_words
-from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpacked
+from v2_conformance.report.document_part import Milliseconds, Part
+from v2_conformance.report.evidence import (
+    Calibration,
+    RecordedExchange,
+    Relations,
+)
+from v2_conformance.report.kept_bytes import Deflated
+from v2_conformance.report.tested import (
+    EVERYTHING,
+    Selection,
+    SuiteInfo,
+    TargetInfo,
+)
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import Count, FirstDifference
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.outcomes import Purpose as Purpose
 from v2_conformance.suite.reading_causes import died, difference_in
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
-from v2_conformance.wire.streamed import Streamed
-from v2_conformance.wire.transcript import Ending, Http2Facts
-
-REPORT_FORMAT = 2
-"""The version of the report's format, `suite.report`. It changes with every incompatible change."""
-
-FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
-"""A part of a header field."""
-Milliseconds = Annotated[float, Meta(ge=0)]
-
-
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The base of all parts of a report: frozen, without members that the schema does not know."""
-
-
-class SuiteInfo(Part, frozen=True):
-    """The suite that made a report."""
-
-    name: Literal["v2-conformance"]
-    version: str
-    catalogue: Annotated[
-        str,
-        Meta(
-            description="Digest of the cases: "
-            "`cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16`."
-        ),
-    ]
-    report: Annotated[
-        int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
-    ]
-
-
-class ServerInfo(Part, frozen=True):
-    """What the server answered to GET /v2."""
-
-    name: str
-    version: str
-    extensions: tuple[str, ...]
-
-
-class Model(Part, frozen=True):
-    """What the target calls the model in a role, and its tensors, in the contract's order."""
-
-    model: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    version: Annotated[
-        str | None, Meta(description="The only version of it that the server lists.")
-    ] = None
-    pinned: Annotated[
-        bool, Meta(description="Whether the target names that version, which every URL then has.")
-    ] = False
-
-
-class ClientInfo(Part, frozen=True):
-    """How a client was run: its command, in which secrets are masked, and its time limit."""
-
-    command: Annotated[
-        tuple[str, ...],
-        Meta(description="The program and its arguments; none if it was not run as a command."),
-    ]
-    timeout_s: Annotated[float, Meta(description="Seconds that the client had for a request.")]
-
-
-class TargetInfo(Part, frozen=True):
-    """The server under test: where it is, what it claims, which models it has.
-
-    Of a client, `server` has its name and version as it says them, and `url` is the bench.
-    """
-
-    url: str
-    host: Annotated[str, Meta(description="The Host of every request.", pattern="^[!-~]*$")]
-    headers: Annotated[
-        tuple[tuple[FieldText, FieldText], ...],
-        Meta(description="Header fields of every request; secret values are masked."),
-    ]
-    server: ServerInfo
-    profiles: tuple[str, ...]
-    unsupported: tuple[str, ...]
-    models: Annotated[
-        dict[str, Model], Meta(description="Role to the names of the model and its tensors.")
-    ]
-    absent: Annotated[
-        dict[str, str], Meta(description="Role to the reason why the server has no model for it.")
-    ]
-    host_given: Annotated[
-        bool, Meta(description="Whether the Host is not that of the URL, but was given.")
-    ] = False
-    masked: Annotated[
-        bool, Meta(description="Whether secrets other than values of these headers are masked.")
-    ] = False
-    binding: Annotated[
-        BindingName | None,
-        Meta(description="In which envelope its endpoint takes messages; null for a V2 server."),
-    ] = None
-    client: Annotated[
-        ClientInfo | None, Meta(description="How the client was run, if it was one.")
-    ] = None
-    http2: Annotated[bool, Meta(description="Whether all requests went over HTTP/2.")] = False
-
-    @property
-    def what(self) -> str:
-        """What was tested, in a word: a server or a client."""
-        return "server" if self.client is None else "client"
-
-
-class Shard(Part, frozen=True):
-    """Which part of the cases a run sends, of how many: see `suite.sharding`."""
-
-    number: Annotated[int, Meta(description="From 1.", ge=1)]
-    of: Annotated[int, Meta(ge=1)]
-
-
-class Selection(Part, frozen=True):
-    """Which cases a run was asked for: its plan can be made again from it."""
-
-    patterns: Annotated[
-        tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
-    ] = ()
-    large: bool = False
-    thorough: bool = False
-    variations: tuple[str, ...] = ()
-    shard: Annotated[
-        Shard | None, Meta(description="The only shard of these cases that the run sends.")
-    ] = None
-    huge: bool = False
-
-
-EVERYTHING = Selection()
-"""What a run has that was asked for nothing in particular."""
 
 
 class OverallVerdict(Part, frozen=True):
@@ -224,165 +102,6 @@ class RequirementResult(Part, frozen=True):
     follows: Annotated[str, Meta(description="Why a derived requirement holds; else empty.")]
     note: Annotated[str, Meta(description="What is free, disputed or wrong in the documents.")]
     cite: tuple[CitedDocument, ...]
-
-
-class RecordedExchange(Part, frozen=True, kw_only=True):
-    """One exchange: the bytes, and what they do not show. `note` is for people."""
-
-    purpose: Purpose
-    note: str
-    request_kept: Annotated[
-        KeptBytes,
-        Meta(
-            description="The request as it went over the wire: its place in `messages` (block, "
-            "first byte, number of bytes), or the bytes; a long one deflated."
-        ),
-    ] = msgspec.field(name="request")
-    response_kept: Annotated[
-        KeptBytes, Meta(description="All bytes that came, in the same way.")
-    ] = msgspec.field(name="response")
-    ending: Ending
-    detail: str
-    sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
-    reused: Annotated[bool, Meta(description="Whether the connection had been used before.")]
-    open: Annotated[bool, Meta(description="Whether the connection was left open.")]
-    first_byte_ms: Milliseconds | None
-    duration_ms: Milliseconds
-    expected: Annotated[
-        str | None,
-        Meta(description="The answer that a canary must get again, if no answer to it was exact."),
-    ] = None
-    entry: Annotated[
-        dict[str, Any] | None,
-        Meta(description="The case of a generated request, as in a case file."),
-    ] = None
-    pieces: Annotated[
-        tuple[Count, ...],
-        Meta(description="Bytes of the request in each write, if there were several."),
-    ] = ()
-    pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
-    closed_before_ms: Annotated[
-        Milliseconds | None,
-        Meta(
-            description="How long the connection before had been idle at most when the server "
-            "closed it without having said so; null if it did not."
-        ),
-    ] = None
-    shortened_ms: Annotated[
-        Milliseconds | None,
-        Meta(description="The time limit, if it was shorter than usual: others before had hung."),
-    ] = None
-    stray_before: Annotated[
-        Count,
-        Meta(
-            description="Bytes that came on the connection before, after its response, although no "
-            "request asked for them."
-        ),
-    ] = 0
-    answers: Annotated[
-        int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
-    ] = 1
-    http2: Annotated[
-        Http2Facts | None,
-        Meta(
-            description="What the frames say, if it was over HTTP/2: then the request and the "
-            "response are fields and bodies in the notation of HTTP/1.1, not frames."
-        ),
-    ] = None
-    streamed: Annotated[
-        Streamed | None,
-        Meta(
-            description="What is kept of a huge tensor, if the exchange had one: then the request "
-            "ends where the tensor begins, and the response is only the beginning of what came."
-        ),
-    ] = None
-
-    @property
-    def request(self) -> bytes:
-        """The request's bytes. Raises ReportFileError if the report is damaged there."""
-        return unpacked(self.request_kept)
-
-    @property
-    def response(self) -> bytes:
-        """The response's bytes, as far as they were kept. Raises ReportFileError, see `request`."""
-        return unpacked(self.response_kept)
-
-    @property
-    def request_size(self) -> int:
-        """Bytes of the whole request, with those of a streamed tensor."""
-        return size_of(self.request_kept) + (0 if self.streamed is None else self.streamed.size)
-
-    @property
-    def omitted(self) -> int:
-        """How many bytes at the end of a message were not kept, for want of room."""
-        return sum(
-            kept.omitted if isinstance(kept, Deflated) else 0
-            for kept in (self.request_kept, self.response_kept)
-        )
-
-
-class AskedInput(Part, frozen=True):
-    """An input of a model; a dimension of -1 is variable."""
-
-    name: str
-    datatype: str
-    dims: tuple[int, ...]
-    chosen: Annotated[
-        bool, Meta(description="Whether the user said which shape or which values it takes.")
-    ] = False
-
-
-class SampleValue(Part, frozen=True):
-    """The value of an input in the requests of a run: its shape and its binary form."""
-
-    shape: tuple[Count, ...]
-    data: KeptBytes
-
-
-class AskedModel(Part, frozen=True):
-    """A model that is in no role of the contract, and by which exchanges it was learned."""
-
-    role: str
-    inputs: tuple[AskedInput, ...]
-    samples: Annotated[
-        tuple[tuple[SampleValue, ...], ...],
-        Meta(description="Sets of values for the inputs, which were sent in turn."),
-    ]
-    special: Annotated[
-        tuple[tuple[SampleValue, ...], ...],
-        Meta(description="Sets of values that are those of cases, each of which was sent once."),
-    ]
-    learned: Annotated[
-        tuple[RecordedExchange, ...],
-        Meta(description="The request for its metadata, then its plain requests."),
-    ]
-
-
-class Relations(Part, frozen=True):
-    """What a run was about that compared the answers of models with each other."""
-
-    models: tuple[AskedModel, ...]
-    rtol: Annotated[float, Meta(description="How far two floats may differ, relatively.")] = 0.0
-    atol: Annotated[float, Meta(description="How far two floats may differ, absolutely.")] = 0.0
-
-    def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
-        """What a verdict on it is about, as clauses of its claim."""
-        names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
-        said = [f"relations between the answers of {names}"]
-        if self.rtol or self.atol:
-            said.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
-        count = len(needs_identity)
-        if count:
-            said.append(f"{count} requirement{'s need' if count > 1 else ' needs'} identity models")
-        return tuple(said)
-
-
-class Calibration(Part, frozen=True):
-    """The known-good requests to a model before any case of it, up to the first exact answer."""
-
-    role: str
-    form: Annotated[str, Meta(description="In what way the requests have their tensors.")]
-    exchanges: tuple[RecordedExchange, ...]
 
 
 class WrongUnderLoad(Part, frozen=True, kw_only=True):

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, SAGEMAKER_BINARY
-from v2_conformance.report.document import RecordedExchange, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 # Each of its cases sends a correct request with a blob.

@@ -19,22 +19,19 @@ from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
-    REPORT_FORMAT,
-    Calibration,
     CaseResult,
-    RecordedExchange,
     RecordFooter,
     RecordHeader,
     RecordLine,
-    Relations,
     Report,
-    ServerInfo,
     Soak,
-    TargetInfo,
 )
+from v2_conformance.report.document_part import REPORT_FORMAT
+from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.messages import packed, with_messages
 from v2_conformance.report.summary import conclude
+from v2_conformance.report.tested import ServerInfo, TargetInfo
 from v2_conformance.suite.findings import printable
 
 RECORD = "report.jsonl"

@@ -21,7 +21,8 @@ from v2_conformance.report.annotate import (
     annotate_request,
     annotate_response,
 )
-from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.visible_text import is_visible, short, visible
 from v2_conformance.suite.findings import FirstDifference
 from v2_conformance.suite.offset_pattern import pattern_bytes

@@ -16,9 +16,11 @@ from msgspec import Meta
 
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.cause_patterns import same_failure
-from v2_conformance.report.document import CaseResult, Part, Report, ServerInfo, SuiteInfo
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document_part import Part
 from v2_conformance.report.proxy_signs import ProxySign, proxy_signs
 from v2_conformance.report.standing import standing
+from v2_conformance.report.tested import ServerInfo, SuiteInfo
 from v2_conformance.report.through import (
     Change,
     Pair,

@@ -14,15 +14,8 @@ from typing import TypeVar
 import msgspec
 
 from v2_conformance.errors import ReportFileError
-from v2_conformance.report.document import (
-    AskedModel,
-    Calibration,
-    CaseResult,
-    RecordedExchange,
-    Report,
-    SampleValue,
-    WrongUnderLoad,
-)
+from v2_conformance.report.document import CaseResult, Report, WrongUnderLoad
+from v2_conformance.report.evidence import AskedModel, Calibration, RecordedExchange, SampleValue
 from v2_conformance.report.kept_bytes import (
     PLAIN,
     Deflated,

@@ -16,7 +16,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from v2_conformance.report.document import Part, RecordedExchange, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.document_part import Part
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.findings import Count, printable
 

@@ -14,13 +14,8 @@ from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import (
-    Calibration,
-    CaseResult,
-    RecordedExchange,
-    Soak,
-    WrongUnderLoad,
-)
+from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
+from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep_two
 from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.findings import FirstDifference, WrongBytesElement

@@ -26,23 +26,14 @@ from v2_conformance.engine.soaking import Soaked
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.report.document import (
-    EVERYTHING,
-    REPORT_FORMAT,
-    Calibration,
     CaseResult,
-    ClientInfo,
-    Model,
-    RecordedExchange,
     RecordFooter,
     RecordHeader,
     RecordLine,
-    Relations,
     Report,
-    Selection,
-    ServerInfo,
-    SuiteInfo,
-    TargetInfo,
 )
+from v2_conformance.report.document_part import REPORT_FORMAT
+from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
 from v2_conformance.report.files import (
     RECORD,
     REPORT,
@@ -65,6 +56,15 @@ from v2_conformance.report.recorded import (
     recorded_exchange,
     soak_of,
     withheld,
+)
+from v2_conformance.report.tested import (
+    EVERYTHING,
+    ClientInfo,
+    Model,
+    Selection,
+    ServerInfo,
+    SuiteInfo,
+    TargetInfo,
 )
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest

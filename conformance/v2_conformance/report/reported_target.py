@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from v2_conformance.engine.target import Target, checked_target
 from v2_conformance.errors import UsageError
-from v2_conformance.report.document import Report, TargetInfo
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import TargetInfo
 from v2_conformance.wire.encode import Binding
 
 _HIDDEN = "*" * 6

@@ -15,12 +15,12 @@ from v2_conformance.report.claim_words import claim_words, verdict_words
 from v2_conformance.report.document import (
     CitedDocument,
     OverallVerdict,
-    Relations,
     Report,
     RequirementResult,
-    Shard,
     Soak,
 )
+from v2_conformance.report.evidence import Relations
+from v2_conformance.report.tested import Shard
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.circumstances import (
     AnswersDiffer,

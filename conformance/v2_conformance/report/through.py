@@ -15,7 +15,8 @@ from functools import cached_property
 import h11
 
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.http1_response import read_again

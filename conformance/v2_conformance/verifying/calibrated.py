@@ -13,7 +13,8 @@ from typing import get_args
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, answer, known_good, problem_with, rank
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import Calibration, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import Calibration
 from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded import (

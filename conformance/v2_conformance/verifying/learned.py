@@ -10,7 +10,8 @@ from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.learning import Learned, described, learn, unknown_model
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import AskedModel, Relations, Report, SampleValue
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import printable

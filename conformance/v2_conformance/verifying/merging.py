@@ -18,10 +18,12 @@ from v2_conformance.judging.survival import skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.digest import sealed
-from v2_conformance.report.document import Calibration, CaseResult, MergedShard, Report, Shard
+from v2_conformance.report.document import CaseResult, MergedShard, Report
+from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.recorded import case_result
 from v2_conformance.report.recorder import Note
 from v2_conformance.report.summary import concluded
+from v2_conformance.report.tested import Shard
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.findings import printable

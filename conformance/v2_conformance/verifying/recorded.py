@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from v2_conformance.redaction import Mask, shows_masks
-from v2_conformance.report.document import RecordedExchange
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.verifying.streamed import streamed_contradiction
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1_response import ResponseReader, read_again

@@ -11,7 +11,8 @@ from v2_conformance.judging.clients import judge_client, skipped_scenario
 from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
-from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose

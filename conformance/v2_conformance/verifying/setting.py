@@ -11,7 +11,8 @@ from v2_conformance.judging.learning import Learned
 from v2_conformance.judging.relation_plan import bindings_of
 from v2_conformance.judging.survival import Claims
 from v2_conformance.redaction import Mask
-from v2_conformance.report.document import Model, Report
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import Model
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers

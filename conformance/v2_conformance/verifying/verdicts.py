@@ -20,7 +20,8 @@ from v2_conformance.judging.survival import (
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report.document import CaseResult, RecordedExchange
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
 from v2_conformance.suite.causes import Cause, GeneratedFailure, GeneratedRequests

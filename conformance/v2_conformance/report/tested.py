@@ -1,0 +1,127 @@
+"""What report.json says of what was tested, and with what."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from v2_conformance.protocol.names import BindingName
+from v2_conformance.report.document_part import REPORT_FORMAT, FieldText, Part
+
+
+class SuiteInfo(Part, frozen=True):
+    """The suite that made a report."""
+
+    name: Literal["v2-conformance"]
+    version: str
+    catalogue: Annotated[
+        str,
+        Meta(
+            description="Digest of the cases: "
+            "`cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16`."
+        ),
+    ]
+    report: Annotated[
+        int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
+    ]
+
+
+class ServerInfo(Part, frozen=True):
+    """What the server answered to GET /v2."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+
+
+class Model(Part, frozen=True):
+    """What the target calls the model in a role, and its tensors, in the contract's order."""
+
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    version: Annotated[
+        str | None, Meta(description="The only version of it that the server lists.")
+    ] = None
+    pinned: Annotated[
+        bool, Meta(description="Whether the target names that version, which every URL then has.")
+    ] = False
+
+
+class ClientInfo(Part, frozen=True):
+    """How a client was run: its command, in which secrets are masked, and its time limit."""
+
+    command: Annotated[
+        tuple[str, ...],
+        Meta(description="The program and its arguments; none if it was not run as a command."),
+    ]
+    timeout_s: Annotated[float, Meta(description="Seconds that the client had for a request.")]
+
+
+class TargetInfo(Part, frozen=True):
+    """The server under test: where it is, what it claims, which models it has.
+
+    Of a client, `server` has its name and version as it says them, and `url` is the bench.
+    """
+
+    url: str
+    host: Annotated[str, Meta(description="The Host of every request.", pattern="^[!-~]*$")]
+    headers: Annotated[
+        tuple[tuple[FieldText, FieldText], ...],
+        Meta(description="Header fields of every request; secret values are masked."),
+    ]
+    server: ServerInfo
+    profiles: tuple[str, ...]
+    unsupported: tuple[str, ...]
+    models: Annotated[
+        dict[str, Model], Meta(description="Role to the names of the model and its tensors.")
+    ]
+    absent: Annotated[
+        dict[str, str], Meta(description="Role to the reason why the server has no model for it.")
+    ]
+    host_given: Annotated[
+        bool, Meta(description="Whether the Host is not that of the URL, but was given.")
+    ] = False
+    masked: Annotated[
+        bool, Meta(description="Whether secrets other than values of these headers are masked.")
+    ] = False
+    binding: Annotated[
+        BindingName | None,
+        Meta(description="In which envelope its endpoint takes messages; null for a V2 server."),
+    ] = None
+    client: Annotated[
+        ClientInfo | None, Meta(description="How the client was run, if it was one.")
+    ] = None
+    http2: Annotated[bool, Meta(description="Whether all requests went over HTTP/2.")] = False
+
+    @property
+    def what(self) -> str:
+        """What was tested, in a word: a server or a client."""
+        return "server" if self.client is None else "client"
+
+
+class Shard(Part, frozen=True):
+    """Which part of the cases a run sends, of how many: see `suite.sharding`."""
+
+    number: Annotated[int, Meta(description="From 1.", ge=1)]
+    of: Annotated[int, Meta(ge=1)]
+
+
+class Selection(Part, frozen=True):
+    """Which cases a run was asked for: its plan can be made again from it."""
+
+    patterns: Annotated[
+        tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
+    ] = ()
+    large: bool = False
+    thorough: bool = False
+    variations: tuple[str, ...] = ()
+    shard: Annotated[
+        Shard | None, Meta(description="The only shard of these cases that the run sends.")
+    ] = None
+    huge: bool = False
+
+
+EVERYTHING = Selection()
+"""What a run has that was asked for nothing in particular."""
