@@ -12,6 +12,7 @@ import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this 
 from hypothesis import settings
 
 from support.browser import Browser, browsing, chromium
+from support.long_tests import FIRST, LEFT_OUT, SAMPLED
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.server import ReferenceServer
@@ -26,9 +27,9 @@ settings.load_profile("suite")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of these tests."""
     parser.addoption(
-        "--hostile",
+        "--long",
         action="store_true",
-        help="try the hostile servers that take long, too, and every row of long tables",
+        help="try what takes long, too: hostile servers, whole runs, every row of long tables",
     )
     parser.addoption(
         "--whole-runs",
@@ -37,40 +38,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# Of these tables an ordinary run tries one row of so many; `tox -e hostile` tries all.
-_SAMPLED = {
-    "tests/redaction/test_forms.py": 5,
-    "tests/cli/test_hostile_files.py": 4,
-    "tests/cli/test_secrets.py": 3,
-    "tests/formats/test_replay_hostile.py": 4,
-    "tests/real/test_published_reports.py": 3,
-    "tests/reference/test_variants.py": 3,
-}
-
-# What takes longest begins first, so that no worker is left alone with it at the end.
-_LONG = (
-    "tests/docs/test_tour.py",
-    "tests/cli/test_shards.py::test_three_shards_merge_to_the_report_of_one_run",
-    "tests/pytest_plugin/test_plugin.py::TestReports::test_a_good_server_is_certified",
-    "tests/clients/test_other_languages.py",
-    "tests/reference/test_faults.py::test_a_server_without_faults_passes_every_case_every_time",
-    "tests/test_api.py::test_the_examples_of_the_manual_work",
-    "tests/cli/test_bindings_in_use.py::test_the_embedded_server_conforms_at_each_endpoint",
-)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what is long, and leave out rows of long tables, but in a run that tries all."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
-    if config.getoption("--hostile"):
+    """Begin with what is long, or leave it out, but in a run that tries all."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    if config.getoption("--long"):
         return
     rows: Counter[str] = Counter()
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
         module, brackets = item.nodeid.partition("::")[0], "[" in item.nodeid
-        step = _SAMPLED.get(module, 1) if brackets else 1
-        (left_out if rows[module] % step else kept).append(item)
+        step = SAMPLED.get(module, 1) if brackets else 1
+        leave = rows[module] % step or item.nodeid.startswith(LEFT_OUT)
+        (left_out if leave else kept).append(item)
         rows[module] += brackets
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -1,6 +1,6 @@
 """Each kind of hostile server: the exit code, outcomes, seconds and memory of a run against it.
 
-An ordinary run of the tests tries a sample, and `tox -e hostile` all of them (`--hostile`).
+An ordinary run of the tests tries a sample, and `tox -e hostile` all of them (`--long`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def suite() -> Iterator[Suite]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kind" in metafunc.fixturenames:
         quick = [name for name, kind in KINDS.items() if not kind.slow]
-        every = metafunc.config.getoption("--hostile")
+        every = metafunc.config.getoption("--long")
         metafunc.parametrize("kind", list(KINDS) if every else quick[::SAMPLED])
 
 

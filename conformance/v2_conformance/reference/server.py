@@ -116,7 +116,6 @@ class ReferenceServer:
         if self._acceptor is None:
             return
         self._stop_listening()
-        self._acceptor.join(_STOP_SECONDS)
         with self._lock:
             connections = list(self._open.items())
             for sock, _ in connections:
@@ -143,10 +142,13 @@ class ReferenceServer:
         return behaviour
 
     def _stop_listening(self) -> None:
+        """Close the port. Once this returns, nobody can connect."""
         with self._lock:
             waker, self._waker = self._waker, None
         if waker is not None:
             waker.close()
+        if self._acceptor is not None:
+            self._acceptor.join(_STOP_SECONDS)
 
     def _accept(self, listener: socket.socket, waiting: socket.socket) -> None:
         # Another thread cannot end a blocked accept() portably. So this waits for the listener and
