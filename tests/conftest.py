@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,7 @@ import pytest
 import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this bears no second load)
 from hypothesis import settings
 
+from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
 from support.long_tests import FIRST, LEFT_OUT, SAMPLED
 from v2_conformance.reference.behaviour import Behaviour
@@ -55,6 +57,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _arrivals_are_noted() -> Iterator[None]:
+    """So that what depends on it is the same for the first connection as for any other."""
+    with noted() if sys.platform == "linux" else contextlib.nullcontext():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
-from v2_conformance.wire.arrival import note_arrivals, receive
+from support.arrivals import Ends, noted, unnoted
+from v2_conformance.wire.arrival import receive
 from v2_conformance.wire.sockets import ready
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux notes it")
@@ -18,32 +17,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux note
 _CLOCKS_S = 0.001  # two clocks are read one after the other
 
 
-@contextmanager
-def unnoted() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends of a connection of which the kernel has not been asked anything."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        near = socket.create_connection(listener.getsockname())
-        far, _ = listener.accept()
-    with near, far:
-        near.setblocking(False)
-        yield near, far
-
-
 @pytest.fixture
-def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
-    with unnoted() as (near, far):
-        note_arrivals(near)
-        until, came = time.monotonic() + 5, None
-        while came is None:  # once it is asked, the kernel begins to note as soon as it gets to it
-            assert time.monotonic() < until
-            far.sendall(b"first")
-            assert ready(near, write=False, timeout=5)[0]
-            _, came = receive(near, 100)
-        yield near, far
+def ends() -> Iterator[Ends]:
+    with noted() as both:
+        yield both
 
 
 def test_bytes_that_are_read_late_arrived_when_they_came(
-    ends: tuple[socket.socket, socket.socket],
+    ends: Ends,
 ) -> None:
     near, far = ends
     sent = time.perf_counter()
@@ -59,7 +40,7 @@ def test_bytes_that_are_read_late_arrived_when_they_came(
 
 
 def test_nothing_arrives_in_the_future_when_the_clock_of_the_day_is_set_back(
-    ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near, far = ends
     far.sendall(b"bytes")
@@ -77,7 +58,7 @@ def test_a_socket_of_which_the_kernel_was_not_asked_says_nothing() -> None:
         assert receive(near, 100) == (b"bytes", None)
 
 
-def test_nothing_there_blocks_as_ever(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_nothing_there_blocks_as_ever(ends: Ends) -> None:
     near, far = ends
     with pytest.raises(BlockingIOError):
         receive(near, 100)
