@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 def test_what_an_ordinary_run_leaves_out_is_run_by_tox(left_out: str) -> None:
     settings = ConfigParser(interpolation=None)
     settings.read(ROOT / "tox.ini", encoding="utf-8")
-    command = settings["testenv:hostile"]["commands"].split()
+    commands = "\n".join(section.get("commands", "") for section in settings.values())
+    every = {word for line in commands.splitlines() if "--long" in line for word in line.split()}
     module, _, test = left_out.partition("::")
-    assert "--long" in command
-    assert any(module == word or module.startswith(f"{word}/") for word in command)
+    assert module in every or f"{module.rpartition('/')[0]}" in every
     assert test in (ROOT / module).read_text(encoding="utf-8")

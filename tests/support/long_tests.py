@@ -1,4 +1,5 @@
-"""What takes long. `tox -e hostile` runs all of it (`--long`); an ordinary run does not."""
+"""What takes long. With `--long` all of it runs, as in `tox -e hostile`; an ordinary run leaves out
+most, for shorter tests beside it try each part."""
 
 from __future__ import annotations
 
@@ -9,21 +10,30 @@ SAMPLED = {
     "tests/cli/test_secrets.py": 3,
     "tests/engine/test_memory.py": 2,
     "tests/engine/test_soaking.py": 2,
+    "tests/formats/test_html_access.py": 2,
+    "tests/formats/test_matrix_access.py": 2,
     "tests/formats/test_replay_hostile.py": 4,
+    "tests/maintenance/test_relation_faults.py": 2,
+    "tests/pytest_plugin/test_html_page.py": 2,
     "tests/real/test_published_reports.py": 3,
-    "tests/reference/test_variants.py": 6,
+    "tests/reference/test_variants.py": 8,
+    "tests/test_http2_runs.py": 2,
     "tests/verifying/test_honest_reports.py": 3,
 }
 """Modules with long tables, of which an ordinary run tries one row of so many."""
 
 LEFT_OUT = (
     "tests/docs/test_tour.py",
+    "tests/ci_templates/test_templates.py::test_the_log_of_the_kubernetes_job_has_the_verdict",
+    "tests/ci_templates/test_templates.py::test_the_script_of_the_gitlab_job_tests_a_server",
+    "tests/clients/test_manual.py::test_the_adapter_of_twenty_lines_puts_a_client_on_the_bench",
     "tests/clients/test_other_languages.py",
+    "tests/report/test_certifying_relations.py::test_special_values_that_were_left_out_are_found",
+    "tests/test_derived.py::test_what_is_kept_is_what_the_files_say",
     "tests/cli/test_bindings_in_use.py::test_the_embedded_server_conforms_at_each_endpoint",
     "tests/cli/test_shards.py::test_three_shards_merge_to_the_report_of_one_run",
 )
-"""Whole runs, one after the other, that an ordinary run leaves out: shorter tests beside them try
-each part."""
+"""Whole runs that an ordinary run leaves out; these are starts of names."""
 
 FIRST = (
     *LEFT_OUT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -26,7 +27,11 @@ def ordinary(name: str) -> ModelContract:
 
 REVERSER = ordinary("reverser")
 FREE = frozenset(spec.name for spec in REVERSER.inputs)
-TAUGHT = replace(REVERSER, special=special_sets(CASES, REVERSER, FREE))
+
+
+@cache
+def taught() -> ModelContract:
+    return replace(REVERSER, special=special_sets(CASES, REVERSER, FREE))
 
 
 @pytest.mark.parametrize(
@@ -40,18 +45,18 @@ TAUGHT = replace(REVERSER, special=special_sets(CASES, REVERSER, FREE))
     ],
 )
 def test_a_case_about_special_values_is_sent_with_its_own(case_id: str) -> None:
-    made = transposed(SUITE[case_id], TAUGHT)
+    made = transposed(SUITE[case_id], taught())
     assert made is not None
     assert made.id == f"{case_id}@reverser"
     assert all("special" in entry for entry in made.request["inputs"])
 
 
 def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
-    made = transposed(SUITE["D1/signed-integers[INT32,extremes]"], TAUGHT)
+    made = transposed(SUITE["D1/signed-integers[INT32,extremes]"], taught())
     assert made is not None
     own, other = made.request["inputs"]
     assert own["shape"] == other["shape"]
-    texts = decode_bytes(TAUGHT.special[other["special"]][other["tensor"]].blob)
+    texts = decode_bytes(taught().special[other["special"]][other["tensor"]].blob)
     assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
 
 
@@ -73,7 +78,7 @@ def test_inputs_of_which_the_user_said_what_they_take_get_nothing_else() -> None
 
 def test_requests_at_once_stay_unlike_in_size_if_the_model_takes_that() -> None:
     case = SUITE["C6/unlike-shapes"]
-    made, same = transposed(case, TAUGHT), transposed(case, REVERSER)
+    made, same = transposed(case, taught()), transposed(case, REVERSER)
     assert made is not None
     assert same is not None
     shapes = [[entry["shape"] for entry in one.request["inputs"]] for one in (made, *made.members)]
@@ -97,7 +102,7 @@ def test_special_values_are_few_and_small() -> None:
 
 
 def test_a_case_is_sent_once_with_either_tensors() -> None:
-    made = relation_cases(CASES, [TAUGHT])
+    made = relation_cases(CASES, [taught()])
     assert len({case.id for case in made}) == len(made)
 
 
