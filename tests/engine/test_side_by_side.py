@@ -54,7 +54,7 @@ _OF_THE_MOMENT = frozenset(
     }
 )
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
-_SAMPLED = 12
+_SAMPLED = 20
 # Whether the server closes before or after the next request leaves is a matter of moments.
 _OF_MOMENTS = frozenset({"C5/rejected-before-the-end-of-the-body", "C5/observed"})
 _SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried with `--whole-runs` alone

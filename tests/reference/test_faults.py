@@ -32,7 +32,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue
 
 # How many faults there are for each one that an ordinary run of the tests tries.
-_SAMPLED = 16
+_SAMPLED = 24
 
 
 def run_against(
