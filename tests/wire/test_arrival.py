@@ -39,6 +39,32 @@ def test_bytes_that_are_read_late_arrived_when_they_came(
     assert sent - _CLOCKS_S <= came <= there + _CLOCKS_S
 
 
+@pytest.mark.parametrize("read_first", [True, False])
+def test_another_process_that_runs_while_clocks_are_read_shifts_nothing(
+    read_first: bool, ends: Ends, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, far = ends
+    real, interrupted = time.time, []
+
+    def of_day() -> float:
+        read = real()
+        if not interrupted:
+            interrupted.append(read)
+            until = time.perf_counter() + 20 * _CLOCKS_S
+            while time.perf_counter() < until:
+                pass
+        return read if read_first else real()
+
+    sent = time.perf_counter()
+    far.sendall(b"bytes")
+    assert ready(near, write=False, timeout=5)[0]
+    there = time.perf_counter()
+    monkeypatch.setattr(time, "time", of_day)
+    _, came = receive(near, 100)
+    assert came is not None
+    assert sent - _CLOCKS_S <= came <= there + _CLOCKS_S
+
+
 def test_nothing_arrives_in_the_future_when_the_clock_of_the_day_is_set_back(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:

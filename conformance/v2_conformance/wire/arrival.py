@@ -15,6 +15,8 @@ import time
 # Linux's on most processors; Python's socket module does not have it.
 _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@ll")
+_AT_ONCE_S = 0.0001
+_TRIES = 5
 _SPACE = socket.CMSG_SPACE(_TIMESPEC.size) if sys.platform == "linux" else 0
 
 
@@ -35,7 +37,17 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, float | None]:
         noted = level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS
         if noted and len(content) == _TIMESPEC.size:
             seconds, nanoseconds = _TIMESPEC.unpack(content)
-            ago = time.time() - seconds - nanoseconds / 1e9
+            now, of_day = _both_clocks()
             # Nothing arrives in the future; but the clock of the day may be set back.
-            return data, time.perf_counter() - max(0.0, ago)
+            return data, now - max(0.0, of_day - seconds - nanoseconds / 1e9)
     return data, None
+
+
+def _both_clocks() -> tuple[float, float]:
+    """The time of `perf_counter` and of the day, read right after each other: on a busy machine
+    another process may run in between."""
+    for _ in range(_TRIES):
+        now, of_day = time.perf_counter(), time.time()
+        if time.perf_counter() - now < _AT_ONCE_S:
+            break
+    return now, of_day
