@@ -44,7 +44,8 @@ def test_another_process_that_runs_while_clocks_are_read_shifts_nothing(
     read_first: bool, ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near, far = ends
-    real, interrupted = time.time, []
+    real = time.time
+    interrupted: list[float] = []
 
     def of_day() -> float:
         read = real()
