@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,10 +18,12 @@ from support.runs import CASES, chosen, engine_for
 from support.servers import PATIENCE_S, Peer, Scripted, served, serving
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run, run_beside
+from v2_conformance.engine.side_by_side import shares
 from v2_conformance.judging.observed import Observations
 from v2_conformance.pytest_plugin.xdist import SharedServer
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.reading_causes import died
 
 _WORKERS = 8
 _FAR_S = 0.02  # what the engine believes, so that all that can share the server does
@@ -34,8 +38,8 @@ _DEADLY = make_case(JSON, id="deadly", case_id="D1/deadly")
 
 
 @contextmanager
-def _dying(requests: int, later: int) -> Iterator[Scripted]:
-    """A server that answers "deadly" wrongly, always.
+def _dying(requests: int, later: int, *, kills: bool = False) -> Iterator[Scripted]:
+    """A server that answers "deadly" wrongly, always; with `kills`, all of its model from then on.
 
     The first time it also ends the connection of "victim" without a word, after so many `requests`,
     and answers only when `later` more have come.
@@ -54,15 +58,19 @@ def _dying(requests: int, later: int) -> Iterator[Scripted]:
             if b'"deadly"' in request:
                 deadly.set()
                 done.wait(PATIENCE_S)
+            if b'"deadly"' in request or (kills and done.is_set() and b"fp32" in request):
                 peer.send(_WRONG)
                 continue
             if (victim or b'"victim"' in request) and not closed.is_set():
                 deadly.wait(PATIENCE_S)
                 victim += 1
-            peer.send(served(request))
             if victim == requests and not closed.is_set():
+                peer.send_last(served(request))
                 closed.set()
+                if not later:
+                    done.set()
                 return
+            peer.send(served(request))
 
     with serving(talk) as server:
         yield server
@@ -82,11 +90,69 @@ def test_a_connection_that_another_case_ended_was_not_closed_unannounced(between
         engine.round_trip_s = _FAR_S
         found = [event.result for event in run(engine, cases, _WORKERS)]
     assert _failed(found) == {_DEADLY.id}
+    assert sum(b'"victim"' in request for request in server.requests) == 2
 
 
-def test_nor_if_another_process_runs_that_case(tmp_path: Path) -> None:
-    with _dying(1, later=1) as server:
-        found = _of_processes(server.url, tmp_path, [_VICTIM, _NEXT], [_DEADLY])
+def test_nor_is_it_held_against_the_next_case_of_its_thread() -> None:
+    alone = make_case({"outcome": "disputed"}, case_id="D1/alone")
+    assert not shares(alone, _FAR_S)
+    fill = [make_case(JSON, case_id=f"D1/{number}") for number in range(12)]
+    cases: list[Case] = [_VICTIM, _DEADLY, alone, *fill, _CLOSES]
+    with _dying(1, later=0) as server, engine_for(server.url, timeout=2 * PATIENCE_S) as engine:
+        engine.round_trip_s = _FAR_S
+        found = [event.result for event in run(engine, cases, 2)]
+    assert found[-1].outcome is Outcome.PASS
+
+
+def test_nor_if_that_case_killed_a_model() -> None:
+    values = [{"shape": [3], "values": [1.0, 2.0, 3.0]}]
+    deadly = make_case(JSON, id="deadly", case_id="D1/x", model="identity/FP32", inputs=values)
+    cases: list[Case] = [_WATCHED, deadly, _CLOSES]
+    with (
+        _dying(2, later=1, kills=True) as server,
+        engine_for(server.url, timeout=2 * PATIENCE_S) as engine,
+    ):
+        engine.round_trip_s = _FAR_S
+        found = [event.result for event in run(engine, cases, _WORKERS)]
+    assert _failed(found) == {deadly.id}
+    assert died(found[1].cause)
+
+
+@pytest.mark.parametrize("wrong", [True, False])
+def test_what_only_the_server_can_break_is_held_against_it_beside_others_too(wrong: bool) -> None:
+    """It answers a case with the id of another one, which fails or not."""
+    deadly, done = threading.Event(), threading.Event()
+
+    def talk(peer: Peer) -> None:
+        while True:
+            request = peer.request()
+            answer = served(request)
+            if b'"deadly"' in request:
+                deadly.set()
+                done.wait(PATIENCE_S)
+                answer = _WRONG if wrong else answer
+            elif b'"victim"' in request and not done.is_set():
+                deadly.wait(PATIENCE_S)
+                peer.send(answer.replace(b'"victim"', b'"deadly"'))
+                done.set()
+                continue
+            peer.send(answer)
+
+    ids = CASES()["O18/observed"]
+    with serving(talk) as server, engine_for(server.url, timeout=2 * PATIENCE_S) as engine:
+        engine.round_trip_s = _FAR_S
+        found = [event.result for event in run(engine, [_VICTIM, _DEADLY, ids], _WORKERS)]
+    assert _failed(found) == {ids.id, *([_DEADLY.id] if wrong else [])}
+
+
+@pytest.mark.parametrize(
+    ("following", "later"),
+    [(_NEXT, 1), (replace(_NEXT, canary="binary"), 0)],
+    ids=["beside others", "alone"],
+)
+def test_nor_if_another_process_runs_that_case(following: Case, later: int, tmp_path: Path) -> None:
+    with _dying(1, later=later) as server:
+        found = _of_processes(server.url, tmp_path, [_VICTIM, following], [_DEADLY])
     assert _failed(found) == {_DEADLY.id}
     assert _closes(found) is Outcome.PASS
 
@@ -97,12 +163,15 @@ def test_closes_that_are_the_servers_own_are_found_beside_others_too(fails: bool
         request = peer.request()
         peer.send(_WRONG if b'"deadly"' in request else served(request))
 
-    fill = chosen("D11/")
+    fill = [make_case(JSON, id=f"id-{number}", case_id=f"D1/{number}") for number in range(60)]
     cases: list[Case] = [*fill[:30], *([_DEADLY] if fails else []), *fill[30:], _CLOSES]
     with serving(talk) as server, engine_for(server.url, timeout=2 * PATIENCE_S) as engine:
         engine.round_trip_s = _FAR_S
         found = [event.result for event in run(engine, cases, _WORKERS)]
     assert _failed(found) == {_CLOSES.id, *([_DEADLY.id] if fails else [])}
+    sent = Counter(re.findall(rb'"id-[0-9]+"', b"".join(server.requests)))
+    assert len(sent) == len(fill)
+    assert sum(sent.values()) - len(sent) == fails  # once is enough
 
 
 def test_and_by_several_processes_if_there_is_only_one(tmp_path: Path) -> None:

@@ -30,7 +30,6 @@ from v2_conformance.suite.causes import DidNotSurvive, NotKept
 from v2_conformance.suite.circumstances import RoleAbsent
 from v2_conformance.suite.findings import HeaderLengthMissing
 from v2_conformance.suite.library import generated_case
-from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.transport_findings import TimedOut
 
@@ -46,7 +45,7 @@ class Scripted:
     def __init__(self, verdicts: dict[str, list[Verdict]], round_trip_s: float = 0.0) -> None:
         self._verdicts = verdicts
         self.round_trip_s = round_trip_s
-        self.broken_alone: set[Observed] = set()
+        self.cuts_off = False
         self.ran: list[str] = []
         self.beside: list[str] = []
         self.lingering: set[str] = set()
@@ -91,7 +90,7 @@ class Scripted:
     def share(self, cases: int) -> Turns:
         return Turns(0.0, cases)
 
-    def share_no_more(self) -> None:
+    def share_no_more(self, *, disturbed: bool) -> None:
         pass
 
     def hang_up(self) -> None:

@@ -100,6 +100,13 @@ class Peer:
         """Send all of `data`."""
         self._sock.sendall(data)
 
+    def send_last(self, data: bytes) -> None:
+        """Send `data` and say that nothing more comes; where Linux can do it, in one packet."""
+        if hasattr(socket, "TCP_CORK"):
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        self._sock.sendall(data)
+        self._sock.shutdown(socket.SHUT_WR)
+
     def end(self) -> None:
         """Say that nothing more comes."""
         self._sock.shutdown(socket.SHUT_WR)

@@ -55,7 +55,6 @@ from v2_conformance.suite.cases import (
 from v2_conformance.suite.causes import GeneratedFailure
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.findings import printable
-from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport
@@ -112,7 +111,7 @@ class Engine:
         self._ahead: Ahead | None = None
         self._budget = budget
         self.round_trip_s = round_trip_s(server.asked)
-        self.broken_alone: set[Observed] = set()  # by cases that others could not disturb
+        self.cuts_off = False  # whether a case that ran again, alone, was cut off then, too
         self.out_of_time = False  # whether a case was not sent because the time was spent
 
     def run(
@@ -228,8 +227,7 @@ class Engine:
         return self._aftermath.killings(unclear, self._sender.fresh_connection())
 
     def lingers(self, case: Case, *, any_form: bool = False) -> bool:
-        """Whether what `case`, which a server has to reject, leaves behind hurts a known-good
-        request on another connection, too: the one that follows it, or one in `any_form`."""
+        """See Sender; False for a case that is not sent or that no server has to reject."""
         if not isinstance(case, RequestCase) or not case.negative or self._skip(case) is not None:
             return False
         return self._sender.lingers(case, any_form=any_form)
@@ -249,10 +247,11 @@ class Engine:
         self._aftermath.turns = turns = Turns(self.round_trip_s / (2 * cases), cases)
         return turns
 
-    def share_no_more(self) -> None:
-        """From now on cases run one by one. Nothing may be in flight."""
+    def share_no_more(self, *, disturbed: bool) -> None:
+        """From now on cases run one by one. Nothing may be in flight. With `disturbed`, one of them
+        may have ended the connections of others."""
         self._aftermath.turns = None
-        self.hang_up()
+        self.hang_up(forget=disturbed)
 
     def serves_together(self, number: int) -> bool:
         """See Sender."""
@@ -267,9 +266,9 @@ class Engine:
         self._canary.forget()
         return True
 
-    def hang_up(self) -> None:
+    def hang_up(self, *, forget: bool = False) -> None:
         """See Sender."""
-        self._sender.hang_up()
+        self._sender.hang_up(forget=forget)
 
     def calibrate(self, cases: Sequence[Case]) -> None:
         """Find the canaries of all these cases that are sent, beside each other, before any is."""

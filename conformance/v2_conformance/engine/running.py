@@ -12,7 +12,7 @@ from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.engine.side_by_side import (
     SideBySide,
-    broken,
+    cut_off,
     found_alone,
     shares,
     shows_interference,
@@ -77,8 +77,8 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
     """The result of a case while other processes run theirs.
 
     Whatever is not answered as it should be is run again alone, so that the verdict never depends
-    on what ran at the same time; and so is what broke something that every exchange has to keep
-    while a case of any process was not answered as it should be.
+    on what ran at the same time; and so is what was cut off while a case of any process was not
+    answered as it should be.
     """
     room.begin()
     early = None
@@ -87,16 +87,20 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
             early = engine.run(case, beside=True)
             if unclear(early):
                 room.disturb()
-            elif broken(early) <= engine.broken_alone:
+            elif engine.cuts_off or not cut_off(early):
                 return engine.settled(early)
     with room.alone():
-        if early is None or (room.disturbed() and not unclear(early)):
+        disturbed = room.disturbed()
+        if disturbed:
+            engine.hang_up(forget=True)
+        if early is None or (disturbed and not unclear(early)):
             result = engine.run(case, again=early is not None)
         else:
             result = found_alone(engine, [early]).results[0]
         if unclear(result):
             room.disturb()  # it may have ended the connections that others keep open
-        engine.broken_alone |= broken(result)
+        elif early is not None:
+            engine.cuts_off = engine.cuts_off or cut_off(result)
         return result
 
 

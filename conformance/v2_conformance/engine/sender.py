@@ -160,10 +160,16 @@ class Sender:
         connection.close()
         return connection
 
-    def hang_up(self) -> None:
-        """Close the connections of all threads, none of which may be in use."""
+    def hang_up(self, *, forget: bool = False) -> None:
+        """Close the connections of all threads, none of which may be in use.
+
+        With `forget`, that the server had closed them before is in no transcript to come.
+        """
         for connection in self._connections:
             connection.close()
+        if forget:
+            self._connections.clear()
+            self._local = threading.local()
 
     def _calibrate(self, case: RequestCase, connection: Connection, *, beside: bool) -> str:
         """Find the canaries of the case. Returns why it cannot do without one, or ""."""

@@ -3,8 +3,7 @@
 It is group testing: while every answer is right and every known-good request after it is, that
 shows as much as it does alone. As soon as one is not, nothing more is sent, and once nothing is in
 flight, what was not right runs again, one case after the other, before anybody is blamed. So does
-what was right but broke what every exchange has to keep, as a case that ends its own connection may
-end those of others.
+what was right but lost a connection: another case may have ended it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from v2_conformance.judging.known_good import own_form
 from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.circumstances import Hung
-from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.reading_causes import died, unsurvived
 
@@ -73,9 +71,10 @@ def unclear(result: Result) -> bool:
     return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
 
 
-def broken(result: Result) -> frozenset[Observed]:
-    """What every exchange has to keep, and those of this result do not."""
-    return frozenset(seen.what for seen in result.seen() if seen.first is not None)
+def cut_off(result: Result) -> bool:
+    """Whether the server closed one of its connections without having said so. Only that can be
+    another case's doing: all else that every exchange has to keep, a server keeps beside others."""
+    return any(seen.what == "announced_closes" and seen.first for seen in result.seen())
 
 
 class SideBySide:
@@ -165,7 +164,7 @@ class SideBySide:
             turns = self._engine.share(self._workers)
             stretch = _Stretch(self._engine, self._pool, self._workers, turns)
             came = sorted(stretch.results(deque(self._engine.generated(case))))
-            self._engine.share_no_more()
+            self._engine.share_no_more(disturbed=stretch.unclear)
             if not stretch.unclear:
                 answers = [self._engine.settled(one.result) for one in came]
         return self._engine.run(case, answers=answers)
@@ -191,7 +190,7 @@ class SideBySide:
                 self._passed.add(result.case.id)
                 yield self._engine.settled(result)
                 settled += 1
-        self._engine.share_no_more()
+        self._engine.share_no_more(disturbed=stretch.unclear)
         held = [early[number].result for number in sorted(early)]
         found = found_alone(self._engine, held)
         self._passed |= {result.case.id for result in held if not unclear(result)}
@@ -217,18 +216,24 @@ class FoundAlone:
 def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
     """What `results` of cases that ran beside each other, in the plan's order, come to now that
     nothing is in flight: what is unclear runs again, unless it killed what it needs, and so does
-    what ran beside it and broke something that was not seen to be broken alone.
+    what ran beside it and was cut off, unless the whole server is dead.
 
     If that does not explain why it was unclear, so does all the rest: one may have hurt another.
     """
     disturbed = any(map(unclear, results))
+
+    def doubtful(result: Result) -> bool:
+        return disturbed and not engine.cuts_off and cut_off(result)
+
     killings = engine.killings([result for result in results if unclear(result)])
     killed = {killing.result.case.id: killing.result for killing in killings}
+    dead = {killing.role for killing in killings}
     found: dict[int, Result] = {}
     for number, result in enumerate(results):
         if not killed or result.case.id in killed:
             break
-        if not unclear(result):
+        repeatable = not dead.intersection((None, *result.case.roles))
+        if not unclear(result) and not (repeatable and doubtful(result)):
             found[number] = engine.settled(result)
     for killing in killings:
         engine.blame(killing)
@@ -238,9 +243,9 @@ def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
             found[number] = killed[result.case.id]
         elif unclear(result):
             found[number] = again[number] = engine.run(result.case, again=True)
-        elif number not in found and disturbed and not broken(result) <= engine.broken_alone:
+        elif number not in found and doubtful(result):
             found[number] = again[number] = engine.run(result.case, again=True)
-            engine.broken_alone |= broken(again[number])
+            engine.cuts_off = cut_off(again[number])
         elif number not in found:
             found[number] = engine.settled(result)
     differing = [

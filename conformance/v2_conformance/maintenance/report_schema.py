@@ -5,7 +5,7 @@ After a change of the types, write it anew in a checkout:
     python -m v2_conformance.maintenance.report_schema > schemas/report.schema.json
 
 Other programs rely on the members of a report: an incompatible change needs another
-`report.document.REPORT_FORMAT`.
+`report.document_part.REPORT_FORMAT`.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ class Session:
         self._observations = Observations()
         self._left: set[str] = set()  # names of cases that xdist's workers leave to this process
         self._interrupted = False
+        self._froze = False
         self._budget: Budget | None = None
         self._out_of_time = False
         self._failed_at_first: dict[str, Verdict] = {}
@@ -239,8 +240,10 @@ class Session:
             chosen = []
         session.items[:] = [*others, *chosen]
         # Items and cases stay to the end: later searches for garbage need not go through them.
-        gc.collect()
-        gc.freeze()
+        if not gc.get_freeze_count():  # else somebody else has done it, and wants it to last
+            gc.collect()
+            gc.freeze()
+            self._froze = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -322,7 +325,8 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, before pytest's own reports ask for the verdict."""
-        gc.unfreeze()
+        if self._froze:
+            gc.unfreeze()
         if self._engine is not None:
             self._engine.close()
         judged = self._judgement()
