@@ -50,11 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
-        module, brackets = item.nodeid.partition("::")[0], "[" in item.nodeid
-        step = SAMPLED.get(module, 1) if brackets else 1
-        leave = rows[module] % step or item.nodeid.startswith(LEFT_OUT)
+        test = item.nodeid.partition("[")[0]
+        step = SAMPLED.get(test.partition("::")[0], 1)
+        leave = rows[test] % step or test.startswith(LEFT_OUT)
         (left_out if leave else kept).append(item)
-        rows[module] += brackets
+        rows[test] += 1
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
@@ -70,7 +70,10 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _arrivals_are_noted() -> Iterator[None]:
     """So that what depends on it is the same for the first connection as for any other."""
-    with noted() if sys.platform == "linux" else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        if sys.platform == "linux":
+            with contextlib.suppress(AssertionError):  # tests of what depends on it will fail
+                stack.enter_context(noted())
         yield
 
 
