@@ -252,7 +252,13 @@ def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_ar
 
 
 @pytest.mark.parametrize(
-    "fault", ["rejection-kills-model", "decoder-stuck-after-error", "concurrent-ids-mixed"]
+    "fault",
+    [
+        "rejection-kills-model",
+        "decoder-stuck-after-error",
+        "concurrent-ids-mixed",
+        "empty-outputs-end-server",
+    ],
 )
 def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
     cases = _cases([FAULTS[fault].requirement], every=False)

@@ -223,7 +223,7 @@ def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
     disturbed = any(map(unclear, results))
 
     def doubtful(result: Result) -> bool:
-        return disturbed and not engine.cuts_off and cut_off(result)
+        return disturbed and result.beside and not engine.cuts_off and cut_off(result)
 
     killings = engine.killings([result for result in results if unclear(result)])
     killed = {killing.result.case.id: killing.result for killing in killings}
