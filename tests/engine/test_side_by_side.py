@@ -51,6 +51,7 @@ _OF_THE_MOMENT = frozenset(
         "chunks-declined-but-left-on-connection",
         "stray-bytes-after-binary-response",
         "concurrent-requests-mixed",
+        "longer-tensor-left-in-buffer",
     }
 )
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
