@@ -111,7 +111,7 @@ class Engine:
         self._ahead: Ahead | None = None
         self._budget = budget
         self.round_trip_s = round_trip_s(server.asked)
-        self.cuts_off = False  # whether a case that ran again, alone, was cut off then, too
+        self.cuts_off = False  # whether a case was cut off that no other can have disturbed
         self.out_of_time = False  # whether a case was not sent because the time was spent
 
     def run(

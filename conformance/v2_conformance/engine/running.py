@@ -93,10 +93,10 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
         disturbed = room.disturbed()
         if disturbed:
             engine.hang_up(forget=True)
-        if early is None or (disturbed and not unclear(early)):
-            result = engine.run(case, again=early is not None)
+        if early is None:
+            result = engine.run(case)
         else:
-            result = found_alone(engine, [early]).results[0]
+            result = found_alone(engine, [early], disturbed=disturbed).results[0]
         if unclear(result):
             room.disturb()  # it may have ended the connections that others keep open
         elif early is not None:

@@ -213,14 +213,17 @@ class FoundAlone:
     lingers: bool
 
 
-def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
+def found_alone(
+    engine: Engine, results: Sequence[Result], *, disturbed: bool = False
+) -> FoundAlone:
     """What `results` of cases that ran beside each other, in the plan's order, come to now that
-    nothing is in flight: what is unclear runs again, unless it killed what it needs, and so does
-    what ran beside it and was cut off, unless the whole server is dead.
+    nothing is in flight: what is unclear runs again, unless it killed what it needs. So does what
+    was cut off beside it (or, if `disturbed`, beside a case of another process), unless the whole
+    server is dead.
 
     If that does not explain why it was unclear, so does all the rest: one may have hurt another.
     """
-    disturbed = any(map(unclear, results))
+    disturbed = disturbed or any(map(unclear, results))
 
     def doubtful(result: Result) -> bool:
         return disturbed and result.beside and not engine.cuts_off and cut_off(result)
