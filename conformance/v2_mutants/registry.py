@@ -1,0 +1,189 @@
+"""The registry of mutants: what deviates from the reference server and from the plain client.
+
+A mutant is its name, why it exists (the requirement that a fault breaks, or the sentence that
+allows a variant), the one decision that it replaces, and by what. A decision is a method of the
+right behaviour. What replaces it is a function that takes `right`, the decision as it was, and
+then the method's own arguments. Its docstring is the sentence that `list` prints:
+
+    @fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)
+    def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+        \"\"\"A binary BYTES input with an empty element is rejected.\"\"\"
+        return refuse() if b"" in decode_bytes(blob) else right()
+
+Mutants that differ only in a condition are rows of a table; with a sentence of their own they are
+`fault(name, why, decision, text)(what)`, and `refuses(when)` is the commonest `what`. Only a mutant
+that replaces several decisions, or keeps state, is a class: `@fault.several(name, why)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
+
+from v2_conformance.errors import UsageError
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.client.plain_client import PlainClient
+from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.suggestions import did_you_mean
+
+P = ParamSpec("P")
+R = TypeVar("R")
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Mutant(Generic[B]):
+    """One deviation: `cls` is the right behaviour with a decision replaced.
+
+    `why` is the requirement that it breaks, or the sentence that allows it. With a `binding`, only
+    a run with that binding notices it.
+    """
+
+    name: str
+    why: str
+    text: str
+    cls: type[B]
+    binding: str | None = None
+
+    @property
+    def requirement(self) -> str:
+        """The requirement that a fault breaks."""
+        return self.why
+
+
+@dataclass(frozen=True)
+class Right(Generic[R]):
+    """A decision as the right behaviour makes it, for the call in hand.
+
+    `right()` decides for the arguments as they came. `right(first, third=other)` decides for other
+    arguments in place of those that are given, by position or by name.
+    """
+
+    decide: Callable[..., R]
+    arguments: Mapping[str, Any]
+    behaviour: Any
+
+    def __call__(self, *others: Any, **named: Any) -> R:
+        placed = dict(zip(self.arguments, others, strict=False))
+        return self.decide(**{**self.arguments, **placed, **named})
+
+    @property
+    def server(self) -> Behaviour:
+        """The server whose decision it is."""
+        return cast(Behaviour, self.behaviour)
+
+    @property
+    def client(self) -> PlainClient:
+        """The client whose decision it is."""
+        return cast(PlainClient, self.behaviour)
+
+
+What = Callable[Concatenate[Right[R], P], R]
+"""A function that replaces a decision with the arguments P and the result R."""
+
+
+class Registry(dict[str, Mutant[B]]):
+    """All mutants of one kind by name. Calling it registers one."""
+
+    def __init__(self, kind: str, right: type[B]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.right = right
+
+    def __call__(
+        self,
+        name: str,
+        why: str,
+        decision: Callable[Concatenate[B, P], R],
+        text: str | None = None,
+        *,
+        binding: str | None = None,
+    ) -> Callable[[What[R, P]], What[R, P]]:
+        """Register a mutant that replaces `decision` by the function that follows.
+
+        Without `text`, the docstring of that function is what `list` prints.
+        """
+
+        def register(what: What[R, P]) -> What[R, P]:
+            cls = replacing(self.right, decision, what)
+            self._add(Mutant(name, why, text or inspect.getdoc(what) or "", cls, binding))
+            return what
+
+        return register
+
+    def several(
+        self, name: str, why: str, text: str | None = None, *, binding: str | None = None
+    ) -> Callable[[type[T]], type[T]]:
+        """Register a class of the right behaviour as a mutant that replaces several decisions.
+
+        Without `text`, the docstring of the class is what `list` prints.
+        """
+
+        def register(cls: type[T]) -> type[T]:
+            behaviour = cast("type[B]", cls)
+            self._add(Mutant(name, why, text or inspect.getdoc(cls) or "", behaviour, binding))
+            return cls
+
+        return register
+
+    def find(self, name: str) -> Mutant[B]:
+        """Return the mutant called `name`. Raises UsageError if there is none."""
+        if name in self:
+            return self[name]
+        kinds, kind = self.kind.replace(" ", "-") + "s", self.kind.split()[-1]
+        hint = did_you_mean(name, self, f"`v2-conformance list {kinds}` lists every {kind}")
+        raise UsageError(f"unknown {self.kind} {name!r}: {hint}")
+
+    def by_requirement(self) -> dict[str, Mutant[B]]:
+        """Return all by the number of their requirement, its families as they were registered."""
+        families = list(dict.fromkeys(mutant.requirement[0] for mutant in self.values()))
+
+        def place(mutant: Mutant[B]) -> tuple[int, int]:
+            return families.index(mutant.requirement[0]), int(mutant.requirement[1:])
+
+        return {mutant.name: mutant for mutant in sorted(self.values(), key=place)}
+
+    def _add(self, mutant: Mutant[B]) -> None:
+        if mutant.name in self:
+            raise ValueError(f"the {self.kind} {mutant.name} is registered twice")
+        self[mutant.name] = mutant
+
+
+def replacing(
+    right: type[B], decision: Callable[Concatenate[B, P], R], what: What[R, P]
+) -> type[B]:
+    """Return the behaviour `right` with `what` in place of the method `decision`."""
+    method = decision.__name__
+    _, *names = inspect.signature(decision).parameters
+
+    def decided(self: B, *args: P.args, **kwargs: P.kwargs) -> R:
+        arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+        return what(Right(getattr(super(cls, self), method), arguments, self), *args, **kwargs)
+
+    cls = cast("type[B]", type("Mutated" + right.__name__, (right,), {method: decided}))
+    return cls
+
+
+def refuse(text: str = "this server rejects such a request", status: int = 400) -> NoReturn:
+    """Refuse the request in hand. Raises Rejected."""
+    raise Rejected(text, status)
+
+
+def refuses(when: Callable[P, bool], status: int = 400) -> What[Any, P]:
+    """Return what refuses a request if `when` is true of the decision's arguments."""
+
+    def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        return refuse(status=status) if when(*args, **kwargs) else right()
+
+    return what
+
+
+fault = Registry("fault", Behaviour)
+"""What is wrong with a server. Each fault breaks one requirement."""
+variant = Registry("variant", Behaviour)
+"""How a right server may differ from the reference server."""
+client_fault = Registry("client fault", PlainClient)
+"""What is wrong with a client. Each fault breaks one requirement of the family K."""
