@@ -6,8 +6,8 @@ import contextlib
 import gc
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this bears no second load)
@@ -15,7 +15,8 @@ from hypothesis import settings
 
 from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
-from support.long_tests import FIRST, LEFT_OUT, SAMPLED
+from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
+from support.snapshots import Snapshot, compare
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.server import ReferenceServer
@@ -39,6 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="try every variant with the whole suite, and every fault",
     )
+    parser.addoption(
+        "--rewrite-snapshots",
+        action="store_true",
+        help="write the words in tests/snapshots as they are now, instead of comparing them",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -46,15 +52,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if config.getoption("--long"):
         return
-    rows: Counter[str] = Counter()
-    kept: list[pytest.Item] = []
-    left_out: list[pytest.Item] = []
+    rows: dict[str, list[str]] = {}
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        step = SAMPLED.get(test.partition("::")[0], 1)
-        leave = rows[test] % step or test.startswith(LEFT_OUT)
-        (left_out if leave else kept).append(item)
-        rows[test] += 1
+        rows.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
+    chosen = {
+        name
+        for test, names in rows.items()
+        if not test.startswith(LEFT_OUT)
+        for name in sample(names, SAMPLED.get(test.partition("::")[0], 1))
+    }
+    kept = [item for item in items if item.nodeid in chosen]
+    left_out = [item for item in items if item.nodeid not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
@@ -90,6 +98,12 @@ def _keep_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def snapshot(pytestconfig: pytest.Config) -> Snapshot:
+    """Compares words with those in tests/snapshots, or writes them there."""
+    return partial(compare, rewrite=pytestconfig.getoption("--rewrite-snapshots"))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from functools import cache, partial
 
 import pytest
 
+from support import long_tests
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.make_target import make_target
@@ -84,8 +85,8 @@ def mutation(case: str) -> str:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "one_of_the_faults" in metafunc.fixturenames:
-        step = 1 if metafunc.config.getoption("--whole-runs") else _SAMPLED
-        metafunc.parametrize("one_of_the_faults", list(FAULTS)[::step])
+        one_in = 1 if metafunc.config.getoption("--whole-runs") else _SAMPLED
+        metafunc.parametrize("one_of_the_faults", long_tests.sample(FAULTS, one_in))
 
 
 def test_a_fault_is_caught_by_a_case_of_its_requirement(one_of_the_faults: str) -> None:

@@ -1,0 +1,31 @@
+"""Words that people read, kept as rows of tests/snapshots/NAME.yaml, each with what makes them.
+
+`pytest --rewrite-snapshots` writes the words anew; the difference is for a person to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parents[1] / "snapshots"
+
+Row = dict[str, Any]
+Snapshot = Callable[[str, Callable[[Row], object]], list[Row]]
+"""The fixture `snapshot`: check, or write, the `words` of every row in a file; returns the rows."""
+
+
+def compare(name: str, words: Callable[[Row], object], *, rewrite: bool) -> list[Row]:
+    """Compare the `words` of each row with those that its other members make now."""
+    path = FOLDER / f"{name}.yaml"
+    kept: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    now = [{**row, "words": words(row)} for row in kept]
+    if rewrite:
+        text = yaml.safe_dump(now, sort_keys=False, width=98, allow_unicode=True)
+        path.write_text(text, encoding="utf-8")
+    else:
+        assert now == kept
+    return now
