@@ -7,17 +7,16 @@ import struct
 import pytest
 
 from support.cases import binding
+from support.connections import FakeConnection, instant_patience
 from support.responses import answer, entry, http, sized, transcript, v2
 from v2_conformance.engine import canary as canary_module
 from v2_conformance.engine.canary import Canary, Seen
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.circumstances import ChangedAnswer, NoResponse
 from v2_conformance.suite.findings import WrongStatus, WrongValue
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection, Request
 
 ROLE = "identity/INT32"
 EXACT = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
@@ -32,55 +31,14 @@ BUSY = transcript(http(b"later", 503, ("Retry-After", "1")))
 AWAY = transcript(b"", Ending.REFUSED, "Connection refused")
 
 
-class Replies:
-    """A transport whose exchanges end as told, whatever is sent."""
-
-    def __init__(self, *replies: Transcript) -> None:
-        self._replies = list(replies)
-        self.requests: list[Request] = []
-        self.open = False
-
-    def connection(self) -> Connection:
-        return self
-
-    def pending(self) -> bool:
-        return False
-
-    def begin(self, request: Request) -> None:
-        return None
-
-    def open_ahead(self) -> None:
-        return None
-
-    def close(self) -> None:
-        self.open = False
-
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
-        self.open = True
-        self.requests.append(request)
-        return self._replies.pop(0)
-
-    @property
-    def left(self) -> int:
-        return len(self._replies)
-
-
-def patience() -> Patience:
-    """Patience that takes no time: a pause only moves its clock on."""
-    now = [0.0]
-
-    def pause(seconds: float) -> None:
-        now[0] += seconds
-
-    return Patience(3.0, pause=pause, clock=lambda: now[0])
-
-
 def new_canary() -> Canary:
-    return Canary(Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), patience())
+    return Canary(
+        Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), instant_patience(3.0)[0]
+    )
 
 
 def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
-    replies = Replies(REFUSES, WRONG, EXACT_JSON, EXACT_JSON)
+    replies = FakeConnection(REFUSES, WRONG, EXACT_JSON, EXACT_JSON)
     canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert not replies.open
@@ -94,14 +52,14 @@ def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
 
 
 def test_a_model_is_calibrated_once() -> None:
-    replies = Replies(EXACT)
+    replies = FakeConnection(EXACT)
     canary = new_canary()
     assert [canary.calibrate(ROLE, replies) for _ in range(3)] == [""] * 3
     assert len(replies.requests) == 1
 
 
 def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
-    replies = Replies(EXACT, REFUSES, WRONG, EXACT)
+    replies = FakeConnection(EXACT, REFUSES, WRONG, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     canary.calibrate(ROLE, replies, form="json")
@@ -109,11 +67,11 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     _, problem = canary.send(ROLE, replies, form="json")
     assert problem == ChangedAnswer("status 500", "status 200")
     assert canary.send(ROLE, replies)[1] is None
-    assert replies.left == 0
+    assert not replies.replies
 
 
 def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
-    replies = Replies(EXACT, EXACT, REFUSES, WRONG, CLOSES)
+    replies = FakeConnection(EXACT, EXACT, REFUSES, WRONG, CLOSES)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
@@ -137,7 +95,7 @@ def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
 def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
     first: Transcript, expected: str, later: Transcript, changed: str
 ) -> None:
-    replies = Replies(first, first, first, first, later)
+    replies = FakeConnection(first, first, first, first, later)
     canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == expected
@@ -146,24 +104,24 @@ def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
 
 
 def test_a_whole_answer_is_a_better_canary_than_none_and_silence_the_worst() -> None:
-    canary, replies = new_canary(), Replies(SILENT, CLOSES, REFUSES)
+    canary, replies = new_canary(), FakeConnection(SILENT, CLOSES, REFUSES)
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == "status 500"
-    canary, replies = new_canary(), Replies(SILENT, CLOSES, SILENT)
+    canary, replies = new_canary(), FakeConnection(SILENT, CLOSES, SILENT)
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == "closed"
 
 
 def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
-    replies = Replies(SILENT, SILENT, SILENT)
+    replies = FakeConnection(SILENT, SILENT, SILENT)
     canary = new_canary()
     for _ in range(2):
         assert canary.calibrate(ROLE, replies) == "no complete response in time"
-    assert replies.left == 0
+    assert not replies.replies
 
 
 def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_model() -> None:
-    canary, replies = new_canary(), Replies(AWAY, AWAY, AWAY, EXACT)
+    canary, replies = new_canary(), FakeConnection(AWAY, AWAY, AWAY, EXACT)
     assert canary.calibrate(ROLE, replies) == "Connection refused"
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) is None
@@ -172,7 +130,7 @@ def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_
 def test_an_answer_that_was_right_is_right_again_without_another_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    replies = Replies(EXACT, EXACT, EXACT, WRONG)
+    replies = FakeConnection(EXACT, EXACT, EXACT, WRONG)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
@@ -187,7 +145,7 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
 
 
 def test_a_server_that_becomes_exact_has_survived_and_must_stay_so() -> None:
-    replies = Replies(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
+    replies = FakeConnection(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies)[1] is None
@@ -196,29 +154,29 @@ def test_a_server_that_becomes_exact_has_survived_and_must_stay_so() -> None:
 
 
 def test_a_server_that_is_unavailable_at_first_is_waited_for() -> None:
-    replies = Replies(BAD_GATEWAY, BAD_GATEWAY, EXACT)
+    replies = FakeConnection(BAD_GATEWAY, BAD_GATEWAY, EXACT)
     canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) is None
 
 
 def test_a_server_that_only_asks_to_wait_is_asked_again_by_the_next_case() -> None:
-    replies = Replies(*[BUSY] * 4, EXACT)
+    replies = FakeConnection(*[BUSY] * 4, EXACT)
     canary = new_canary()
     assert "asks to wait (Retry-After: 1)" in canary.calibrate(ROLE, replies)
     assert canary.calibrate(ROLE, replies) == ""
-    assert replies.left == 0
+    assert not replies.replies
 
 
 def test_a_fresh_canary_is_sent_again_while_a_gateway_cannot_reach_the_server() -> None:
-    replies = Replies(EXACT, BAD_GATEWAY, BAD_GATEWAY, EXACT)
+    replies = FakeConnection(EXACT, BAD_GATEWAY, BAD_GATEWAY, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None)
 
 
 def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None:
-    replies = Replies(EXACT, *[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY, EXACT)
+    replies = FakeConnection(EXACT, *[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None, ALIVE)

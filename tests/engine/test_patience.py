@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from support.connections import FakeConnection, instant_patience
 from support.responses import http, transcript
-from v2_conformance.engine.patience import Patience, liveness
+from v2_conformance.engine.patience import liveness
 from v2_conformance.wire.encode import Address
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Head, Request
@@ -20,35 +21,12 @@ def busy(after: str) -> Transcript:
     return transcript(http(b"", 503, ("Retry-After", after)))
 
 
-class Server:
+class Server(FakeConnection):
     """Answers as told, the last answer again and again; its time passes only in pauses."""
 
     def __init__(self, *answers: Transcript, limit_s: float = 10.0) -> None:
-        self._answers = list(answers)
-        self.open = False
-        self.fresh: list[bool] = []
-        self.paths: list[str] = []
-        self.pauses: list[float] = []
-        self.patience = Patience(
-            limit_s, pause=self.pauses.append, clock=lambda: sum(self.pauses, 0.0)
-        )
-
-    def pending(self) -> bool:
-        return False
-
-    def begin(self, request: Request) -> None:
-        return None
-
-    def open_ahead(self) -> None:
-        return None
-
-    def close(self) -> None:
-        return None
-
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
-        self.fresh.append(fresh)
-        self.paths.append(request.head.target)
-        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        super().__init__(*answers, repeats=True)
+        self.patience, self.pauses = instant_patience(limit_s)
 
     def ask(self, *, unasked: bool = True) -> tuple[Transcript, bool]:
         return self.patience.exchange(self, REQUEST, unasked=unasked)
@@ -136,5 +114,5 @@ def test_whether_a_server_is_alive_is_asked_past_connections_that_a_gateway_lost
 ) -> None:
     server = Server(*answers)
     assert liveness(server, Address("host", "/prefix")) is last
-    assert set(server.paths) == {"/prefix/v2/health/live"}
-    assert len(server.paths) <= 4
+    assert {request.head.target for request in server.requests} == {"/prefix/v2/health/live"}
+    assert len(server.requests) <= 4

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from support.cases import binding, make_case, make_get, prepared
+from support.connections import FakeConnection
 from support.responses import http
 from support.servers import PATIENT, answering, serving
 from v2_conformance.engine.discovery import Server
@@ -22,7 +23,7 @@ from v2_conformance.wire.encode import Address
 from v2_conformance.wire.http1 import Http1Transport
 from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Response, Transcript
-from v2_conformance.wire.transport import Connection, Request, Transport
+from v2_conformance.wire.transport import Request, Transport
 
 REJECT = {"outcome": "reject"}
 
@@ -83,61 +84,29 @@ def test_the_body_of_a_request_is_held_once(delivery: str | dict[str, Any]) -> N
         assert any(np.shares_memory(body, written) for written in wire)
 
 
-class Echo:
-    """A transport of another kind: it echoes tensors from a request's parts, without a socket."""
-
-    def __init__(self) -> None:
-        self.made = 0
-        self.requests: list[Request] = []
-
-    def connection(self) -> Connection:
-        self.made += 1
-        return EchoConnection(self)
-
-
-class EchoConnection:
-    def __init__(self, echo: Echo) -> None:
-        self._echo = echo
-        self.open = False
-
-    def pending(self) -> bool:
-        return False
-
-    def begin(self, request: Request) -> None:
-        return None
-
-    def open_ahead(self) -> None:
-        return None
-
-    def close(self) -> None:
-        self.open = False
-
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
-        self._echo.requests.append(request)
-        reused, self.open = self.open and not fresh, True
-        body = b"".join(request.body)
-        fields = {name.lower(): value for name, value in request.head.fields}
-        length = int(fields.get(HEADER_LENGTH.lower(), len(body)))
-        inputs = json.loads(body[:length])["inputs"]
-        outputs = [{**entry, "name": entry["name"].replace("IN", "OUT")} for entry in inputs]
-        document = dump_json({"model_name": "echo", "outputs": outputs})
-        headers = ((HEADER_LENGTH.lower(), str(len(document))),)
-        answer = Response(200, headers, document + body[length:], "content-length", 0)
-        return Transcript(
-            body, len(body), b"", Ending.COMPLETE, reused=reused, open=True, partial=answer
-        )
+def echo(request: Request) -> Transcript:
+    """The answer of an identity model, made from a request's parts."""
+    body = b"".join(request.body)
+    fields = {name.lower(): value for name, value in request.head.fields}
+    length = int(fields.get(HEADER_LENGTH.lower(), len(body)))
+    inputs = json.loads(body[:length])["inputs"]
+    outputs = [{**entry, "name": entry["name"].replace("IN", "OUT")} for entry in inputs]
+    document = dump_json({"model_name": "echo", "outputs": outputs})
+    headers = ((HEADER_LENGTH.lower(), str(len(document))),)
+    answer = Response(200, headers, document + body[length:], "content-length", 0)
+    return Transcript(body, len(body), b"", Ending.COMPLETE, open=True, partial=answer)
 
 
 def test_the_engine_needs_nothing_but_a_transport() -> None:
-    echo = Echo()
+    transport = FakeConnection(echo, repeats=True)
     role = "identity/INT32"
     server = Server("echo", "1", ("binary_tensor_data",), {role: binding(role)})
-    engine = Engine(Target("http://nowhere.invalid"), server, transport=echo)
+    engine = Engine(Target("http://nowhere.invalid"), server, transport=transport)
     case = make_case(delivery={"slices": "seam"})
     result = engine.run(replace(case, canary="binary"))
     assert (result.outcome, result.message) == (Outcome.PASS, "")
     assert len(result.exchanges) == 3  # its own, and a canary on this and on a fresh connection
     assert engine.run(replace(case, id="D1/together", together=4)).outcome == Outcome.PASS
     engine.close()
-    assert echo.made == 1 + 4  # the engine's, and one for each request at once
-    assert {request.head.method for request in echo.requests} == {"POST"}
+    assert transport.made == 1 + 4  # the engine's, and one for each request at once
+    assert {request.head.method for request in transport.requests} == {"POST"}
