@@ -10,9 +10,19 @@ then the method's own arguments. Its docstring is the sentence that `list` print
         \"\"\"A binary BYTES input with an empty element is rejected.\"\"\"
         return refuse() if b"" in decode_bytes(blob) else right()
 
-Mutants that differ only in a condition are rows of a table; with a sentence of their own they are
-`fault(name, why, decision, text)(what)`, and `refuses(when)` is the commonest `what`. Only a mutant
-that replaces several decisions, or keeps state, is a class: `@fault.several(name, why)`.
+What is a single expression needs no function of its own, and mutants that differ only in a
+condition are rows of a table:
+
+    fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
+        "A listed output without `binary_data` is binary.",
+        lambda right, parameters, default: right() or BINARY_DATA not in parameters,
+    )
+
+    for name, sentence, when in TABLE:
+        fault(name, "V2", Behaviour.infer)(sentence, refuses(when))
+
+Only a mutant that replaces several decisions, or keeps state, is a class of the right behaviour:
+`@fault.several(name, why)`.
 """
 
 from __future__ import annotations
@@ -20,7 +30,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.behaviour import Behaviour
@@ -81,8 +91,26 @@ class Right(Generic[R]):
         return cast(PlainClient, self.behaviour)
 
 
-What = Callable[Concatenate[Right[R], P], R]
+Change = Callable[Concatenate[Right[R], P], R]
 """A function that replaces a decision with the arguments P and the result R."""
+What = Callable[..., R]
+"""The same, as functions return it that make one for several mutants."""
+
+
+@dataclass(frozen=True)
+class Deviation(Generic[R, P]):
+    """Registers a mutant by what it does: `(sentence, what)`, or as the decorator of `what`."""
+
+    add: Callable[[str, Change[R, P]], None]
+
+    @overload
+    def __call__(self, what: Change[R, P], /) -> Change[R, P]: ...
+    @overload
+    def __call__(self, text: str, what: Change[R, P], /) -> Change[R, P]: ...
+    def __call__(self, *said: Any) -> Any:
+        *text, what = said
+        self.add(text[0] if text else inspect.getdoc(what) or "", what)
+        return what
 
 
 class Registry(dict[str, Mutant[B]]):
@@ -98,21 +126,15 @@ class Registry(dict[str, Mutant[B]]):
         name: str,
         why: str,
         decision: Callable[Concatenate[B, P], R],
-        text: str | None = None,
         *,
         binding: str | None = None,
-    ) -> Callable[[What[R, P]], What[R, P]]:
-        """Register a mutant that replaces `decision` by the function that follows.
+    ) -> Deviation[R, P]:
+        """Begin a mutant that replaces `decision`: what follows says by what."""
 
-        Without `text`, the docstring of that function is what `list` prints.
-        """
+        def add(text: str, what: Change[R, P]) -> None:
+            self._add(Mutant(name, why, text, replacing(self.right, decision, what), binding))
 
-        def register(what: What[R, P]) -> What[R, P]:
-            cls = replacing(self.right, decision, what)
-            self._add(Mutant(name, why, text or inspect.getdoc(what) or "", cls, binding))
-            return what
-
-        return register
+        return Deviation(add)
 
     def several(
         self, name: str, why: str, text: str | None = None, *, binding: str | None = None
@@ -153,7 +175,7 @@ class Registry(dict[str, Mutant[B]]):
 
 
 def replacing(
-    right: type[B], decision: Callable[Concatenate[B, P], R], what: What[R, P]
+    right: type[B], decision: Callable[Concatenate[B, P], R], what: Change[R, P]
 ) -> type[B]:
     """Return the behaviour `right` with `what` in place of the method `decision`."""
     method = decision.__name__
@@ -172,7 +194,7 @@ def refuse(text: str = "this server rejects such a request", status: int = 400) 
     raise Rejected(text, status)
 
 
-def refuses(when: Callable[P, bool], status: int = 400) -> What[Any, P]:
+def refuses(when: Callable[P, bool], status: int = 400) -> Change[Any, P]:
     """Return what refuses a request if `when` is true of the decision's arguments."""
 
     def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
