@@ -21,7 +21,7 @@ import msgspec
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.maintenance.json_styles import STYLES, styled_json
-from v2_conformance.maintenance.report_schema import printed
+from v2_conformance.maintenance.schemas import printed
 from v2_conformance.protocol.datatypes import from_json, from_values, to_values
 from v2_conformance.protocol.message import Part, compose, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH

@@ -1,7 +1,7 @@
 """What a client is asked for, and what it says that it read: the two documents of the client bench.
 
 schemas/client-task.schema.json and schemas/client-line.schema.json are generated from these types
-(`maintenance.client_schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
+(`maintenance.schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
 elements each behind a 4-byte length, BF16 as two bytes; as JSON they are base64.
 """
 

@@ -1,0 +1,101 @@
+"""The files in schemas/ that are made of types: of reports, of other files, of clients' messages.
+
+After a change of the types, write them anew in a checkout:
+
+    python -m v2_conformance.maintenance.schemas
+
+Other programs rely on the members of a report and of a site's index: an incompatible change needs
+another `report.document_part.REPORT_FORMAT` or `report.site_index.SITE_FORMAT`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from v2_conformance.report.document import Report
+from v2_conformance.report.gateway import GatewayReport
+from v2_conformance.report.site_index import SiteIndex
+from v2_conformance.resources import folder
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.tasks import ONE_OF, Line, Task
+
+MADE: Mapping[str, tuple[type, str]] = {
+    "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
+    "client-task": (Task, "What a client is asked for: the JSON in the file V2_BENCH_TASK"),
+    "gateway": (GatewayReport, "What a gateway does"),
+    "report": (Report, "The report of one run"),
+    "site": (SiteIndex, "The index of a site of reports"),
+}
+"""Name of the schema to the type that it is made of, and its title."""
+
+_REFERENCE = "#/$defs/{name}"
+_WIDTH = 100
+
+
+def made_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) in schemas/NAME.schema.json, for a name in MADE."""
+    kind, title = MADE[name]
+    types = (kind, *get_args(Cause)) if kind is Report else (kind,)
+    (_, *causes), definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    shown = {part: _tidied(definition, causes) for part, definition in definitions.items()}
+    if kind is Report:
+        shown["Cause"] = {
+            "title": "Cause",
+            "description": "Why a case has its outcome; `kind` names the type.",
+            "anyOf": causes,
+        }
+    if kind is Line:
+        shown["Line"]["oneOf"] = [
+            {"required": [one], "properties": {one: {"not": {"type": "null"}}}} for one in ONE_OF
+        ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://v2-conformance.invalid/schemas/{name}.schema.json",
+        **shown.pop(kind.__name__),
+        "title": title,
+        "$defs": dict(sorted(shown.items())),
+    }
+
+
+def printed(value: Any, indent: str = "", before: str = "") -> str:
+    """JSON with each object on one line if there is room after `indent` and `before`."""
+    short = json.dumps(value, ensure_ascii=False)
+    if len(indent + before + short) < _WIDTH or not isinstance(value, dict | list):
+        return short
+    inner = indent + "  "
+    if isinstance(value, list):
+        items = [inner + printed(item, inner) for item in value]
+    else:
+        names = {json.dumps(name, ensure_ascii=False) + ": ": item for name, item in value.items()}
+        items = [inner + name + printed(item, inner, name) for name, item in names.items()]
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    return opening + "\n" + ",\n".join(items) + "\n" + indent + closing
+
+
+def _tidied(value: Any, causes: Sequence[Any]) -> Any:
+    """A part of the schema with its descriptions on one line, and the union of all causes named."""
+    if isinstance(value, list | tuple):
+        return [_tidied(item, causes) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if causes and value.get("anyOf") == causes:
+        return {"$ref": _REFERENCE.format(name="Cause")}
+    found = {name: _tidied(item, causes) for name, item in value.items()}
+    if isinstance(found.get("description"), str):
+        found["description"] = " ".join(found["description"].split()).replace("None", "null")
+    return found
+
+
+def main() -> None:
+    """Write the files."""
+    for name in MADE:
+        path = folder("schemas") / f"{name}.schema.json"
+        path.write_text(printed(made_schema(name)) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The schemas that are made of types: the files are up to date, and true of what they describe."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator
+
+from support.runs import FEW, of_faulty
+from v2_conformance.maintenance import schemas
+from v2_conformance.resources import fits, folder, schema
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes import KINDS
+from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.tasks import Line, checked_line, read_lines
+from v2_conformance.wire.client_tasks import task_of
+
+LINES: list[dict[str, object]] = [
+    {"error": "no"},
+    {"error": "no", "status": 503, "client": {"name": "x"}},
+    {"unsupported": "no API"},
+    {"outputs": []},
+    {"outputs": [{"name": "a", "datatype": "INT32", "shape": [1], "data": "AAAAAA=="}], "id": None},
+    {},
+    {"error": "no", "unsupported": "no API"},
+    {"error": None},
+    {"error": 3},
+    {"error": "no", "more": 1},
+    {"outputs": [{"name": "a", "datatype": "INT32", "shape": [-1], "data": ""}]},
+    {"outputs": [{"name": "a", "datatype": "INT32", "shape": [1], "data": "A"}]},
+    {"outputs": [{"name": "a"}]},
+]
+
+
+def test_the_files_are_what_the_types_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "folder", lambda _: tmp_path)
+    schemas.main()
+    assert {path.name for path in tmp_path.iterdir()} == {f"{n}.schema.json" for n in schemas.MADE}
+    for path in tmp_path.iterdir():
+        there = (folder("schemas") / path.name).read_text(encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == there, "see v2_conformance.maintenance.schemas"
+
+
+@pytest.mark.parametrize("name", schemas.MADE)
+def test_a_schema_says_what_each_part_is(name: str) -> None:
+    document = schemas.made_schema(name)
+    Draft202012Validator.check_schema(document)
+    assert document["$id"].endswith(f"/schemas/{name}.schema.json")
+    for part in document["$defs"].values():
+        assert part["description"]
+        assert "\n" not in part["description"]
+        if part.get("type") == "object":
+            assert part["additionalProperties"] is False
+
+
+def test_every_cause_is_in_the_schema_of_reports() -> None:
+    parts = schemas.made_schema("report")["$defs"].values()
+    kinds = [p["properties"]["kind"]["enum"] for p in parts if "kind" in p.get("properties", ())]
+    # What is of one of several kinds is no cause: such as requests under load.
+    assert sorted(kind[0] for kind in kinds if len(kind) == 1) == list(KINDS)
+
+
+def test_the_report_of_a_run_is_valid(tmp_path: Path) -> None:
+    path = of_faulty(tmp_path, "request-blobs-off-by-one", "rejection-kills-model")
+    report = json.loads(path.read_text())
+    assert len(report["cases"]) == len(FEW)
+    assert len({case["outcome"] for case in report["cases"]}) > 2
+    schema("report").validate(report)
+
+
+def test_every_task_of_the_suite_fits_its_schema() -> None:
+    for case in client_cases():
+        if isinstance(case, ClientCase):
+            document = msgspec.json.decode(msgspec.json.encode(task_of(case, "http://h")))
+            assert fits("client-task", document), case.id
+
+
+@pytest.mark.parametrize("line", LINES, ids=str)
+def test_the_schema_and_the_types_take_the_same_lines(line: dict[str, object]) -> None:
+    lines, problem = read_lines(msgspec.json.encode(line), 1)
+    if not line:
+        assert (lines, problem) == ((), None)  # it does not begin as a line does
+        assert not fits("client-line", line)
+        return
+    assert fits("client-line", line) is (problem is None)
+    assert len(lines) == (problem is None)
+
+
+def test_a_line_says_exactly_one_thing() -> None:
+    with pytest.raises(ValueError, match="exactly one"):
+        checked_line(Line())
