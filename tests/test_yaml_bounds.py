@@ -1,26 +1,13 @@
-"""The suite's own files keep every bound that the files of others must keep."""
+"""YAML files as people write them."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
 from v2_conformance.yaml_files import read_yaml
-
-OWN = sorted(folder("cases").glob("*.yaml"))
-
-
-@pytest.mark.parametrize("path", OWN, ids=[path.name for path in OWN])
-def test_a_file_of_the_suite_is_read_like_anybodys(path: Path, tmp_path: Path) -> None:
-    shutil.copy(path, tmp_path)
-    assert (
-        read_yaml(tmp_path / path.name, CaseFileError).document
-        == read_yaml(path, CaseFileError).document
-    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import yaml
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
-from v2_conformance.resources import fits, folder, schema
+from v2_conformance.resources import fits, schema
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.yaml_bounds import YamlBoundsError, check_events, check_nodes
 
@@ -37,7 +37,6 @@ _TYPES = (  # a boolean is an int, too
     (float, "number"),
     (type(None), "null"),
 )
-_TEXT = "tag:yaml.org,2002:str"
 
 # The C parser reads a file ten times faster; a PyYAML without libyaml lacks it.
 _YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -96,10 +95,8 @@ def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None
     """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read.
 
     So does what would take too much memory or time, or is read in different ways: see yaml_bounds.
-    The suite's own files, which a test checks, are spared the time that it takes to see that.
     """
     name = name or str(path)
-    ours = path.parent == folder("cases")
     data = read_bounded(path, _MOST_BYTES, error)
     try:
         text = data.decode("utf-8-sig")
@@ -107,17 +104,13 @@ def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None
         line = data.count(b"\n", 0, problem.start) + 1
         raise error(f"{name}:{line}: not YAML: it is not UTF-8 text") from problem
     try:
-        if not ours:
-            _check_events(text)
+        _check_events(text)
         loader = _LOADER(text)
         try:
             node = loader.get_single_node()
-            if node is not None and not ours:
+            if node is not None:
                 check_nodes(node)
-            if ours and node:
-                document = _plain(loader, node)
-            else:
-                document = _text_keys(loader.construct_document(node)) if node else None
+            document = _text_keys(loader.construct_document(node)) if node else None
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError) as problem:
@@ -194,19 +187,6 @@ def _kind(value: object) -> str:
 def _telling(validator: str) -> int:
     """How much a broken rule says of what was meant: a wrong name says more than its absence."""
     return {"type": 0, "additionalProperties": 2}.get(validator, 1)
-
-
-def _plain(loader: Any, node: Any) -> Any:
-    """What a node of the suite's own files stands for, with every key as text.
-
-    PyYAML's constructor, which allows for much that they do not have, takes three times as long.
-    """
-    if isinstance(node, yaml.ScalarNode):
-        return node.value if node.tag == _TEXT else loader.construct_object(node)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(loader, item) for item in node.value]
-    loader.flatten_mapping(node)
-    return {as_text(_plain(loader, key)): _plain(loader, item) for key, item in node.value}
 
 
 def _text_keys(value: Any) -> Any:
