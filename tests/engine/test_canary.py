@@ -15,7 +15,8 @@ from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.target import Target
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.circumstances import ChangedAnswer, NoResponse
-from v2_conformance.suite.findings import WrongStatus, WrongValue
+from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.output_findings import WrongValue
 from v2_conformance.wire.transcript import Ending, Transcript
 
 ROLE = "identity/INT32"

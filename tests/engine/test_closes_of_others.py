@@ -22,8 +22,8 @@ from v2_conformance.engine.side_by_side import shares
 from v2_conformance.judging.observed import Observations
 from v2_conformance.pytest_plugin.xdist import SharedServer
 from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes import died
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import died
 
 _WORKERS = 8
 _FAR_S = 0.02  # what the engine believes, so that all that can share the server does

@@ -27,10 +27,9 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.suite.causes import DidNotSurvive, Rejected
+from v2_conformance.suite.causes import DidNotSurvive, Rejected, died
 from v2_conformance.suite.circumstances import KilledBy, NoResponse
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.reading_causes import died
 from v2_conformance.suite.transport_findings import ConnectionRefused
 from v2_conformance.wire.encode import Address
 from v2_conformance.wire.transcript import Transcript

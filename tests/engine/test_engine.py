@@ -27,7 +27,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import GetCase, ObservedCase
-from v2_conformance.suite.causes import SeveralWrong
+from v2_conformance.suite.causes import SeveralWrong, died
 from v2_conformance.suite.circumstances import (
     DatatypesUnsupported,
     Hung,
@@ -37,9 +37,9 @@ from v2_conformance.suite.circumstances import (
     RoleAbsent,
     SuiteError,
 )
-from v2_conformance.suite.findings import ExtensionNotListed, WrongForm, WrongStatus
+from v2_conformance.suite.findings import ExtensionNotListed, WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.reading_causes import died
+from v2_conformance.suite.output_findings import WrongForm
 from v2_conformance.suite.transport_findings import ConnectionClosed
 
 ONE_MODEL = "identity/INT32"

@@ -21,13 +21,12 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.case_files import make_case as case_of
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes import GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.causes import GeneratedFailure, GeneratedRequests, died
 from v2_conformance.suite.circumstances import KilledBy, NoUsableModel
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import died
 
 REQUESTS = generated_case().requests
 

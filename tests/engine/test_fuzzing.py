@@ -25,12 +25,11 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes import DidNotSurvive
+from v2_conformance.suite.causes import DidNotSurvive, died
 from v2_conformance.suite.circumstances import NoKnownGoodAnswer
 from v2_conformance.suite.findings import LeftoverBytes
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import died
 from v2_conformance.suite.transport_findings import TimedOut
 
 SHRINK_S = 1.0

@@ -21,9 +21,9 @@ from v2_conformance.engine.running import run
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.circumstances import Hung, OutOfTime, TimedOutEarly
-from v2_conformance.suite.findings import WrongValue
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import WrongValue
 from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.transcript import Limits

@@ -29,19 +29,12 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import Rejected as RejectedCause
-from v2_conformance.suite.findings import (
-    BlobPastBody,
-    HeaderLengthMissing,
-    LeftoverBytes,
-    UnrequestedCoding,
-    WrongForm,
-    WrongShape,
-    WrongValue,
-)
+from v2_conformance.suite.findings import HeaderLengthMissing, LeftoverBytes, UnrequestedCoding
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.offset_pattern import pattern_digest
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import BlobPastBody, WrongForm, WrongShape, WrongValue
 from v2_conformance.suite.shrunk import shrunk
 from v2_conformance.suite.sizes import huge_sizes
 from v2_conformance.suite.transport_findings import BodyNotTaken, BodyTooLarge, ConnectionClosed

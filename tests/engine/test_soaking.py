@@ -18,8 +18,8 @@ from v2_conformance.judging.growth import trends
 from v2_conformance.reference.faults import FAULTS_UNDER_LOAD
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.findings import WrongValue
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import WrongValue
 
 PICKED = ("P2/", "D1/", "Z1/compressed-request", "Z6/truncated", "C8/", "H6/", "J1/", "S3/", "P1/")
 PROFILES = ("binary", "compression")

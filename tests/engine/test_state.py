@@ -18,9 +18,10 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.causes import DidNotSurvive, SeveralWrong
 from v2_conformance.suite.circumstances import RoleAbsent
-from v2_conformance.suite.findings import WrongForm, WrongId, WrongStatus
+from v2_conformance.suite.findings import WrongId, WrongStatus
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.output_findings import WrongForm
 from v2_conformance.wire.transcript import Ending
 
 PAIR = chosen("C7/id-does-not-stick")[0]

@@ -16,30 +16,32 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.causes import Cause, NotDone
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
-    DataAndSize,
     ExtensionNotListed,
-    FirstDifference,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     InvalidErrorBody,
     MetadataNotJson,
-    MixedForms,
     NotEncoded,
     RepeatedMember,
     SchemaViolation,
     UnrequestedCoding,
-    UnrequestedOutputs,
     WrongContentType,
     WrongId,
     WrongModelName,
     WrongStatus,
-    WrongValue,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import (
+    DataAndSize,
+    MixedForms,
+    UnrequestedOutputs,
+    WrongValue,
+)
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.transport_findings import NoContentLength
 

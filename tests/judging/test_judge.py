@@ -17,14 +17,12 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
     InvalidErrorBody,
-    MissingOutput,
     SchemaViolation,
-    WrongForm,
     WrongStatus,
-    WrongValue,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import MissingOutput, WrongForm, WrongValue
 from v2_conformance.suite.transport_findings import (
     ConnectionClosed,
     ConnectionRefused,

@@ -23,7 +23,6 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, RequestCase
 from v2_conformance.suite.causes import Cause, NotKept
 from v2_conformance.suite.findings import (
-    DataAndSize,
     HeaderLengthUnexpected,
     InvalidErrorBody,
     RepeatedMember,
@@ -46,6 +45,7 @@ from v2_conformance.suite.observations import (
     UnannouncedClose,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.output_findings import DataAndSize
 from v2_conformance.suite.transport_findings import BytesAfterResponse
 from v2_conformance.wire.transcript import Ending, Transcript
 

@@ -12,8 +12,9 @@ from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.causes import Accepted, Cause, DidNotSurvive, Rejected
 from v2_conformance.suite.circumstances import Hung, NoResponse
-from v2_conformance.suite.findings import WrongElementCount, WrongShape, WrongStatus
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import WrongElementCount, WrongShape
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.transport_findings import ConnectionClosed, TimedOut
 

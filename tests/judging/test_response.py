@@ -16,21 +16,23 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.findings import (
-    BlobPastBody,
     BodyNotJson,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
-    InvalidTensor,
     LeftoverBytes,
-    MissingOutput,
-    NoDataNoSize,
     RepeatedHeaderLength,
     SchemaViolation,
-    TooManyDimensions,
     WrongStatus,
 )
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import (
+    BlobPastBody,
+    InvalidTensor,
+    MissingOutput,
+    NoDataNoSize,
+    TooManyDimensions,
+)
 from v2_conformance.wire.transcript import Ending
 
 # Framing.

@@ -15,14 +15,20 @@ from v2_conformance.report.cause_patterns import (
     read_pattern,
     same_failure,
 )
-from v2_conformance.suite import causes, circumstances, findings, transport_findings
+from v2_conformance.suite import (
+    causes,
+    circumstances,
+    findings,
+    transport_findings,
+)
+from v2_conformance.suite import output_findings as outputs
+from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.findings import FirstDifference
 
 REFUSED = findings.WrongStatus("200", 503, "busy")
 CLOSED = transport_findings.ConnectionClosed(0, "reset")
 DIFFERENCE = FirstDifference("OUT", "INT32", 3, 12, None, "01000000", "00000000", "1", "0")
-WRONG = findings.WrongValue(DIFFERENCE, 4, 1)
+WRONG = outputs.WrongValue(DIFFERENCE, 4, 1)
 DIED = causes.DidNotSurvive(None, REFUSED, CLOSED, False)
 
 
@@ -61,7 +67,7 @@ def test_a_cause_of_each_kind_fits_its_own_pattern_and_what_is_written_of_it(cau
         (findings.WrongStatus("200", 500, ""), findings.WrongStatus("2xx", 500, "")),
         (findings.BodyNotJson(12, "at byte 3"), findings.BodyNotJson(14, "at byte 4")),
         (transport_findings.BytesAfterResponse(3), transport_findings.BytesAfterResponse(4)),
-        (WRONG, findings.WrongValue(msgspec.structs.replace(DIFFERENCE, element=2), 4, 2)),
+        (WRONG, outputs.WrongValue(msgspec.structs.replace(DIFFERENCE, element=2), 4, 2)),
         (DIED, causes.DidNotSurvive(REFUSED, REFUSED, CLOSED, False)),
         (causes.SeveralWrong(2, 8, REFUSED), causes.SeveralWrong(3, 8, CLOSED)),
         (circumstances.KilledBy("S8/x", None), circumstances.KilledBy("S8/y", None)),
@@ -86,8 +92,11 @@ def test_what_changes_from_run_to_run_makes_no_difference(was: Cause, now: Cause
     [
         (findings.WrongStatus("200", 500, ""), findings.WrongStatus("200", 503, "")),
         (findings.AcceptedInvalidRequest(200, ""), findings.AcceptedInvalidRequest(202, "")),
-        (findings.WrongShape("OUT", (3,), (1, 3)), findings.WrongShape("OUT", (3,), (3, 1))),
-        (findings.MissingOutput("OUT", ()), findings.MissingOutput("OUT1", ())),
+        (
+            outputs.WrongShape("OUT", (3,), (1, 3)),
+            outputs.WrongShape("OUT", (3,), (3, 1)),
+        ),
+        (outputs.MissingOutput("OUT", ()), outputs.MissingOutput("OUT1", ())),
         (CLOSED, REFUSED),
         (DIED, REFUSED),
         (causes.NotDone(CLOSED), causes.NotDone(REFUSED)),
@@ -118,9 +127,17 @@ def test_what_makes_another_failure_makes_one(was: Cause | None, now: Cause | No
         ({"kind": "wrong_status", "body": "b.sy"}, REFUSED, False),
         ({"kind": "wrong_status", "body": "*"}, findings.WrongStatus("200", 1, "a\nb"), True),
         ({"kind": "timed_out", "seconds": 1}, transport_findings.TimedOut(1.0, 0, ""), True),
-        ({"kind": "wrong_shape", "got": [1, 3]}, findings.WrongShape("O", (3,), (1, 3)), True),
-        ({"kind": "wrong_shape", "got": [1]}, findings.WrongShape("O", (3,), (1, 3)), False),
-        ({"kind": "missing_output", "got": ["A*"]}, findings.MissingOutput("O", ("AB",)), True),
+        (
+            {"kind": "wrong_shape", "got": [1, 3]},
+            outputs.WrongShape("O", (3,), (1, 3)),
+            True,
+        ),
+        ({"kind": "wrong_shape", "got": [1]}, outputs.WrongShape("O", (3,), (1, 3)), False),
+        (
+            {"kind": "missing_output", "got": ["A*"]},
+            outputs.MissingOutput("O", ("AB",)),
+            True,
+        ),
         ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", None), True),
         ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", "b"), False),
         ({"kind": "wrong_content_type", "got": "*"}, findings.WrongContentType("a", None), False),
@@ -201,7 +218,7 @@ def test_what_is_no_pattern_is_said_with_its_place(
     ],
 )
 def test_what_a_server_makes_anew_each_time_is_no_part_of_a_failure(made: str) -> None:
-    one, other = (findings.WrongDatatype("OUT", "INT32", text) for text in (f"id-{made}", "id-*"))
+    one, other = (outputs.WrongDatatype("OUT", "INT32", text) for text in (f"id-{made}", "id-*"))
     assert pattern_of(one).matches(one)
     assert same_failure(one, other)
     assert lasting(f"no ({made}): 4 bytes, not 12345678") == "no (*): 4 bytes, not 12345678"

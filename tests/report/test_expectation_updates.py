@@ -13,12 +13,8 @@ from v2_conformance.report.expectation_updates import as_yaml, updated
 from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
 from v2_conformance.suite.causes import DidNotSurvive
 from v2_conformance.suite.circumstances import KilledBy
-from v2_conformance.suite.findings import (
-    AcceptedInvalidRequest,
-    WrongContentType,
-    WrongShape,
-    WrongStatus,
-)
+from v2_conformance.suite.findings import AcceptedInvalidRequest, WrongContentType, WrongStatus
+from v2_conformance.suite.output_findings import WrongShape
 from v2_conformance.suite.transport_findings import TimedOut
 
 TODAY = date(2026, 6, 15)

@@ -33,15 +33,12 @@ from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure
 from v2_conformance.suite.circumstances import RoleAbsent
-from v2_conformance.suite.findings import (
-    FirstDifference,
-    WrongBytesElement,
-    WrongStatus,
-    WrongValue,
-)
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.output_findings import WrongBytesElement, WrongValue
 from v2_conformance.suite.transport_findings import NotHttp
 from v2_conformance.wire.transcript import Ending, Transcript
 

@@ -6,20 +6,18 @@ import random
 from dataclasses import dataclass
 
 from v2_conformance.report.root_causes import CauseGroup, root_causes
-from v2_conformance.suite.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
+from v2_conformance.suite.cause_base import FirstDifference
+from v2_conformance.suite.causes import Cause, DidNotSurvive, NotKept, SeveralWrong, finding_of
 from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
-    FirstDifference,
     HeaderLengthNotJson,
     InvalidErrorBody,
-    WrongBytesElement,
     WrongId,
     WrongStatus,
-    WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import finding_of
+from v2_conformance.suite.output_findings import WrongBytesElement, WrongValue
 from v2_conformance.suite.requirements import Level, catalogue
 from v2_conformance.suite.transport_findings import TimedOut
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -14,7 +13,9 @@ from hypothesis import strategies as st
 
 from v2_conformance.report.files import as_json
 from v2_conformance.resources import schema_document
+from v2_conformance.suite.cause_base import FirstDifference, describe, excerpt, printable
 from v2_conformance.suite.causes import (
+    CAUSES,
     KINDS,
     Accepted,
     Cause,
@@ -29,21 +30,12 @@ from v2_conformance.suite.causes import (
     SeveralWrong,
     WrongReading,
     WrongRequest,
+    died,
+    difference_in,
 )
-from v2_conformance.suite.findings import (
-    CauseBase,
-    FirstDifference,
-    HeaderLengthMissing,
-    WrongBytesElement,
-    WrongStatus,
-    WrongValue,
-    excerpt,
-    printable,
-)
-from v2_conformance.suite.reading_causes import died, difference_in
-from v2_conformance.suite.wording import describe
+from v2_conformance.suite.findings import HeaderLengthMissing, WrongStatus
+from v2_conformance.suite.output_findings import WrongBytesElement, WrongValue
 
-TYPES: Sequence[type[CauseBase]] = get_args(Cause)
 NESTING = (
     NotDone,
     NotKept,
@@ -103,14 +95,14 @@ def causes_of(kind: type[Any], text: st.SearchStrategy[str]) -> st.SearchStrateg
 @cache
 def any_plain(text: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     return st.deferred(
-        lambda: st.one_of([causes_of(kind, text) for kind in TYPES if kind not in NESTING])
+        lambda: st.one_of([causes_of(kind, text) for kind in CAUSES if kind not in NESTING])
     )
 
 
 # Words.
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", CAUSES, ids=lambda kind: kind.__name__)
 @FEW
 @given(data=st.data())
 def test_every_type_has_words_of_printable_ascii_whatever_it_says(
@@ -161,7 +153,7 @@ def test_an_excerpt_is_the_start_of_a_body_in_one_line() -> None:
 # JSON.
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", CAUSES, ids=lambda kind: kind.__name__)
 @FEW
 @given(data=st.data())
 def test_every_type_survives_json(kind: type[Any], data: st.DataObject) -> None:
@@ -175,7 +167,7 @@ def test_every_type_survives_json(kind: type[Any], data: st.DataObject) -> None:
 
 
 def test_kinds_are_the_names_of_the_types_and_those_of_the_schema_of_reports() -> None:
-    assert len(set(KINDS)) == len(TYPES)
+    assert len(set(KINDS)) == len(CAUSES)
     assert list(KINDS) == sorted(KINDS)
     assert WrongStatus("200", 500, "").kind == "wrong_status"
     definitions = schema_document("report")["$defs"]

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -21,13 +21,14 @@ from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.summary import concluded
 from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
-from v2_conformance.suite.causes import AnsweredInForm, Cause, FailedAtFirst
+from v2_conformance.suite.cause_base import FirstDifference, describe
+from v2_conformance.suite.causes import CAUSES, AnsweredInForm, Cause, FailedAtFirst
 from v2_conformance.suite.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
-from v2_conformance.suite.findings import FirstDifference, WrongStatus, WrongValue
+from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.output_findings import WrongValue
 from v2_conformance.suite.requirements import Requirement, catalogue, digest
 from v2_conformance.suite.transport_findings import TimedOut
-from v2_conformance.suite.wording import describe
 from v2_conformance.wire.transcript import Ending
 
 Document = dict[str, Any]
@@ -108,7 +109,7 @@ def case(
 
 def causes_of_all_kinds() -> Iterator[Cause]:
     """One cause of each kind."""
-    for kind in get_args(Cause):
+    for kind in CAUSES:
         info = msgspec.inspect.type_info(kind)
         assert isinstance(info, msgspec.inspect.StructType)
         yield kind(**{field.name: _example(field.type) for field in info.fields})

@@ -12,6 +12,7 @@ from support.reports import Document, case_of, read_document, reconcluded
 from support.runs import GOOD, cases_that_differ, changed
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.files import as_json
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.causes import AnsweredInForm, Cause
 from v2_conformance.suite.circumstances import (
     Flooded,
@@ -24,7 +25,6 @@ from v2_conformance.suite.circumstances import (
 )
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.transport_findings import TimedOut
-from v2_conformance.suite.wording import describe
 from v2_conformance.verifying.beliefs import Belief
 
 

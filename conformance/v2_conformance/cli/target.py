@@ -117,7 +117,7 @@ def _file_text(
     import yaml
 
     from v2_conformance.engine.matching_models import tensors_differ
-    from v2_conformance.suite.findings import printable
+    from v2_conformance.suite.cause_base import printable
 
     document: dict[str, Any] = {"url": url}
     if access.host is not None:

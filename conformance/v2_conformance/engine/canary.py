@@ -11,10 +11,10 @@ from v2_conformance.engine.patience import Patience, liveness
 from v2_conformance.engine.result import Calibrated, Exchange
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.known_good import Form, answer, known_good, problem_with, rank
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.circumstances import Unavailable
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection

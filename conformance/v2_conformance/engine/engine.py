@@ -52,9 +52,9 @@ from v2_conformance.suite.cases import (
     ObservedCase,
     RequestCase,
 )
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import GeneratedFailure
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport

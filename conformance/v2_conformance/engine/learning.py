@@ -26,7 +26,7 @@ from v2_conformance.judging.relation_plan import bindings_of
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.relations import ROLE

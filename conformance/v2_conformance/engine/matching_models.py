@@ -16,7 +16,7 @@ from v2_conformance.judging.known_good import plain_case
 from v2_conformance.judging.metadata import MAX_METADATA, entries_of, plain_body
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Shape
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode import Address, Binding, get_request, prepare
 from v2_conformance.wire.http1_request import write_head

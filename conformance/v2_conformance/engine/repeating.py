@@ -15,9 +15,9 @@ import msgspec
 from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.result import Result
 from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.causes import wrong_output
 from v2_conformance.suite.circumstances import AnswersDiffer
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import wrong_output
 from v2_conformance.wire.transport import Connection
 
 TIMES = 8

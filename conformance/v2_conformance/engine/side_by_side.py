@@ -27,9 +27,9 @@ from v2_conformance.engine.turns import Turns
 from v2_conformance.judging.known_good import own_form
 from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.causes import died, unsurvived
 from v2_conformance.suite.circumstances import Hung
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import died, unsurvived
 
 _HELD = 2  # results of each thread that wait for what comes of their neighbours
 _AHEAD = 8  # results of each thread that may wait for somebody to take them

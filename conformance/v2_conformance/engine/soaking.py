@@ -35,8 +35,8 @@ from v2_conformance.judging.judge import judge
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import died
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.reading_causes import died
 from v2_conformance.suite.soaking import (
     CONTROL,
     KINDS,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from v2_conformance.report.claim_words import CONFORMANT, CONSISTENT, NOT_ROBUST
 from v2_conformance.report.document import Report
 from v2_conformance.report.standing import server_name
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import NotKept
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.suite.requirements import digest
 from v2_conformance.terminal_safe_text import wrapped

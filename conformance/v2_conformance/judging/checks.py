@@ -15,6 +15,7 @@ from v2_conformance.judging.verdict import Finding, Untested
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cause_base import excerpt, printable
 from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     ExtensionNotListed,
@@ -22,19 +23,16 @@ from v2_conformance.suite.findings import (
     HeaderLengthUnexpected,
     InvalidErrorBody,
     MetadataNotJson,
-    MixedForms,
     NotEncoded,
     RepeatedMember,
     UnrequestedCoding,
-    UnrequestedOutputs,
     WrongContentType,
     WrongId,
     WrongModelName,
     WrongStatus,
-    excerpt,
-    printable,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
+from v2_conformance.suite.output_findings import MixedForms, UnrequestedOutputs
 from v2_conformance.suite.transport_findings import NoContentLength
 from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Response

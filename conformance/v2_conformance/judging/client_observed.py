@@ -16,9 +16,9 @@ from v2_conformance.judging.observed import Seen
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.cause_base import excerpt
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.client_findings import InvalidRequestHttp, RequestRule
-from v2_conformance.suite.findings import excerpt
 from v2_conformance.suite.observations import Observed
 from v2_conformance.wire.client_requests import (
     ClientRequest,

@@ -31,6 +31,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable, known
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.client_findings import (
     NoHeaderLengthSent,
     StaleField,
@@ -42,14 +43,8 @@ from v2_conformance.suite.client_findings import (
     WrongParameter,
     WrongTarget,
 )
-from v2_conformance.suite.findings import (
-    HeaderLengthUnexpected,
-    LeftoverBytes,
-    NoDataNoSize,
-    WrongForm,
-    WrongId,
-    printable,
-)
+from v2_conformance.suite.findings import HeaderLengthUnexpected, LeftoverBytes, WrongId
+from v2_conformance.suite.output_findings import NoDataNoSize, WrongForm
 from v2_conformance.wire.client_requests import ClientRequest
 from v2_conformance.wire.client_tasks import Asked
 

@@ -11,20 +11,18 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob, from_json
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.findings import (
-    BlobPastBody,
     BodyNotJson,
     BrokenCoding,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
-    InvalidTensor,
     LeftoverBytes,
-    NoDataNoSize,
     RepeatedHeaderLength,
     RepeatedMember,
-    printable,
 )
+from v2_conformance.suite.output_findings import BlobPastBody, InvalidTensor, NoDataNoSize
 from v2_conformance.wire.client_requests import ClientRequest
 
 MOST_SHOWN = 20

@@ -18,6 +18,7 @@ from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import Cause, WrongReading, WrongRequest
 from v2_conformance.suite.circumstances import ProfileNotClaimed
 from v2_conformance.suite.client_findings import (
@@ -41,8 +42,8 @@ from v2_conformance.suite.client_findings import (
     WrongOutputsRead,
     WrongTarget,
 )
-from v2_conformance.suite.findings import InvalidTensor, WrongDatatype, printable
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import InvalidTensor, WrongDatatype
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
 from v2_conformance.wire.client_answers import Answer, answer_to, make_answer
 from v2_conformance.wire.client_requests import (

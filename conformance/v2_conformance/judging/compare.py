@@ -19,15 +19,14 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.findings import (
-    FirstDifference,
+from v2_conformance.suite.cause_base import FirstDifference, printable
+from v2_conformance.suite.output_findings import (
     InvalidTensor,
     WrongBytesElement,
     WrongDatatype,
     WrongElementCount,
     WrongShape,
     WrongValue,
-    printable,
 )
 from v2_conformance.wire.encode import Tolerance
 

@@ -6,7 +6,8 @@ from v2_conformance.judging.response import validate
 from v2_conformance.judging.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.suite.findings import InvalidErrorBody, excerpt, printable
+from v2_conformance.suite.cause_base import excerpt, printable
+from v2_conformance.suite.findings import InvalidErrorBody
 from v2_conformance.wire.transcript import Response
 
 # No error needs more; beyond it a body is not parsed a second time just to see whether it is one.

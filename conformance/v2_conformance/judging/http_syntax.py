@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.findings import excerpt
+from v2_conformance.suite.cause_base import excerpt
 from v2_conformance.suite.observations import HttpRule, InvalidHttp
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.suite.findings import DataAndSize, RepeatedMember, printable
+from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.findings import RepeatedMember
+from v2_conformance.suite.output_findings import DataAndSize
 from v2_conformance.wire.transcript import Response
 
 _SIZE = "binary_data_size"

@@ -23,6 +23,7 @@ from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cause_base import excerpt, printable
 from v2_conformance.suite.causes import (
     Accepted,
     AnsweredInForm,
@@ -37,14 +38,11 @@ from v2_conformance.suite.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
     HeaderLengthNotJson,
-    MissingOutput,
-    WrongForm,
     WrongStatus,
-    excerpt,
-    printable,
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import MissingOutput, WrongForm
 from v2_conformance.suite.transport_findings import (
     BodyNotTaken,
     BodyTooLarge,

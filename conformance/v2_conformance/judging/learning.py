@@ -25,10 +25,9 @@ from v2_conformance.judging.response import (
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.suite.findings import excerpt, printable
+from v2_conformance.suite.cause_base import describe, excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
 from v2_conformance.suite.relations import ROLE
-from v2_conformance.suite.wording import describe
 from v2_conformance.wire.encode import Address, Binding, Known, Prepared, Tolerance, prepare
 from v2_conformance.wire.encode_inputs import SAMPLE
 from v2_conformance.wire.transcript import Response, Transcript

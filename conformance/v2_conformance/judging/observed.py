@@ -18,15 +18,9 @@ from v2_conformance.judging.request import ReadRequest, may_have_id
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
+from v2_conformance.suite.cause_base import Count, excerpt, printable
 from v2_conformance.suite.causes import Cause, NotKept
-from v2_conformance.suite.findings import (
-    Count,
-    HeaderLengthUnexpected,
-    WrongId,
-    WrongStatus,
-    excerpt,
-    printable,
-)
+from v2_conformance.suite.findings import HeaderLengthUnexpected, WrongId, WrongStatus
 from v2_conformance.suite.observations import (
     AllKept,
     HttpRule,

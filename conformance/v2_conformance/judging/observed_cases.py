@@ -11,8 +11,8 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase, SentCase
 from v2_conformance.suite.causes import AnsweredInJson, DidNotSurvive, Rejected, SeveralWrong
 from v2_conformance.suite.circumstances import Hung
-from v2_conformance.suite.findings import WrongBytesElement, WrongElementCount, WrongValue
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import WrongBytesElement, WrongElementCount, WrongValue
 
 _FREE = ("SHOULD", "MAY", "DISPUTED")
 _INNER_LEVELS = 2

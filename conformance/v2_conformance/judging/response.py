@@ -18,23 +18,25 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, 
 from v2_conformance.protocol.message import MessageError, Part, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.findings import (
-    BlobPastBody,
     BodyNotJson,
     BrokenCoding,
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
-    InvalidTensor,
     LeftoverBytes,
-    NoDataNoSize,
     RepeatedHeaderLength,
     SchemaViolation,
-    TooManyDimensions,
     UndeclaredCoding,
     UnrequestedCoding,
-    printable,
+)
+from v2_conformance.suite.output_findings import (
+    BlobPastBody,
+    InvalidTensor,
+    NoDataNoSize,
+    TooManyDimensions,
 )
 from v2_conformance.wire.transcript import Limits, Response
 

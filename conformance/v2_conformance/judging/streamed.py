@@ -17,25 +17,25 @@ from v2_conformance.judging.response import (
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError, check_size, element_count, to_values
+from v2_conformance.suite.cause_base import FirstDifference, excerpt, printable
 from v2_conformance.suite.findings import (
-    BlobPastBody,
-    FirstDifference,
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
-    InvalidTensor,
     LeftoverBytes,
+    WrongStatus,
+)
+from v2_conformance.suite.offset_pattern import pattern_bytes
+from v2_conformance.suite.output_findings import (
+    BlobPastBody,
+    InvalidTensor,
     MissingOutput,
     TooManyDimensions,
     WrongDatatype,
     WrongForm,
     WrongShape,
-    WrongStatus,
     WrongValue,
-    excerpt,
-    printable,
 )
-from v2_conformance.suite.offset_pattern import pattern_bytes
 from v2_conformance.wire.streamed import StreamDifference, Streamed, StreamedTensor
 from v2_conformance.wire.transcript import Response
 

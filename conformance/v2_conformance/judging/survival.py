@@ -14,12 +14,14 @@ from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import (
     Cause,
     DidNotSurvive,
     FailedAtFirst,
     FailedBesideOthers,
     SeveralWrong,
+    wrong_output,
 )
 from v2_conformance.suite.circumstances import (
     AnswersDiffer,
@@ -39,11 +41,9 @@ from v2_conformance.suite.circumstances import (
     Unavailable,
     WasDown,
 )
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.over_http2 import only_in_http1
-from v2_conformance.suite.reading_causes import wrong_output
 from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.wire.encode import Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.wording import describe
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -20,7 +20,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.gateway import GatewayReport
 from v2_conformance.report.site_index import SiteIndex
 from v2_conformance.resources import folder
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
 
 MADE: Mapping[str, tuple[type, str]] = {
@@ -39,7 +39,7 @@ _WIDTH = 100
 def made_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) in schemas/NAME.schema.json, for a name in MADE."""
     kind, title = MADE[name]
-    types = (kind, *get_args(Cause)) if kind is Report else (kind,)
+    types = (kind, *CAUSES) if kind is Report else (kind,)
     (_, *causes), definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     shown = {part: _tidied(definition, causes) for part, definition in definitions.items()}
     if kind is Report:

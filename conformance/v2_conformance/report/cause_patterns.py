@@ -11,45 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias, Union, get_args
+from typing import Any, TypeAlias, Union
 
 import msgspec
 from msgspec import inspect
 
-from v2_conformance.suite import causes, circumstances, findings, observations, transport_findings
-from v2_conformance.suite.causes import KINDS, Cause
+from v2_conformance.suite.cause_base import CauseBase, FirstDifference, printable
+from v2_conformance.suite.causes import CAUSES, KINDS, Cause
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a cause: names of members, and indices of lists."""
-
-_STABLE: Mapping[type, tuple[str, ...]] = {
-    findings.WrongStatus: ("got",),
-    findings.AcceptedInvalidRequest: ("status",),
-    findings.InvalidErrorBody: ("status",),
-    transport_findings.NoContentLength: ("framing",),
-    findings.UndeclaredCoding: ("coding",),
-    findings.UnrequestedCoding: ("got",),
-    findings.BrokenCoding: ("coding",),
-    findings.SchemaViolation: ("schema", "path"),
-    findings.MissingOutput: ("output",),
-    findings.WrongForm: ("got",),
-    findings.WrongDatatype: ("got",),
-    findings.WrongShape: ("got",),
-    circumstances.ChangedAnswer: ("got",),
-    circumstances.NoResponse: ("ending",),
-    circumstances.RoleAbsent: ("role",),
-    causes.NotDone: ("finding",),
-    causes.GeneratedFailure: ("request",),
-    causes.NotKept: ("first",),
-    observations.InvalidHttp: ("rule",),
-}
-"""The members that make another failure of a cause of the same kind.
-
-The others differ from run to run, or from case to case, though the defect is the same: what a
-server says in its own words, times, numbers of bytes, the values of elements, which of several
-answers was the first to be wrong.
-"""
-
 
 _FEW = 10
 # What a server makes anew for each request or process: UUIDs, times, addresses and other long
@@ -111,8 +82,7 @@ class CausePattern:
 
 def pattern_of(cause: Cause) -> CausePattern:
     """The pattern of every cause that is the same failure as `cause`."""
-    names = _STABLE.get(type(cause), ())
-    members = tuple((name, _stable(getattr(cause, name))) for name in names)
+    members = tuple((name, _stable(getattr(cause, name))) for name in cause.stable)
     return CausePattern(cause.kind, members)
 
 
@@ -137,9 +107,8 @@ def read_pattern(written: object) -> CausePattern:
 
 
 def _stable(value: Any) -> Expected:
-    if isinstance(value, findings.CauseBase):
-        cause: Any = value
-        return pattern_of(cause)
+    if isinstance(value, CauseBase):
+        return pattern_of(value)
     if isinstance(value, str):
         return lasting(value)
     expected: Expected = value
@@ -180,8 +149,8 @@ def _words(expected: Expected) -> str:
 @cache
 def _members_of(kind: str | None) -> Mapping[str, inspect.Type]:
     """The members of a cause of this kind; None for those of a FirstDifference."""
-    types = {cause.__struct_config__.tag: cause for cause in get_args(Cause)}
-    info = inspect.type_info(types.get(kind, findings.FirstDifference))
+    types = {cause.__struct_config__.tag: cause for cause in CAUSES}
+    info = inspect.type_info(types.get(kind, FirstDifference))
     assert isinstance(info, inspect.StructType)
     return {field.encode_name: field.type for field in info.fields}
 
@@ -256,5 +225,5 @@ def _read(value: object, of: inspect.Type, place: Place) -> Expected:
 
 
 def _shown(value: object) -> str:
-    text = findings.printable(value, 60)
+    text = printable(value, 60)
     return f"'{text}'" if isinstance(value, str) else text

@@ -23,7 +23,7 @@ from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.selection import select

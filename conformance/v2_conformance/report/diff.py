@@ -9,9 +9,9 @@ from enum import Enum
 from v2_conformance.report.cause_patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.standing import standing
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.suite.wording import describe
 
 
 class ChangeKind(str, Enum):

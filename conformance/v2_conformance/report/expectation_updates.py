@@ -17,8 +17,8 @@ from v2_conformance.report.expectations import (
     Expectations,
     judge_expectations,
 )
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.wording import describe
 from v2_conformance.terminal_safe_text import plain
 
 _NEVER = date.min  # before every expiry: whether an entry still holds is another question

@@ -32,7 +32,7 @@ from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.messages import packed, with_messages
 from v2_conformance.report.summary import conclude
 from v2_conformance.report.tested import ServerInfo, TargetInfo
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 
 RECORD = "report.jsonl"
 REPORT = "report.json"

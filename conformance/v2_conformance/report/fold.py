@@ -24,10 +24,10 @@ from v2_conformance.report.annotate import (
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.visible_text import is_visible, short, visible
-from v2_conformance.suite.findings import FirstDifference
+from v2_conformance.suite.cause_base import FirstDifference
+from v2_conformance.suite.causes import unsurvived
 from v2_conformance.suite.offset_pattern import pattern_bytes
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.reading_causes import unsurvived
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending
 

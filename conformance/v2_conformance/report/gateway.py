@@ -29,10 +29,9 @@ from v2_conformance.report.through import (
     compared,
     pair,
 )
-from v2_conformance.suite.findings import Count
+from v2_conformance.suite.cause_base import Count, describe
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.suite.wording import describe
 
 _WORKS = (Outcome.PASS, Outcome.DISPUTED)
 _FAILS = (Outcome.FAIL, Outcome.FLAKY)

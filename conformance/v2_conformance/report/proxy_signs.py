@@ -20,7 +20,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
-from v2_conformance.suite.findings import Count, printable
+from v2_conformance.suite.cause_base import Count, printable
 
 _HEAD = 64 * 1024
 _LONGEST = 80

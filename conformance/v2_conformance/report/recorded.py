@@ -17,9 +17,10 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep_two
+from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.circumstances import SuiteError
-from v2_conformance.suite.findings import FirstDifference, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.output_findings import WrongBytesElement
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Http2Facts, Limits
 

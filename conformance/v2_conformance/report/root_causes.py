@@ -16,9 +16,9 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from v2_conformance.report.summary import JudgedCase
+from v2_conformance.suite.causes import finding_of
 from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.reading_causes import finding_of
 from v2_conformance.suite.requirements import LEVELS, Requirement, catalogue
 
 Case = TypeVar("Case", bound=JudgedCase)

@@ -21,6 +21,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.evidence import Relations
 from v2_conformance.report.tested import Shard
+from v2_conformance.suite.cause_base import describe
 from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.circumstances import (
     AnswersDiffer,
@@ -32,7 +33,6 @@ from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
-from v2_conformance.suite.wording import describe
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (

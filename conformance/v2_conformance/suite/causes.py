@@ -1,146 +1,47 @@
 """Why a case has its outcome: one type for each reason, with its numbers.
 
 A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
-sentences that people read are rendered from it (`suite.wording`); no code reads them back.
+sentences that people read are rendered from it (`describe`); no code reads them back.
+
+Here are the causes that are about others, and those that a pass adds. The others are in modules by
+family; a new kind is a class in one of them.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Union, get_args
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
 
-from v2_conformance.suite.circumstances import (
-    AnswersDiffer,
-    ChangedAnswer,
-    CodingsUnsupported,
-    DatatypesUnsupported,
-    Flooded,
-    Hung,
-    InvalidCase,
-    KilledBy,
-    ModelVersionUnknown,
-    NoKnownGoodAnswer,
-    NoResponse,
-    NotInBinding,
-    NotOverHttp2,
-    NoUsableModel,
-    OutOfTime,
-    ProfileNotClaimed,
-    RoleAbsent,
-    SuiteError,
-    TimedOutEarly,
-    Unavailable,
-    WasDown,
+from v2_conformance.suite import (  # their classes are parts of `Cause`  # noqa: F401
+    circumstances,
+    client_findings,
+    findings,
+    observations,
+    output_findings,
+    transport_findings,
 )
-from v2_conformance.suite.client_findings import (
-    ChangedHeaders,
-    ClientDied,
-    ClientFlooded,
-    ClientGarbage,
-    ClientLacks,
-    ClientSaidLess,
-    ClientTimedOut,
-    ErrorForAnswer,
-    ErrorLacks,
-    IncompleteRequest,
-    InvalidRequestHttp,
-    NoHeaderLengthSent,
-    NoRequest,
-    NumbersForError,
-    ReportedError,
-    RequestSent,
-    StaleField,
-    TooManyRequests,
-    UnreadableRequest,
-    WrongField,
-    WrongHeaderLength,
-    WrongInputs,
-    WrongMemberRead,
-    WrongOutputsAsked,
-    WrongOutputsRead,
-    WrongParameter,
-    WrongTarget,
-)
-from v2_conformance.suite.findings import (
-    AcceptedInvalidRequest,
-    BlobPastBody,
-    BodyNotJson,
-    BrokenCoding,
-    CauseBase,
-    Count,
-    DataAndSize,
-    ExtensionNotListed,
-    HeaderLengthMissing,
-    HeaderLengthNotJson,
-    HeaderLengthPastBody,
-    HeaderLengthUnexpected,
-    InvalidErrorBody,
-    InvalidHeaderLength,
-    InvalidTensor,
-    LeftoverBytes,
-    MetadataNotJson,
-    MissingOutput,
-    MixedForms,
-    NoDataNoSize,
-    NotEncoded,
-    RepeatedHeaderLength,
-    RepeatedMember,
-    SchemaViolation,
-    TooManyDimensions,
-    UndeclaredCoding,
-    UnrequestedCoding,
-    UnrequestedOutputs,
-    WrongBytesElement,
-    WrongContentType,
-    WrongDatatype,
-    WrongElementCount,
-    WrongForm,
-    WrongId,
-    WrongModelName,
-    WrongShape,
-    WrongStatus,
-    WrongValue,
-)
-from v2_conformance.suite.observations import (
-    AllKept,
-    InvalidHttp,
-    NoErrorToJudge,
-    NotContinued,
-    NothingObserved,
-    StrayBytes,
-    UnannouncedClose,
-)
-from v2_conformance.suite.transport_findings import (
-    BodyNotTaken,
-    BodyTooLarge,
-    BytesAfterResponse,
-    ChunksToOldClient,
-    ConnectionClosed,
-    ConnectionRefused,
-    ContentLengthTooLong,
-    GoneAway,
-    LengthRequired,
-    NoContentLength,
-    NotHttp,
-    ResponseTooLarge,
-    StreamReset,
-    TimedOut,
-    VariationDeclined,
-)
+from v2_conformance.suite.cause_base import CauseBase, Count, FirstDifference, counted, describe
 
 
 class _AboutOthers(CauseBase, frozen=True):
     """A cause that is about other causes, which must be of a lower rank: none nests any deeper.
 
+    `about` names the member that tells what was found, None if that is this cause itself.
     Raises ValueError, which becomes a ValidationError when a report is read.
     """
 
     rank: ClassVar[int]
+    about: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             inner = getattr(self, name)
             if isinstance(inner, _AboutOthers) and inner.rank >= self.rank:
                 raise ValueError(f"the `{name}` of {self.kind} cannot be {inner.kind}")
+
+    @property
+    def finding_kind(self) -> str:
+        return self.kind if self.about is None else finding_of(getattr(self, self.about))
 
 
 class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
@@ -151,7 +52,7 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     cases that were in progress, any of which may have done it, if that could not be found out.
     """
 
-    rank: ClassVar[int] = 2
+    rank = 2
 
     same_connection: Cause | None
     fresh_connection: Cause | None
@@ -159,15 +60,59 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     case_passed: bool
     beside: tuple[str, ...] = ()
 
+    def words(self) -> str:
+        problems = []
+        if self.same_connection is not None:
+            problems.append(f"on the same connection: {describe(self.same_connection)}")
+        if self.fresh_connection is not None:
+            problems.append(f"on a fresh connection: {describe(self.fresh_connection)}")
+        words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+        if self.beside:
+            words += (
+                f"; or one of the cases that ran beside it did this: {', '.join(self.beside)} "
+                "(a run with -n 1 or --restart-command finds out)"
+            )
+        own = describe(self.case)
+        if not own:
+            return words
+        return f"{words} (the case itself was {own})" if self.case_passed else f"{own}; {words}"
+
+    @property
+    def finding_kind(self) -> str:
+        return self.kind if self.fresh_connection is not None else _ON_SAME_CONNECTION
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.case)
+
+    @property
+    def wrong_output(self) -> str | None:
+        own = None if self.case_passed else self.case
+        found = [one for one in (self.same_connection, self.fresh_connection, own) if one]
+        outputs = [one.wrong_output for one in found]
+        return outputs[0] if outputs and None not in outputs else None
+
 
 class SeveralWrong(_AboutOthers, frozen=True):
     """`wrong` of `total` answers to requests that were sent at once are wrong."""
 
-    rank: ClassVar[int] = 1
+    rank = 1
+    about = "first"
 
     wrong: int
     total: int
     first: Cause
+
+    def words(self) -> str:
+        return f"{self.wrong} of {self.total} answers were wrong, the first: {describe(self.first)}"
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.first)
+
+    @property
+    def wrong_output(self) -> str | None:
+        return self.first.wrong_output
 
 
 class NotKept(_AboutOthers, frozen=True):
@@ -177,13 +122,24 @@ class NotKept(_AboutOthers, frozen=True):
     the others, and `first` is what is wrong in the first of them.
     """
 
-    rank: ClassVar[int] = 1
+    stable = ("first",)
+    rank = 1
+    about = "first"
 
     wrong: Count
     judged: Count
     cases: tuple[str, ...]
     more: Count
     first: Cause
+
+    def words(self) -> str:
+        where = ", ".join(self.cases)
+        if self.more:
+            where += f" and {counted(self.more, 'more case')}"
+        return (
+            f"{self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
+            f"{describe(self.first)}"
+        )
 
 
 class FailedBesideOthers(_AboutOthers, frozen=True):
@@ -195,10 +151,16 @@ class FailedBesideOthers(_AboutOthers, frozen=True):
     words.
     """
 
-    rank: ClassVar[int] = 3
+    rank = 3
+    about = "beside"
 
     beside: Cause
     alone: Cause | None
+
+    def words(self) -> str:
+        own = describe(self.alone)
+        words = f"passed alone, but failed while other cases ran (see C6): {describe(self.beside)}"
+        return f"{own}; {words}" if own else words
 
 
 class FailedAtFirst(_AboutOthers, frozen=True):
@@ -207,18 +169,31 @@ class FailedAtFirst(_AboutOthers, frozen=True):
     `first` is what it failed for, `again` what its pass comes to, None if it needs no words.
     """
 
-    rank: ClassVar[int] = 4
+    rank = 4
+    about = "first"
 
     first: Cause
     again: Cause | None
+
+    def words(self) -> str:
+        own = describe(self.again)
+        words = f"passed when it was run again, but failed at first: {describe(self.first)}"
+        return f"{own}; {words}" if own else words
 
 
 class SecondAnswerWrong(_AboutOthers, frozen=True):
     """The answer to the request that was pipelined behind is wrong; the first answer is right."""
 
-    rank: ClassVar[int] = 1
+    rank = 1
+    about = "second"
 
     second: Cause
+
+    def words(self) -> str:
+        return (
+            "the answer to the request that was pipelined behind the case's own is wrong: "
+            f"{describe(self.second)}"
+        )
 
 
 # What a pass or a reading adds
@@ -229,27 +204,43 @@ class Rejected(CauseBase, frozen=True):
 
     status: int
 
+    def words(self) -> str:
+        return f"rejected with status {self.status}"
+
 
 class Accepted(CauseBase, frozen=True):
     """The request was accepted, which it may be."""
+
+    def words(self) -> str:
+        return "accepted"
 
 
 class AnsweredInJson(CauseBase, frozen=True):
     """The response is strict JSON, which is all that the case asks for."""
 
+    def words(self) -> str:
+        return "answered in strict JSON"
+
 
 class NotDone(_AboutOthers, frozen=True):
     """A MAY that this server does not make use of."""
 
-    rank: ClassVar[int] = 1
+    stable = ("finding",)
+    rank = 1
 
     finding: Cause
+
+    def words(self) -> str:
+        return f"optional, not done here: {describe(self.finding)}"
 
 
 class AnsweredInForm(CauseBase, frozen=True):
     """The reading of a disputed requirement: the forms of the response's outputs."""
 
     forms: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"the server answered in {' and '.join(self.forms)} form"
 
 
 class GeneratedRequests(CauseBase, frozen=True):
@@ -264,6 +255,14 @@ class GeneratedRequests(CauseBase, frozen=True):
     seed: int | None
     hypothesis: str | None
 
+    def words(self) -> str:
+        text = f"{self.count} generated requests"
+        return (
+            text
+            if self.seed is None
+            else f"{text} (seed {self.seed}, Hypothesis {self.hypothesis})"
+        )
+
 
 class GeneratedFailure(_AboutOthers, frozen=True):
     """Generated request `number` failed; `file` has it as a case.
@@ -271,7 +270,9 @@ class GeneratedFailure(_AboutOthers, frozen=True):
     With a `seed`, it is in a report of an older version, which shrunk the request.
     """
 
-    rank: ClassVar[int] = 3
+    stable = ("request",)
+    rank = 3
+    about = "request"
 
     request: Cause
     number: int
@@ -279,51 +280,102 @@ class GeneratedFailure(_AboutOthers, frozen=True):
     hypothesis: str | None
     file: str | None
 
+    def words(self) -> str:
+        where = f"; {self.file} has it as a case" if self.file else ""
+        made = f"generated request {self.number}"
+        if self.seed is not None:
+            made = f"shrunk from {made}, seed {self.seed}, Hypothesis {self.hypothesis}"
+        return f"{describe(self.request)} ({made}{where})"
 
-class WrongRequest(_AboutOthers, frozen=True):
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.request)
+
+
+class _OfOneRequest(_AboutOthers, frozen=True):
+    """A finding about one of the requests of a client's task."""
+
+    rank = 1
+    about = "finding"
+    what: ClassVar[str]
+
+    number: int | None
+    finding: Cause
+
+    def words(self) -> str:
+        return ("" if self.number is None else f"{self.what} {self.number}: ") + describe(
+            self.finding
+        )
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.finding)
+
+
+class WrongRequest(_OfOneRequest, frozen=True):
     """What is wrong with request `number` of a client's task, counted from 1; None if it is the
     only one."""
 
-    rank: ClassVar[int] = 1
-
-    number: int | None
-    finding: Cause
+    what = "request"
 
 
-class WrongReading(_AboutOthers, frozen=True):
+class WrongReading(_OfOneRequest, frozen=True):
     """What is wrong with what the user of a client gets for request `number`; see WrongRequest."""
 
-    rank: ClassVar[int] = 1
-
-    number: int | None
-    finding: Cause
+    what = "the reading of answer"
 
 
-Cause = Union[  # noqa: UP007 (a recursive type, which msgspec evaluates on Python 3.10 too)
-    Accepted, AcceptedInvalidRequest, AllKept, AnsweredInForm, AnsweredInJson, AnswersDiffer,
-    BlobPastBody, BodyNotJson, BodyNotTaken, BodyTooLarge, BrokenCoding, BytesAfterResponse,
-    ChangedAnswer, ChangedHeaders, ChunksToOldClient, ClientDied, ClientFlooded, ClientGarbage,
-    ClientLacks, ClientSaidLess, ClientTimedOut, CodingsUnsupported, ConnectionClosed,
-    ConnectionRefused, ContentLengthTooLong,
-    DataAndSize, DatatypesUnsupported, DidNotSurvive, ErrorForAnswer, ErrorLacks,
-    ExtensionNotListed, FailedAtFirst, FailedBesideOthers, Flooded, GeneratedFailure,
-    GeneratedRequests, GoneAway, HeaderLengthMissing, HeaderLengthNotJson, HeaderLengthPastBody,
-    HeaderLengthUnexpected, Hung, IncompleteRequest, InvalidCase, InvalidErrorBody,
-    InvalidHeaderLength, InvalidHttp, InvalidRequestHttp, InvalidTensor, KilledBy, LeftoverBytes,
-    LengthRequired, MetadataNotJson, MissingOutput, MixedForms, ModelVersionUnknown,
-    NoContentLength, NoDataNoSize, NoErrorToJudge, NoHeaderLengthSent, NoKnownGoodAnswer, NoRequest,
-    NoResponse, NoUsableModel, NotContinued, NotDone, NotEncoded, NotHttp, NotInBinding, NotKept,
-    NotOverHttp2, NothingObserved, NumbersForError, OutOfTime, ProfileNotClaimed, Rejected,
-    RepeatedHeaderLength, RepeatedMember, ReportedError, RequestSent, ResponseTooLarge, RoleAbsent,
-    SchemaViolation, SecondAnswerWrong, SeveralWrong, StaleField, StrayBytes, StreamReset,
-    SuiteError, TimedOut, TimedOutEarly, TooManyDimensions,
-    TooManyRequests, UnannouncedClose, Unavailable, UndeclaredCoding, UnreadableRequest,
-    UnrequestedCoding, UnrequestedOutputs, VariationDeclined, WasDown, WrongBytesElement,
-    WrongContentType, WrongDatatype, WrongElementCount, WrongField, WrongForm, WrongHeaderLength,
-    WrongId, WrongInputs, WrongMemberRead, WrongModelName, WrongOutputsAsked, WrongOutputsRead,
-    WrongParameter, WrongReading, WrongRequest, WrongShape, WrongStatus, WrongTarget, WrongValue,
-]  # fmt: skip
-"""Every type of cause, tagged with `kind` in report.json."""
+def _kinds(base: type[CauseBase]) -> Iterator[type[CauseBase]]:
+    """Yield the types of cause below `base`: those that have no subclasses."""
+    for kind in base.__subclasses__():
+        yield from _kinds(kind) if kind.__subclasses__() else (kind,)
 
-KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in get_args(Cause)))
-"""The value of `kind` of every type of cause."""
+
+CAUSES = tuple(sorted(_kinds(CauseBase), key=lambda kind: kind.__name__))
+"""Every type of cause."""
+
+# For a type checker the base is enough; msgspec reads a cause by the union of all types.
+if TYPE_CHECKING:
+    Cause: TypeAlias = CauseBase
+else:
+    Cause = Union[CAUSES]  # noqa: UP007 (made of a tuple)
+
+_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
+
+KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in CAUSES))
+"""The value of `kind` of every type of cause, as report.json has it."""
+
+FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
+"""What `finding_of` can return."""
+
+
+def finding_of(cause: Cause | None) -> str:
+    """Return what was found, by which failures that one defect makes are told from others.
+
+    It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
+    elements are one finding in all datatypes. That a server did not survive is another finding if
+    only the connection shows it.
+    """
+    return "" if cause is None else cause.finding_kind
+
+
+def difference_in(cause: Cause | None) -> FirstDifference | None:
+    """Return the first differing element that a cause is about, wherever it is nested."""
+    return None if cause is None else cause.first_difference
+
+
+def wrong_output(cause: Cause | None) -> str | None:
+    """Return the output that is not what it should be, if a cause is about nothing else."""
+    return None if cause is None else cause.wrong_output
+
+
+def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
+    """Return what was wrong with the known-good requests after the case, None if nothing was."""
+    if isinstance(cause, GeneratedFailure):
+        return unsurvived(cause.request)
+    return cause if isinstance(cause, DidNotSurvive) else None
+
+
+def died(cause: Cause | None) -> bool:
+    """Return True if the server did not survive the case."""
+    return unsurvived(cause) is not None

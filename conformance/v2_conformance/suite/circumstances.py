@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
-from v2_conformance.suite.findings import CauseBase, Count
-from v2_conformance.suite.http_versions import Http1Feature
+from v2_conformance.suite.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
+from v2_conformance.suite.relations import ROLE
 
 
 class ChangedAnswer(CauseBase, frozen=True):
     """A known-good request that no answer was exact for got another answer than at first."""
 
+    stable = ("got",)
     expected: str
     got: str
+
+    def words(self) -> str:
+        return f"expected {self.expected} as before, got {self.got}"
 
 
 class Hung(CauseBase, frozen=True):
@@ -23,6 +29,13 @@ class Hung(CauseBase, frozen=True):
     received: Count
     known_good_ms: Count
 
+    def words(self) -> str:
+        return (
+            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
+            f"received), but a known-good request after it was answered in {self.known_good_ms} "
+            "ms: the server hangs"
+        )
+
 
 class TimedOutEarly(CauseBase, frozen=True):
     """No whole answer came in `seconds`, which is less than the usual time limit: requests of the
@@ -31,18 +44,32 @@ class TimedOutEarly(CauseBase, frozen=True):
     seconds: float
     received: Count
 
+    def words(self) -> str:
+        return (
+            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
+            "received); the run waits no longer, because several requests of this kind in a row "
+            "got no answer"
+        )
+
 
 class OutOfTime(CauseBase, frozen=True):
     """Not sent: the run had taken all of its `limit_s` seconds."""
 
     limit_s: float
 
+    def words(self) -> str:
+        return f"not sent: the run had taken all of its {self.limit_s:g} s (--max-time)"
+
 
 class NoResponse(CauseBase, frozen=True):
     """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
 
+    stable = ("ending",)
     ending: str
     detail: str
+
+    def words(self) -> str:
+        return f"no complete response: {self.ending} ({self.detail})"
 
 
 class Unavailable(CauseBase, frozen=True):
@@ -51,6 +78,13 @@ class Unavailable(CauseBase, frozen=True):
     status: int
     retry_after: str | None
     body: str
+
+    def words(self) -> str:
+        return (
+            f"answered with {self.status}: the server asks to wait"
+            + (f" (Retry-After: {self.retry_after})" if self.retry_after is not None else "")
+            + f", and did so for as long as the run waits: {body_words(self.body)}"
+        )
 
 
 class WasDown(CauseBase, frozen=True):
@@ -61,6 +95,12 @@ class WasDown(CauseBase, frozen=True):
 
     liveness: str
 
+    def words(self) -> str:
+        return (
+            "answered at last, but before that the server was down: GET /v2/health/live got "
+            f"{self.liveness}"
+        )
+
 
 class KilledBy(CauseBase, frozen=True):
     """What the case needs was killed by another case; `role` is None for the whole server."""
@@ -68,12 +108,19 @@ class KilledBy(CauseBase, frozen=True):
     case: str
     role: str | None
 
+    def words(self) -> str:
+        return f"needs what {self.case} killed ({self.role or 'the server'})"
+
 
 class RoleAbsent(CauseBase, frozen=True):
     """The server has no model for the case's role."""
 
+    stable = ("role",)
     role: str
     reason: str
+
+    def words(self) -> str:
+        return f"the role {self.role} is absent: {self.reason}"
 
 
 class AnswersDiffer(CauseBase, frozen=True):
@@ -84,11 +131,21 @@ class AnswersDiffer(CauseBase, frozen=True):
     role: str
     output: str
 
+    def words(self) -> str:
+        return (
+            f"the model {self.role.removeprefix(ROLE)} does not repeat its answers: the same "
+            f"request was answered in more than one way ({self.output}); --rtol and --atol allow "
+            "floats to differ"
+        )
+
 
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 
     role: str
+
+    def words(self) -> str:
+        return f"the server lists no single version of the model for {self.role}"
 
 
 BindingLacks = Literal[
@@ -100,6 +157,14 @@ BindingLacks = Literal[
     "repeated_length",
 ]
 """What of a V2 request or answer a binding can have no place for."""
+_BINDING_LACKS: Mapping[BindingLacks, str] = {
+    "content_type": "there, the Content-Type of a request carries the header length",
+    "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
+    "huge_tensor": "its platform takes no tensor over 2 GiB",
+    "metadata": "its endpoint does not answer for the server's metadata",
+    "model_path": "its URL does not name the model in this way",
+    "repeated_length": "a media type has a parameter only once",
+}
 
 
 class NotInBinding(CauseBase, frozen=True):
@@ -108,6 +173,9 @@ class NotInBinding(CauseBase, frozen=True):
     binding: str
     lacks: BindingLacks
 
+    def words(self) -> str:
+        return f"does not apply to the binding {self.binding}: {_BINDING_LACKS[self.lacks]}"
+
 
 class NotOverHttp2(CauseBase, frozen=True):
     """Not applicable: the run is over HTTP/2, and the case is about something that only HTTP/1.1
@@ -115,11 +183,21 @@ class NotOverHttp2(CauseBase, frozen=True):
 
     feature: Http1Feature
 
+    def words(self) -> str:
+        has = "carries in this suite" if self.feature == "streamed_tensor" else "has"
+        return (
+            f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[self.feature]}, "
+            f"which only HTTP/1.1 {has}"
+        )
+
 
 class ProfileNotClaimed(CauseBase, frozen=True):
     """The case belongs to a profile that the target does not claim."""
 
     profile: str
+
+    def words(self) -> str:
+        return f"the profile {self.profile} is not claimed"
 
 
 class DatatypesUnsupported(CauseBase, frozen=True):
@@ -127,17 +205,28 @@ class DatatypesUnsupported(CauseBase, frozen=True):
 
     datatypes: tuple[str, ...]
 
+    def words(self) -> str:
+        return f"the target declares {', '.join(self.datatypes)} unsupported"
+
 
 class CodingsUnsupported(CauseBase, frozen=True):
     """The target declares content codings unsupported that the case's request has."""
 
     codings: tuple[str, ...]
 
+    def words(self) -> str:
+        return f"the target declares {', '.join(self.codings)} unsupported"
+
 
 class Flooded(CauseBase, frozen=True):
     """Not sent: the server has sent so many bytes more than its answers can need."""
 
     limit: int
+
+    def words(self) -> str:
+        return (
+            f"not sent: the server has sent {self.limit >> 20} MiB more than its answers can need"
+        )
 
 
 class NoKnownGoodAnswer(CauseBase, frozen=True):
@@ -146,9 +235,15 @@ class NoKnownGoodAnswer(CauseBase, frozen=True):
     role: str
     detail: str
 
+    def words(self) -> str:
+        return f"not sent: {self.role} answers no known-good request: {self.detail}"
+
 
 class NoUsableModel(CauseBase, frozen=True):
     """The server has no model that generated requests can go to."""
+
+    def words(self) -> str:
+        return "the server has no model that generated requests can go to"
 
 
 # The suite itself
@@ -159,9 +254,15 @@ class InvalidCase(CauseBase, frozen=True):
 
     problem: str
 
+    def words(self) -> str:
+        return self.problem
+
 
 class SuiteError(CauseBase, frozen=True):
     """A mistake of the suite: the exception and where it was raised."""
 
     error: str
     where: str
+
+    def words(self) -> str:
+        return f"error of the suite: {self.error} at {self.where}"

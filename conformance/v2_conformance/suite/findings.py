@@ -1,69 +1,12 @@
-"""What a response can break: one type for each finding, with its numbers.
+"""What a response can break: one type for each finding, with its numbers and words.
 
-Text in a finding that came from a server is printable ASCII of bounded length: `printable` and
-`excerpt` make it so where the finding is made.
+What is wrong with an output is in `output_findings`.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
-
-import msgspec
-
-Count = Annotated[int, msgspec.Meta(ge=0)]
-
-_CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
-_LONGEST = 1000
-
-
-def _kind(name: str) -> str:
-    return _CAMEL.sub("_", name).lower()
-
-
-def printable(text: object, limit: int = _LONGEST) -> str:
-    """Text of a server as printable ASCII of at most `limit` characters, then "…"."""
-    plain = ascii(text)[1:-1].replace("\\'", "'") if isinstance(text, str) else ascii(text)
-    return plain if len(plain) <= limit else plain[:limit] + "…"
-
-
-def excerpt(body: bytes | bytearray | memoryview, limit: int = 200) -> str:
-    """The start of a body as one line of printable ASCII; "" for an empty one."""
-    text = ascii(bytes(body[:limit]).decode("latin-1"))
-    return text[1:-1].replace("\\'", "'") + ("…" if len(body) > limit else "")
-
-
-class FirstDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first element in which an output differs from what was expected.
-
-    `element` counts from 0 in row-major order. `offset` is that of the first differing byte in the
-    output's blob, `body_offset` in the response's body; None for an output that came as JSON, whose
-    value has no byte there. `expected` and `got` are the element's bytes in wire order, as hex: all
-    of a number's, of a BYTES element at most 16 from its first differing byte on. The values are
-    those of the whole element as people write them, printable ASCII of bounded length.
-    """
-
-    output: str
-    datatype: str
-    element: Count
-    offset: Count
-    body_offset: Count | None
-    expected: str
-    got: str
-    expected_value: str
-    got_value: str
-
-
-class CauseBase(
-    msgspec.Struct, frozen=True, tag_field="kind", tag=_kind, forbid_unknown_fields=True
-):
-    """What all causes share: `kind` names the type in report.json."""
-
-    @property
-    def kind(self) -> str:
-        """The name of this type of cause in report.json and in expectation files."""
-        return str(self.__struct_config__.tag)
-
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
+from v2_conformance.suite.cause_base import CauseBase, body_words, counted, listed
 
 # Status codes and error bodies
 
@@ -71,24 +14,42 @@ class CauseBase(
 class WrongStatus(CauseBase, frozen=True):
     """A response with another status than `expected` ("200", "4xx")."""
 
+    stable = ("got",)
     expected: str
     got: int
     body: str
+
+    def words(self) -> str:
+        return f"expected status {self.expected}, got {self.got}: {body_words(self.body)}"
 
 
 class AcceptedInvalidRequest(CauseBase, frozen=True):
     """A request that must be rejected got a status below 400."""
 
+    stable = ("status",)
     status: int
     body: str
+
+    def words(self) -> str:
+        return (
+            f"expected an error status, but the server accepted the request with {self.status}: "
+            f"{body_words(self.body)}"
+        )
 
 
 class InvalidErrorBody(CauseBase, frozen=True):
     """A rejection whose body is not {"error": string}: `problem` says what it is instead."""
 
+    stable = ("status",)
     status: int
     problem: str
     body: str
+
+    def words(self) -> str:
+        return (
+            f'rejected with status {self.status}, but the body is not {{"error": string}}: '
+            f"{self.problem}: {body_words(self.body)}"
+        )
 
 
 # Content codings
@@ -97,25 +58,41 @@ class InvalidErrorBody(CauseBase, frozen=True):
 class UndeclaredCoding(CauseBase, frozen=True):
     """The body seems to be in a content coding that no Content-Encoding names."""
 
+    stable = ("coding",)
     coding: str
+
+    def words(self) -> str:
+        return f"the body seems to be in {self.coding}, but no Content-Encoding says so"
 
 
 class UnrequestedCoding(CauseBase, frozen=True):
     """The response is in codings that the request does not allow."""
 
+    stable = ("got",)
     got: tuple[str, ...]
     allowed: tuple[str, ...]
+
+    def words(self) -> str:
+        allowed = f"allows {' or '.join(self.allowed)}" if self.allowed else "asked for no coding"
+        return f"Content-Encoding is {', '.join(self.got)!a}, but the request {allowed}"
 
 
 class BrokenCoding(CauseBase, frozen=True):
     """The body is not in the content coding that Content-Encoding names."""
 
+    stable = ("coding",)
     coding: str
     problem: str
+
+    def words(self) -> str:
+        return f"Content-Encoding is {self.coding}, but the body is not: {self.problem}"
 
 
 class NotEncoded(CauseBase, frozen=True):
     """The response came without a content coding, which is allowed, but shows nothing."""
+
+    def words(self) -> str:
+        return "a server need not encode a response, and this one came without a coding"
 
 
 # The response's header length and JSON
@@ -126,11 +103,17 @@ class RepeatedHeaderLength(CauseBase, frozen=True):
 
     values: tuple[str, ...]
 
+    def words(self) -> str:
+        return f"the message has {HEADER_LENGTH} {len(self.values)} times: {listed(self.values)}"
+
 
 class InvalidHeaderLength(CauseBase, frozen=True):
     """The response's header length is not one plain decimal number."""
 
     value: str
+
+    def words(self) -> str:
+        return f"{HEADER_LENGTH} is '{self.value}', not a decimal number"
 
 
 class HeaderLengthPastBody(CauseBase, frozen=True):
@@ -139,9 +122,18 @@ class HeaderLengthPastBody(CauseBase, frozen=True):
     header_length: int
     body: int
 
+    def words(self) -> str:
+        return (
+            f"{HEADER_LENGTH} is {self.header_length}, but the whole body has "
+            f"{counted(self.body, 'byte')}: the JSON cannot be longer than the body"
+        )
+
 
 class HeaderLengthMissing(CauseBase, frozen=True):
     """The response carries blobs, or must show a header length, and has none."""
+
+    def words(self) -> str:
+        return f"the response has no {HEADER_LENGTH} header"
 
 
 class HeaderLengthUnexpected(CauseBase, frozen=True):
@@ -149,12 +141,21 @@ class HeaderLengthUnexpected(CauseBase, frozen=True):
 
     value: str
 
+    def words(self) -> str:
+        return f"{HEADER_LENGTH} is '{self.value}', but no blob follows the JSON"
+
 
 class BodyNotJson(CauseBase, frozen=True):
     """Without a header length the whole body must be JSON, and is not."""
 
     body: int
     problem: str
+
+    def words(self) -> str:
+        return (
+            f"without {HEADER_LENGTH} the whole body ({counted(self.body, 'byte')}) must be JSON, "
+            f"but it is not: {self.problem}"
+        )
 
 
 class HeaderLengthNotJson(CauseBase, frozen=True):
@@ -167,19 +168,35 @@ class HeaderLengthNotJson(CauseBase, frozen=True):
     problem: str
     object_end: int | None
 
+    def words(self) -> str:
+        end = self.object_end
+        hint = "" if end is None else f" (an object ends after {counted(end, 'byte')})"
+        return (
+            f"{HEADER_LENGTH} says that the JSON is the first "
+            f"{counted(self.header_length, 'byte')}, but they are not exactly one JSON object: "
+            f"{self.problem}{hint}"
+        )
+
 
 class SchemaViolation(CauseBase, frozen=True):
     """The JSON breaks a schema of the protocol at `path`."""
 
+    stable = ("schema", "path")
     schema: str
     path: str
     problem: str
+
+    def words(self) -> str:
+        return f"the JSON breaks the {self.schema} schema at {self.path}: {self.problem}"
 
 
 class RepeatedMember(CauseBase, frozen=True):
     """An object of the response's JSON has a member more than once."""
 
     member: str
+
+    def words(self) -> str:
+        return f"an object of the response's JSON has the member '{self.member}' more than once"
 
 
 class LeftoverBytes(CauseBase, frozen=True):
@@ -189,122 +206,11 @@ class LeftoverBytes(CauseBase, frozen=True):
     blobs: int
     body: int
 
-
-# Outputs
-
-
-class TooManyDimensions(CauseBase, frozen=True):
-    """An output's shape has absurdly many dimensions."""
-
-    output: str
-    dimensions: int
-
-
-class DataAndSize(CauseBase, frozen=True):
-    """An output has both `data` and `binary_data_size`."""
-
-    output: str
-
-
-class NoDataNoSize(CauseBase, frozen=True):
-    """An output has neither `data` nor `binary_data_size`."""
-
-    output: str
-
-
-class BlobPastBody(CauseBase, frozen=True):
-    """An output's declared size goes past the end of the body."""
-
-    output: str
-    size: int
-    start: int
-    body: int
-
-
-class InvalidTensor(CauseBase, frozen=True):
-    """An output's bytes or JSON are not a tensor of its datatype and shape."""
-
-    output: str
-    datatype: str
-    shape: str
-    problem: str
-
-
-class MissingOutput(CauseBase, frozen=True):
-    """An expected output is not in the response."""
-
-    output: str
-    got: tuple[str, ...]
-
-
-class UnrequestedOutputs(CauseBase, frozen=True):
-    """The response has outputs that the request does not ask for."""
-
-    outputs: tuple[str, ...]
-
-
-class WrongForm(CauseBase, frozen=True):
-    """An output came in the other form: binary or json."""
-
-    output: str
-    expected: str
-    got: str
-
-
-class MixedForms(CauseBase, frozen=True):
-    """Outputs that were requested alike came in different forms: `binary` and `json` name them."""
-
-    binary: tuple[str, ...]
-    json: tuple[str, ...]
-
-
-class WrongDatatype(CauseBase, frozen=True):
-    """An output has another datatype."""
-
-    output: str
-    expected: str
-    got: str
-
-
-class WrongShape(CauseBase, frozen=True):
-    """An output has another shape."""
-
-    output: str
-    expected: tuple[int, ...]
-    got: tuple[int, ...]
-
-
-class WrongElementCount(CauseBase, frozen=True):
-    """A BYTES output has another number of elements."""
-
-    output: str
-    expected: int
-    got: int
-
-
-class WrongValue(CauseBase, frozen=True):
-    """Elements of a fixed-size datatype differ: `differing` of `elements`."""
-
-    difference: FirstDifference
-    elements: int
-    differing: int
-
-
-class WrongBytesElement(CauseBase, frozen=True):
-    """A BYTES element differs from its byte `at` on.
-
-    `start` is where the element begins in the response's body, None for an output in JSON form.
-    Lengths are in bytes. `expected` and `got` are hex of at most 16 bytes, cut off with "…".
-    """
-
-    difference: FirstDifference
-    elements: int
-    start: int | None
-    at: int
-    expected_length: int
-    got_length: int
-    expected: str
-    got: str
+    def words(self) -> str:
+        return (
+            f"{counted(self.body - self.json - self.blobs, 'byte')} left over: JSON {self.json} + "
+            f"sizes {self.blobs} = {self.json + self.blobs}, but the body has {self.body}"
+        )
 
 
 # What a case asks for by name
@@ -316,12 +222,21 @@ class WrongContentType(CauseBase, frozen=True):
     expected: str
     got: str | None
 
+    def words(self) -> str:
+        return (
+            f"expected Content-Type {self.expected}, got "
+            f"{'none' if self.got is None else repr(self.got)}"
+        )
+
 
 class WrongId(CauseBase, frozen=True):
     """The response does not have the request's id; `expected` and `got` as Python literals."""
 
     expected: str
     got: str
+
+    def words(self) -> str:
+        return f"expected the id {self.expected}, got {self.got}"
 
 
 class WrongModelName(CauseBase, frozen=True):
@@ -330,14 +245,26 @@ class WrongModelName(CauseBase, frozen=True):
     expected: str
     got: str | None
 
+    def words(self) -> str:
+        return (
+            f"expected the model_name '{self.expected}', got "
+            f"{'none' if self.got is None else repr(self.got)}"
+        )
+
 
 class MetadataNotJson(CauseBase, frozen=True):
     """The server metadata is not JSON."""
 
     problem: str
 
+    def words(self) -> str:
+        return f"the server metadata is not JSON: {self.problem}"
+
 
 class ExtensionNotListed(CauseBase, frozen=True):
     """The server metadata does not list the extension."""
 
     extensions: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"expected '{EXTENSION}' in `extensions`, got {listed(self.extensions)}"

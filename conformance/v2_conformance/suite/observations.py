@@ -5,9 +5,10 @@ An observed requirement is judged over all exchanges that a run records, as a ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
-from v2_conformance.suite.findings import CauseBase, Count
+from v2_conformance.suite.cause_base import CauseBase, Count, body_words, counted
 
 Observed = Literal[
     "announced_closes",
@@ -68,13 +69,37 @@ HttpRule = Literal[
     "transfer_coding",
 ]
 """A rule of RFC 9112 that a response can break."""
+_BROKEN_RULES: Mapping[HttpRule, str] = {
+    "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
+    "content_length": "the Content-Length is not one decimal number",
+    "content_length_not_allowed": "a message with a transfer coding, or without a body, has a "
+    "Content-Length, or a trailer frames the message",
+    "field_name": "the name of a header field has characters that no name can have",
+    "field_value": "the value of a header field has control characters",
+    "folded_line": "a header field goes on in the next line",
+    "interim_response": "an interim response has a body, frames one, or is one that the client did "
+    "not allow",
+    "line_end": "a line ends with LF alone instead of CRLF",
+    "repeated_field": "a header field that can be there only once is there twice",
+    "space_before_colon": "there is white space between the name of a header field and its colon",
+    "status_line": "the response does not begin with HTTP/1.1 or HTTP/1.0, a space, a status from "
+    "100 to 599, a space and a reason, which may be empty",
+    "transfer_coding": "the Transfer-Encoding is not one that HTTP/1.1 allows here",
+}
 
 
 class InvalidHttp(CauseBase, frozen=True):
     """A response breaks a rule of HTTP/1.1's syntax; `shown` is where, printable."""
 
+    stable = ("rule",)
     rule: HttpRule
     shown: str
+
+    def words(self) -> str:
+        return (
+            f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[self.rule]}: "
+            f"{body_words(self.shown)}"
+        )
 
 
 class StrayBytes(CauseBase, frozen=True):
@@ -82,11 +107,23 @@ class StrayBytes(CauseBase, frozen=True):
 
     count: Count
 
+    def words(self) -> str:
+        return (
+            f"{counted(self.count, 'byte')} came on the connection before, after its response, "
+            "although no request asked for them"
+        )
+
 
 class UnannouncedClose(CauseBase, frozen=True):
     """A kept connection was closed within `after_ms` of a response that did not say so."""
 
     after_ms: Count
+
+    def words(self) -> str:
+        return (
+            "expected the response before to say Connection: close, got none, and the server "
+            f"closed the connection within {self.after_ms} ms"
+        )
 
 
 class NotContinued(CauseBase, frozen=True):
@@ -94,11 +131,20 @@ class NotContinued(CauseBase, frozen=True):
 
     waited_ms: Count
 
+    def words(self) -> str:
+        return (
+            "expected 100 Continue or a final status, got nothing, and so the client sent the body "
+            f"after {self.waited_ms} ms"
+        )
+
 
 class NothingObserved(CauseBase, frozen=True):
     """No exchange of the run shows whether the requirement is kept; `answers` came whole."""
 
     answers: Count
+
+    def words(self) -> str:
+        return f"none of {counted(self.answers, 'answer')} shows whether the server does this"
 
 
 class AllKept(CauseBase, frozen=True):
@@ -106,8 +152,14 @@ class AllKept(CauseBase, frozen=True):
 
     judged: Count
 
+    def words(self) -> str:
+        return f"kept in all of {counted(self.judged, 'exchange')}"
+
 
 class NoErrorToJudge(CauseBase, frozen=True):
     """The case is about the error alone, but the server accepted the request."""
 
     status: int
+
+    def words(self) -> str:
+        return f"the server accepted the request with {self.status}, so there is no error to judge"

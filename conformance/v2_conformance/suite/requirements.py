@@ -155,7 +155,7 @@ def check_catalogue() -> None:
     requirement is a prerequisite of itself, directly or by way of others. A test calls this;
     loading the catalogue does not.
     """
-    from v2_conformance.suite.reading_causes import FINDINGS
+    from v2_conformance.suite.causes import FINDINGS
 
     data: dict[str, Any] = _file().document
     errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))

@@ -5,7 +5,8 @@ A response that is whole but badly framed is here, too, and what a server may de
 
 from __future__ import annotations
 
-from v2_conformance.suite.findings import CauseBase, Count
+from v2_conformance.suite.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.http_versions import error_name
 
 # What a server may decline, which shows nothing
 
@@ -15,9 +16,18 @@ class LengthRequired(CauseBase, frozen=True):
 
     body: str
 
+    def words(self) -> str:
+        return (
+            "answered with 411: a server may ask for a Content-Length, and the case sends its body "
+            f"in chunks: {body_words(self.body)}"
+        )
+
 
 class ChunksToOldClient(CauseBase, frozen=True):
     """The response is in chunks, but the request is HTTP/1.0, which does not know them."""
+
+    def words(self) -> str:
+        return "the response is in chunks, but a client of HTTP/1.0 cannot read them"
 
 
 class VariationDeclined(CauseBase, frozen=True):
@@ -26,6 +36,12 @@ class VariationDeclined(CauseBase, frozen=True):
     variation: str
     status: int
     body: str
+
+    def words(self) -> str:
+        return (
+            f"answered with {self.status}: a server may refuse a request in the variation "
+            f"{self.variation}: {body_words(self.body)}"
+        )
 
 
 class BodyTooLarge(CauseBase, frozen=True):
@@ -39,6 +55,12 @@ class BodyTooLarge(CauseBase, frozen=True):
     limit: int
     body: str
 
+    def words(self) -> str:
+        return (
+            "answered with 413: a server may limit the size of bodies, and the case sends "
+            f"{self.size} bytes, more than {self.limit}: {body_words(self.body)}"
+        )
+
 
 class BodyNotTaken(CauseBase, frozen=True):
     """The server closed the connection, without an answer, when it had been sent `sent` of the
@@ -47,6 +69,13 @@ class BodyNotTaken(CauseBase, frozen=True):
     sent: Count
     size: Count
     detail: str
+
+    def words(self) -> str:
+        return (
+            f"the server closed the connection after {self.sent} of the request's {self.size} "
+            "bytes, as it may: a server may limit the size of bodies"
+            + (f" ({self.detail})" if self.detail else "")
+        )
 
 
 # Transport: no whole response
@@ -57,6 +86,9 @@ class ConnectionRefused(CauseBase, frozen=True):
 
     detail: str
 
+    def words(self) -> str:
+        return f"no connection: {self.detail}"
+
 
 class TimedOut(CauseBase, frozen=True):
     """No whole response within the limit; `received` bytes had arrived."""
@@ -65,12 +97,21 @@ class TimedOut(CauseBase, frozen=True):
     received: int
     detail: str
 
+    def words(self) -> str:
+        return f"{self.detail} ({self.seconds:.1f} s, {counted(self.received, 'byte')} received)"
+
 
 class ConnectionClosed(CauseBase, frozen=True):
     """The connection ended before a whole response; `received` bytes had arrived."""
 
     received: int
     detail: str
+
+    def words(self) -> str:
+        return (
+            f"the connection ended without a complete response after "
+            f"{counted(self.received, 'byte')} ({self.detail})"
+        )
 
 
 class StreamReset(CauseBase, frozen=True):
@@ -80,6 +121,12 @@ class StreamReset(CauseBase, frozen=True):
     code: Count
     received: Count
 
+    def words(self) -> str:
+        return (
+            f"the server reset the stream with {error_name(self.code)}, without a complete "
+            f"response, after {counted(self.received, 'byte')}"
+        )
+
 
 class GoneAway(CauseBase, frozen=True):
     """Over HTTP/2, the connection ended before a whole response, after GOAWAY with this error code;
@@ -88,17 +135,29 @@ class GoneAway(CauseBase, frozen=True):
     code: Count
     received: Count
 
+    def words(self) -> str:
+        return (
+            f"the server ended the connection with GOAWAY, {error_name(self.code)}, without a "
+            f"complete response, after {counted(self.received, 'byte')}"
+        )
+
 
 class NotHttp(CauseBase, frozen=True):
     """What arrived is not an HTTP response."""
 
     detail: str
 
+    def words(self) -> str:
+        return f"the response is not HTTP: {self.detail}"
+
 
 class ResponseTooLarge(CauseBase, frozen=True):
     """The response, or its head, is larger than any answer can need."""
 
     detail: str
+
+    def words(self) -> str:
+        return f"the response is too large: {self.detail}"
 
 
 class ContentLengthTooLong(CauseBase, frozen=True):
@@ -107,14 +166,27 @@ class ContentLengthTooLong(CauseBase, frozen=True):
     body: int
     content_length: str
 
+    def words(self) -> str:
+        return (
+            f"the message is complete after {counted(self.body, 'byte')} of body, but "
+            f"Content-Length promises {self.content_length}"
+        )
+
 
 class BytesAfterResponse(CauseBase, frozen=True):
     """`count` bytes followed the end of the response."""
 
     count: int
 
+    def words(self) -> str:
+        return f"{counted(self.count, 'byte')} followed the end of the response"
+
 
 class NoContentLength(CauseBase, frozen=True):
     """The response has no Content-Length; `framing` is what delimits it."""
 
+    stable = ("framing",)
     framing: str
+
+    def words(self) -> str:
+        return f"no Content-Length: the response is delimited by {self.framing}"

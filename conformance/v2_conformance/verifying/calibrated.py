@@ -15,7 +15,7 @@ from v2_conformance.judging.known_good import Form, answer, known_good, problem_
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded import (
     ReadExchange,

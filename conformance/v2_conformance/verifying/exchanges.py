@@ -8,8 +8,8 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
 from v2_conformance.judging.survival import needs_fresh_canary, on_same_connection
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.recorded import (

@@ -25,8 +25,8 @@ from v2_conformance.report.recorder import Note
 from v2_conformance.report.summary import concluded
 from v2_conformance.report.tested import Shard
 from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.circumstances import SuiteError
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.plan import named, plan_again

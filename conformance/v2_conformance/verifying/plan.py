@@ -11,8 +11,8 @@ from v2_conformance.judging.learning import Learned
 from v2_conformance.judging.relation_plan import relation_plan
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.claimed import claims_problem
-from v2_conformance.suite.findings import printable
 from v2_conformance.suite.selection import asked_for
 from v2_conformance.suite.sharding import shards
 from v2_conformance.suite.varied_cases import planned_and_chosen

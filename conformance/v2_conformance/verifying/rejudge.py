@@ -24,10 +24,14 @@ from v2_conformance.suite.cases import (
     RequestCase,
     SentCase,
 )
-from v2_conformance.suite.causes import FailedAtFirst, FailedBesideOthers
+from v2_conformance.suite.causes import (
+    FailedAtFirst,
+    FailedBesideOthers,
+    difference_in,
+    wrong_output,
+)
 from v2_conformance.suite.circumstances import AnswersDiffer
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.reading_causes import difference_in, wrong_output
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.consistency import check_count, check_notes, check_times

@@ -14,7 +14,7 @@ from v2_conformance.report.sshsig import (
     fingerprint,
     read_signature,
 )
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.verifying.allowed_signers import AllowedSigner
 from v2_conformance.verifying.verification import Verification
 

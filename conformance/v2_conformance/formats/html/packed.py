@@ -39,8 +39,8 @@ from v2_conformance.report.fold import (
 from v2_conformance.report.kept_bytes import beginning, size_of
 from v2_conformance.report.said import said_lines
 from v2_conformance.report.visible_text import short
+from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.causes import NotKept
-from v2_conformance.suite.findings import FirstDifference
 
 _LEVEL = 6
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory

@@ -9,7 +9,7 @@ from itertools import pairwise
 from v2_conformance.report import soak_words
 from v2_conformance.report.document import Soak, WrongUnderLoad
 from v2_conformance.report.soak_words import KIND_WORDS
-from v2_conformance.suite.findings import printable
+from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.soaking import KINDS, KindCount, Phase, Quantity, Trend
 
 WIDTH, HEIGHT = 640, 170

@@ -1,0 +1,131 @@
+"""What all causes share, and the pieces of the sentences in which they are told.
+
+Text in a cause that came from a server or a client is printable ASCII of bounded length:
+`printable` and `excerpt` make it so where the cause is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+_CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
+_LONGEST = 1000
+_LONGEST_WORDS = 2000
+
+
+def _kind(name: str) -> str:
+    return _CAMEL.sub("_", name).lower()
+
+
+class FirstDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The first element in which an output differs from what was expected.
+
+    `element` counts from 0 in row-major order. `offset` is that of the first differing byte in the
+    output's blob, `body_offset` in the response's body; None for an output that came as JSON, whose
+    value has no byte there. `expected` and `got` are the element's bytes in wire order, as hex: all
+    of a number's, of a BYTES element at most 16 from its first differing byte on. The values are
+    those of the whole element as people write them, printable ASCII of bounded length.
+    """
+
+    output: str
+    datatype: str
+    element: Count
+    offset: Count
+    body_offset: Count | None
+    expected: str
+    got: str
+    expected_value: str
+    got_value: str
+
+
+class CauseBase(
+    msgspec.Struct, frozen=True, tag_field="kind", tag=_kind, forbid_unknown_fields=True
+):
+    """What all causes share: `kind` names the type in report.json.
+
+    A kind of cause is one class: its members, its words, and what else is known of it. A subclass
+    in a module that `suite.causes` imports is a part of `Cause`, unless it has subclasses itself.
+    """
+
+    stable: ClassVar[tuple[str, ...]] = ()
+    """The members that make another failure of a cause of the same kind.
+
+    The others differ from run to run, or from case to case, though the defect is the same: what a
+    server says in its own words, times, numbers of bytes, the values of elements, which of several
+    answers was the first to be wrong.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The name of this type of cause in report.json and in expectation files."""
+        return str(self.__struct_config__.tag)
+
+    def words(self) -> str:
+        """Return the cause as one sentence or clause without a full stop; see `describe`."""
+        raise NotImplementedError
+
+    @property
+    def finding_kind(self) -> str:
+        """What was found: failures that one defect makes have the same."""
+        return self.kind
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        """The first differing element that this is about, wherever it is nested."""
+        return None
+
+    @property
+    def wrong_output(self) -> str | None:
+        """The output that is not what it should be, if this is about nothing else."""
+        return None
+
+
+def describe(cause: CauseBase | None) -> str:
+    """Return a cause as one sentence or clause without a full stop; "" for None.
+
+    Whatever the cause says, it is printable ASCII of bounded length, with "…" for what is left out.
+    """
+    if cause is None:
+        return ""
+    words = cause.words()
+    if not (words.isascii() and words.isprintable()):
+        words = "".join(_printable(c) for c in words[: _LONGEST_WORDS + 1])
+    return words if len(words) <= _LONGEST_WORDS else words[:_LONGEST_WORDS] + "…"
+
+
+def _printable(character: str) -> str:
+    shown = character == "…" or (character.isascii() and character.isprintable())
+    return character if shown else ascii(character)[1:-1]
+
+
+def printable(text: object, limit: int = _LONGEST) -> str:
+    """Return text of a server as printable ASCII of at most `limit` characters, then "…"."""
+    plain = ascii(text)[1:-1].replace("\\'", "'") if isinstance(text, str) else ascii(text)
+    return plain if len(plain) <= limit else plain[:limit] + "…"
+
+
+def excerpt(body: bytes | bytearray | memoryview, limit: int = 200) -> str:
+    """Return the start of a body as one line of printable ASCII; "" for an empty one."""
+    text = ascii(bytes(body[:limit]).decode("latin-1"))
+    return text[1:-1].replace("\\'", "'") + ("…" if len(body) > limit else "")
+
+
+def body_words(text: str) -> str:
+    """Return what is shown of a body, which may be empty."""
+    return text or "(empty body)"
+
+
+def listed(items: Sequence[object]) -> str:
+    """Return names as a list in quotation marks, "none" for no name."""
+    return ", ".join(f"'{item}'" for item in items) or "none"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun in the singular or the plural."""
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
