@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
+from support.commands import Cli, caller
 from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
 from support.snapshots import Snapshot, compare
 from v2_conformance.reference.behaviour import Behaviour
@@ -98,6 +99,12 @@ def _keep_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Calls the command in this process."""
+    return caller(capsys)
 
 
 @pytest.fixture

@@ -92,10 +92,3 @@ def test_without_a_known_model_it_says_what_it_found_and_how_to_go_on(
     assert "Its repository index has: matrix_product, reverser, widener." in shown
     assert f"v2-conformance run {server.url} --model matrix_product" in shown
     assert (tmp_path / "report.html").exists()
-
-
-def test_a_model_goes_with_no_other_cases(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call("--model", "widener", "--large", directory=tmp_path) == 2
-    assert "remove --cases, --variation, --large, --huge and --fuzz" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -76,42 +75,6 @@ def test_a_run_of_given_cases_is_no_run_of_the_suite(
         assert not report.verdict.robust
     assert path.exists()
     assert "NOT CONFORMANT" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--case", "M75"], 4, "the pattern 'M75' matches no case"),
-        (["--case", "M7", "--case", "X9/*"], 4, "the pattern 'X9/*' matches no case"),
-        (["--profile", "rwa"], 2, "unknown profile 'rwa': did you mean raw"),
-        (["--cases", "{here}/nowhere"], 2, "there is no such file or folder"),
-        (["--cases", "{here}"], 2, "no case files (*.yaml) are there"),
-        (["--cases", "{here}/empty/none.yaml"], 2, "should be non-empty"),
-        (["--cases", "{here}/empty/nothing.yaml"], 2, "expected a mapping"),
-        (["--cases", "{here}/empty/axis.yaml"], 2, "axes.n"),
-        (["--fuzz", "0"], 2, "--fuzz: expected a whole number from 1, got 0"),
-        (["--seed", "1"], 2, "--seed needs --fuzz"),
-        (["--fuzz", "9", "--case", "M7"], 2, "remove --case, --cases and --variation"),
-    ],
-)
-def test_a_run_that_would_test_nothing_is_an_error_in_one_line(
-    arguments: Sequence[str],
-    code: int,
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    (folder / "none.yaml").write_text("family: D\ncases: []\n")
-    (folder / "nothing.yaml").write_text("")
-    (folder / "axis.yaml").write_text(CASE.format(axes="axes: {n: []}"))
-    arguments = [argument.format(here=tmp_path) for argument in arguments]
-    assert main(["run", *arguments, "--report-dir", str(tmp_path / "reports")]) == code
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "reports" / REPORT).exists()
 
 
 def test_an_axis_without_values_is_refused(tmp_path: Path) -> None:

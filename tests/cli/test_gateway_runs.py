@@ -96,27 +96,6 @@ def test_an_older_comparison_does_not_outlive_a_run_without_a_gateway(
     assert not list(tmp_path.glob("gateway*"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--through", "http://127.0.0.1:1"], "--through needs the URL of the server"),
-        (["URL", "--through", "nonsense"], "is not a URL"),
-        (["URL", "--through", "http://127.0.0.1:1", "--fuzz", "1"], "remove --through"),
-    ],
-)
-def test_wrong_usage_is_told_before_anything_runs(
-    url: str,
-    tmp_path: Path,
-    arguments: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    given = [url if word == "URL" else word for word in arguments]
-    assert main(["run", *given, "--report-dir", str(tmp_path / "r")]) == 2
-    assert words in capsys.readouterr().err
-    assert not (tmp_path / "r").exists()
-
-
 def test_a_gateway_that_cannot_be_reached_is_told_before_the_direct_run(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -186,47 +186,6 @@ class TestProblems:
         assert "none of the contract's models" in capsys.readouterr().out
         assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 
-    @pytest.mark.parametrize(
-        ("arguments", "code"),
-        [
-            (["--target", "missing.yaml"], 2),
-            (["--target", "broken.yaml"], 2),
-            (["--target", "wrong.yaml"], 2),
-            (["--profile", "binry"], 2),
-            (["--profile", "client"], 2),
-            (["--fault", "no-such-fault"], 2),
-            (["--report-dir", "a-file"], 2),
-            (["--report-dir", "a-file/below"], 2),
-            (["--header", "no colon"], 2),
-            (["--timeout", "nan"], 2),
-            (["-n", "0"], 2),
-            (["--case", "H6/no-such-*"], 4),
-            (["localhost:8000"], 2),
-            (["ftp://localhost"], 2),
-            (["http://"], 2),
-            (["http://h:99999"], 2),
-            (["http://h?token=x"], 2),
-            (["http://h h"], 2),
-            ([""], 2),
-            (["http://h", "--fault", "size-wraps-at-32-bits"], 2),
-        ],
-        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-    )
-    def test_wrong_usage_is_one_line(
-        self,
-        arguments: list[str],
-        code: int,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        Path("a-file").touch()
-        Path("broken.yaml").write_text("url: [\n")
-        Path("wrong.yaml").write_text("url: http://h\nprofils: [raw]\n")
-        assert main(["run", *arguments]) == code
-        problem(capsys)
-
     def test_a_bad_case_file_is_named_with_its_line(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

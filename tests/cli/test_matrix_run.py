@@ -56,37 +56,6 @@ def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(
     assert "not on the page: one, which left no report" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("files", "options", "words"),
-    [
-        ((), (), "has no target files (*.yaml, *.yml, *.json)"),
-        (("a.yaml", "a.json"), (), "has two target files for a: rename one"),
-        (("a.yaml",), ("--target", "x"), "--target cannot be the same for every target"),
-        (("a.yaml",), ("--report-dir=x",), "--report-dir cannot be the same"),
-        (("a.yaml",), ("--shard", "1/2"), "--shard cannot be the same"),
-    ],
-)
-def test_what_cannot_be_run_is_one_line(
-    files: tuple[str, ...],
-    options: tuple[str, ...],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for name in files:
-        (tmp_path / name).write_text("url: http://127.0.0.1:1\n")
-    assert main(["matrix", "run", str(tmp_path), "--", *options]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert words in line
-
-
-def test_a_folder_that_is_not_there_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["matrix", "run", str(tmp_path / "missing")]) == 2
-    assert "cannot read the folder" in capsys.readouterr().err
-
-
 def test_runs_end_with_the_command_that_started_them(tmp_path: Path) -> None:
     """Ctrl-C and SIGTERM leave no run behind."""
     folder = tmp_path / "targets"
@@ -111,10 +80,3 @@ def test_runs_end_with_the_command_that_started_them(tmp_path: Path) -> None:
             finally:
                 process.kill()
         assert gone.wait(10)  # nobody is left who waits for an answer
-
-
-def test_reports_can_still_be_compared_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["matrix", str(tmp_path / "missing.json")]) == 2
-    assert "cannot read" in capsys.readouterr().err

@@ -178,14 +178,6 @@ def test_user_and_password_of_a_url_are_hidden_in_errors_too(
             assert is_shown((printed.out + printed.err).encode(), secret) is None
 
 
-@pytest.mark.parametrize("shown", ["me:hunter2x", "http://me:hunter2x", "http//h?token=hunter2x"])
-def test_a_url_that_is_none_is_not_repeated_with_what_may_be_secret(
-    shown: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", shown]) == 2
-    assert "hunter2x" not in capsys.readouterr().err
-
-
 # Other secrets, public values.
 
 
@@ -276,22 +268,3 @@ def test_a_short_or_common_value_leaves_the_report_readable_and_is_warned_of(
     assert any(b"Content-Type: application/json" in data for name, data in seen if "resp" in name)
     assert not any(f"X-Custom: {value}".encode() in data for _, data in seen)
     assert main(["verify", str(tmp_path / "report.json")]) == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--secret", "abc"], "secret 1 cannot be hidden"),
-        (["--secret", "1234567"], "secret 1 cannot be hidden"),
-        (["--secret-env", "NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE is not set"),
-        (["--public", "X-Typo"], "X-Typo is marked as public"),
-    ],
-)
-def test_what_cannot_be_hidden_or_found_is_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", "http://localhost:1", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-    assert "abc" not in error

@@ -43,28 +43,6 @@ def test_a_file_sets_options_and_the_command_line_goes_first(
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            f"{HERE}large = true\nprofil = 'raw'\n",
-            "pyproject.toml:3: profil: there is no such",
-        ),
-        (f"{HERE}profil = 'raw'\n", "did you mean profile"),
-        (f"{HERE}large = 'yes'\n", "pyproject.toml:2: large: expected true or false, got 'yes'"),
-        (f"{HERE}case = [['P5']]\n", "pyproject.toml:2: case: expected text, or a list of texts"),
-        (f"{HERE}timeout = 'soon'\n", "expected a number of seconds, got 'soon'"),
-        ("[tool]\nv2-conformance = 3\n", "tool.v2-conformance is not a table"),
-    ],
-)
-def test_a_mistake_in_it_is_one_line(
-    text: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "pyproject.toml").write_text(text)
-    assert main(["run"]) == 2
-    assert said in capsys.readouterr().err.splitlines()[-1]
-
-
 @pytest.mark.parametrize("text", ["[project]\nname = 'x'\n", "this is = = no TOML"])
 def test_a_project_without_settings_says_nothing(text: str, folder: Path) -> None:
     (folder / "pyproject.toml").write_text(text)

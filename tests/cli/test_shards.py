@@ -83,56 +83,6 @@ def test_a_pod_of_an_indexed_job_runs_its_own_shard(
     assert (shard.number, shard.of) == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("value", "index", "words"),
-    [
-        ("0/2", None, "expected a shard from 1/2 to 2/2, got '0/2'"),
-        ("3/2", None, "expected a shard from 1/2 to 2/2, got '3/2'"),
-        ("1", None, "expected K/N, such as 1/8, or auto/N, got '1'"),
-        ("-1/2", None, "expected K/N"),
-        ("1/2/3", None, "expected K/N"),
-        ("1/99999999", None, "expected K/N"),
-        ("x" * 500, None, "expected K/N"),
-        ("auto", None, "expected K/N"),
-        ("auto/2", None, "auto needs JOB_COMPLETION_INDEX, which Kubernetes sets"),
-        ("auto/2", "2", "got 3/2 (JOB_COMPLETION_INDEX counts from 0)"),
-        ("auto/2", "one", "auto needs JOB_COMPLETION_INDEX"),
-        ("1/99999", None, "cases cannot be divided into 99999 shards: use 1 to"),
-    ],
-)
-def test_a_shard_that_there_cannot_be_is_refused_in_one_line(
-    value: str,
-    index: str | None,
-    words: str,
-    url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    if index is not None:
-        monkeypatch.setenv("JOB_COMPLETION_INDEX", index)
-    assert main(["run", url, "--shard", value, "--report-dir", str(tmp_path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert words in line
-    assert len(line) < 300
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "--shard needs a URL"),
-        (["http://127.0.0.1:1", "--fuzz", "5"], "remove --cases and --fuzz"),
-        (["http://127.0.0.1:1", "--cases", "x.yaml"], "remove --cases and --fuzz"),
-    ],
-)
-def test_what_cannot_be_divided_is_refused(
-    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", *arguments, "--shard", "1/2"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert words in line
-
-
 def test_a_missing_shard_is_one_line_and_nothing_is_written(
     two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

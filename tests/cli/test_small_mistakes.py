@@ -15,7 +15,6 @@ from v2_conformance.cli.main import main
 from v2_conformance.engine.target_file import load_target
 
 ROOT = Path(__file__).parents[2]
-URL = "url: http://127.0.0.1:9\n"
 CASES = """\
 family: H
 cases:
@@ -29,49 +28,6 @@ cases:
       inputs: [{shape: [1]}]
     expect: {outcome: reject}
 """
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "unsupported: [BF15]\n",
-            "target.yaml:2: unsupported: 'BF15' is no datatype, coding or profile: did you mean "
-            "BF16",
-        ),
-        (
-            "modles: {mixed: a}\n",
-            "target.yaml:2: the file: there is no member 'modles': did you me",
-        ),
-        (
-            "models:\n  mixed: {modle: a}\n",
-            "models.mixed: there is no member 'modle': did you mean model?",
-        ),
-        ("timeout: 3\ntimeout: 4\n", "target.yaml:3: the key 'timeout' is there twice"),
-        ("yes: 3\n", "target.yaml:2: the key 'yes' is read as true or false; put it in quotes"),
-    ],
-)
-def test_a_slip_in_a_target_file_has_its_line(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "target.yaml"
-    path.write_text(URL + text)
-    assert main(["run", "--target", str(path), "--report-dir", str(tmp_path / "out")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-
-
-@pytest.mark.parametrize("labels", ["[abc, 0x3]", "{abc: a, 0x3: b}"])
-def test_a_label_that_yaml_reads_as_a_number_has_to_be_in_quotes(
-    labels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(CASES.replace("{LABELS}", labels))
-    assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path / "out")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "mine.yaml:6: " in line
-    assert "0x3 is read as another number" in line
-    assert line.endswith("put it in quotes")
 
 
 def test_the_target_files_of_the_documents_are_target_files(

@@ -25,7 +25,6 @@ from v2_conformance.report.files import read_report
 from v2_conformance.report.summary import concluded
 from v2_conformance.suite.soaking import KindGrowth, Trend
 
-URL = "http://127.0.0.1:1"
 SOME = ("--case", "P2", "--case", "D1", "--case", "Z6/truncated*", "--case", "H6")
 PROFILE = ("--profile", "compression")
 Change = Callable[[dict[str, Any]], object]
@@ -43,38 +42,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(folder: Path) -> Report:
     return read_report(folder / "report.json").report
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--pid", "1"], "add --soak MINUTES"),
-        (["--soak", "0"], "expected minutes, more than 0"),
-        (["--soak", "-2"], "expected minutes, more than 0"),
-        (["--soak", "nan"], "expected minutes, more than 0"),
-        (["--soak", "inf"], "expected minutes, more than 0"),
-        (["--soak", "soon"], "expected minutes, more than 0"),
-        (["--soak", "1", "--pid", "0"], "0 is not in the range"),
-        (["--soak", "1", "--pid", "999999999"], "there is no process 999999999"),
-        (["--soak", "1", "--pid", str(1 << 70)], "there is no process"),
-        (["--soak", "1", "--fuzz", "3"], "remove --fuzz"),
-        (["--soak", "1", "--shard", "1/2"], "remove --shard"),
-        (["--soak", "1", "--through", URL], "remove --through"),
-    ],
-)
-def test_what_does_not_fit_is_said_in_a_line(
-    options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", URL, *options, "--report-dir", str(tmp_path)]) == 2
-    assert words in " ".join(capsys.readouterr().err.split())
-
-
-def test_the_embedded_server_has_no_process_of_its_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pid = str(os.getpid())
-    assert main(["run", "--soak", "1", "--pid", pid, "--report-dir", str(tmp_path)]) == 2
-    assert "--pid needs the URL" in capsys.readouterr().err
 
 
 def test_a_process_here_and_a_server_elsewhere_are_doubted(

@@ -99,11 +99,6 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     assert is_free(port)
 
 
-def test_it_needs_a_url(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--start", "true"]) == 2
-    assert "--start needs the URL" in capsys.readouterr().err
-
-
 def test_a_replay_can_start_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = ["--case", "P5", "--fault", "response-header-length-short"]
     assert main(["run", *broken, "--report-dir", str(tmp_path)]) == 1

@@ -18,7 +18,6 @@ from v2_conformance.engine.budget import default_limit_s
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.target import Target
-from v2_conformance.engine.target_file import load_target
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.wire.pace import Pace
@@ -145,34 +144,6 @@ def test_a_target_file_says_how_to_get_in(tmp_path: Path) -> None:
     for name, value in (("ca", target.verify), ("cert", target.cert), ("key", target.key)):
         assert value == str(tmp_path / f"{name}.pem")  # wherever the command was started
     assert target.transport().endpoint.tls is not None
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("auth: {bearer: a, basic: b:c}", ":1: auth: "),
-        ("auth: {}", ":1: auth: "),
-        ("auth: {digest: x}", ":1: auth: "),
-        ("auth: {basic: hush-hush}", "auth.basic: .*must be USER:PASSWORD"),
-        ("headers: {authorization: x}\nauth: {bearer: hush-hush}", ":2: auth: .*given twice"),
-        ("auth: {bearer: {file: missing}}", "cannot read"),
-        ("key: k.pem", ":1: key: it needs `cert`"),
-        ("rate: 0", ":1: rate: "),
-        ("rate: .nan", ":1: rate: "),
-        ("rate: .inf", ":1: rate: "),
-        ("rate: 1.0e+9", ":1: rate: the rate must be"),
-        ("host: ''", ":1: host: "),
-        ("models: {mixed: {model: m, version: ''}}", "models.mixed"),
-    ],
-)
-def test_a_wrong_member_is_named_with_its_line_and_no_secret(
-    text: str, words: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "t.yaml"
-    path.write_text(text)
-    with pytest.raises(UsageError, match=words) as error:
-        load_target(path)
-    assert "hush" not in str(error.value)
 
 
 # Certificates.

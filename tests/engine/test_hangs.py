@@ -66,9 +66,6 @@ def whatever_its_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("v2_conformance.judging.survival._SLOWER", 0)
 
 
-NEGATIVE = ("S2/", "H6/", "S6/")
-
-
 @pytest.mark.usefixtures("whatever_its_pace")
 def test_a_negative_request_without_an_answer_is_a_hang_and_fails_r3(tmp_path: Path) -> None:
     cases = chosen("S6/", "R3/observed")

@@ -123,7 +123,6 @@ def test_what_is_odd_about_a_request_is_said(request_members: dict[str, Any], se
 # Rejections.
 
 ERROR_BODY = b'{"error": "no"}'
-GOOD_BODY = GOOD.partition(b"\r\n\r\n")[2]
 
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500, 503])

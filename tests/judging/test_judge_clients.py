@@ -184,8 +184,6 @@ def test_a_header_of_the_request_before_is_stale(tmp_path: Path) -> None:
 
 # Readings.
 
-IDENTITY = {"model": "one", "inputs": [{"name": "A", "datatype": "FP32", "shape": [2]}]}
-
 
 def reading(
     folder: Path, line: Line, *, values: object = "counting", datatype: str = "FP32", **expect: Any

@@ -12,7 +12,6 @@ from v2_conformance.judging.request import may_have_id, read_request
 from v2_conformance.protocol.names import HEADER_LENGTH
 
 TEXT = b'{"id":"a","inputs":[]}'
-LONG = b" " * 300_000
 
 
 def request(body: bytes = TEXT, *fields: bytes, target: bytes = b"/v2/models/m/infer") -> bytes:

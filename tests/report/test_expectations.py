@@ -266,68 +266,6 @@ expected:
         assert self.load(tmp_path, "expected:\n").entries == ()
         assert self.load(tmp_path, '{"expected": []}').entries == ()
 
-    @pytest.mark.parametrize(
-        ("lines", "line", "words"),
-        [
-            ([], 1, "the file"),
-            (["expected:", "- case: H6/*"], 2, "'reason' is a required"),
-            (["expected:", "- case: H6/*", "  reason: ' '"], 3, "reason"),
-            (["expected:", "- case: H6/*", "  reason:"], 3, "reason"),
-            (["expected:", "- reason: x", "  link: https://h"], 2, "expected.0"),
-            (["expected:", "- {case: H6/*, requirement: H6, reason: x}"], 2, "expected.0"),
-            (["expected:", "- requirement: H6*", "  reason: x"], 2, "requirement"),
-            (["expected:", "- case: a", "  reason: x", "  outcome: pass"], 4, "outcome"),
-            (["expected:", "- case: a", "  reason: x", "  link: javascript:1"], 4, "link"),
-            (["expected:", "- case: a", "  reason: x", "  expires: soon"], 4, "expires"),
-            (["expected:", "- case: a", "  reason: x", "  expires: 2026-02-30"], 4, "expires"),
-            (["expected:", "- case: a", "  resaon: x", "  reason: x"], 3, "resaon"),
-            (["expected:", "- case: ]"], 2, "not YAML"),
-            (["expected:", "- case: a", "  cause: []", "  reason: x"], 3, "cause"),
-            (["expected:", "- case: a", "  cause: {got: 1}", "  reason: x"], 3, "'kind' is a req"),
-            (
-                ["expected:", "- case: a", "  cause: wrong_statu", "  reason: x"],
-                *(3, "cause: unknown kind of cause: 'wrong_statu'; did you mean wrong_status"),
-            ),
-            (
-                [
-                    "expected:",
-                    "- case: a",
-                    "  cause:",
-                    "    kind: wrong_status",
-                    "    gott: 1",
-                    "  reason: x",
-                ],
-                *(5, "cause.gott: unknown member of wrong_status: 'gott'; did you mean got?"),
-            ),
-            (
-                [
-                    "expected:",
-                    "- case: a",
-                    "  cause:",
-                    "    kind: did_not_survive",
-                    "    case:",
-                    "      kind: wrong_status",
-                    "      got: '400'",
-                    "  reason: x",
-                ],
-                *(7, "cause.case.got: expected a number, got '400'"),
-            ),
-            (
-                ["expected:", "- case: a", "  message: killed", "  reason: x"],
-                *(3, "write `cause: KIND` instead, such as `cause: wrong_status`"),
-            ),
-        ],
-    )
-    def test_a_wrong_file_is_one_line_with_its_place(
-        self, lines: list[str], line: int, words: str, tmp_path: Path
-    ) -> None:
-        with pytest.raises(ExpectFileError) as error:
-            self.load(tmp_path, "\n".join(lines) + "\n")
-        message = str(error.value)
-        assert f"expect.yaml:{line}: " in message
-        assert words in message
-        assert "\n" not in message
-
     def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ExpectFileError, match="cannot read"):
             load_expectations(tmp_path / "none.yaml")

@@ -24,7 +24,9 @@ def compare(name: str, words: Callable[[Row], object], *, rewrite: bool) -> list
     kept: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
     now = [{**row, "words": words(row)} for row in kept]
     if rewrite:
-        text = yaml.safe_dump(now, sort_keys=False, width=98, allow_unicode=True)
+        text = yaml.safe_dump(
+            now, sort_keys=False, default_flow_style=None, width=98, allow_unicode=True
+        )
         path.write_text(text, encoding="utf-8")
     else:
         assert now == kept

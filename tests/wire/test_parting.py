@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trustme
 
-from support.cases import make_case, prepared, refusal
+from support.cases import make_case, prepared
 from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.wire.parting import times
@@ -51,19 +51,6 @@ def test_the_first_chunk_has_a_wrong_size_or_end() -> None:
     end = wire({"chunk_end": "5858"}, delivery={"chunks": 50})
     at = plain.index(b"\r\n32\r\n") + 6 + 50
     assert end == plain[:at] + b"XX" + plain[at + 2 :]
-
-
-@pytest.mark.parametrize(
-    ("client", "words"),
-    [
-        ({"chunk_size": "zz"}, "a broken chunk needs a delivery in chunks"),
-        ({"sends": 10**6}, "`client.sends`: expected at most"),
-        ({"then": "sulks"}, "`client.then`: expected"),
-        ({"claims": -1}, "`client.claims`: expected"),
-    ],
-)
-def test_what_a_client_cannot_do_is_its_authors_mistake(client: dict[str, Any], words: str) -> None:
-    assert words in refusal(breaking_off(client))
 
 
 def test_a_client_breaks_off_once_unless_the_case_says_more() -> None:

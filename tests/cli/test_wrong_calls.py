@@ -1,0 +1,52 @@
+"""Wrong calls and wrong files: one line on standard error that says what to do."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from support.commands import Cli
+from support.snapshots import Row, Snapshot
+
+SECRET = "hush"  # what each secret of the rows contains
+
+
+def test_a_wrong_call_or_file_is_one_line_that_helps(
+    cli: Cli, snapshot: Snapshot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JOB_COMPLETION_INDEX", raising=False)
+
+    def words(row: Row) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        files = {"a-file": b"", **row.get("files", {})}
+        for name, content in files.items():
+            Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+        with monkeypatch.context() as patch:
+            for name, value in row.get("environment", {}).items():
+                patch.setenv(name, value)
+            ended = cli(*shlex.split(row["call"]))
+        assert ended.out == ""
+        assert SECRET not in ended.err
+        assert {path.name for path in folder.iterdir()} == set(files)
+        *before, last = ended.err.splitlines()
+        assert all(line.startswith("settings from ") for line in before)
+        assert last.startswith("v2-conformance: ")
+        return f"{ended.code} {last.removeprefix('v2-conformance: ')}"
+
+    rows = snapshot("calls", words)
+    assert all(row["words"][:2] in ("2 ", "4 ") for row in rows)
+
+
+def test_an_argument_cannot_write_a_second_line_or_command_a_ci_service(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    for call in (["x\n::error::\x1b[2J"], ["run", "--x\n::error::"], ["list", "\n::error::"]):
+        ended = cli(*call)
+        assert ended.code == 2
+        assert ended.line.isprintable()
+        assert "::" not in ended.line
