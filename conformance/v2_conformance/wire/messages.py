@@ -1,0 +1,184 @@
+"""The one reader of HTTP/1.1 messages in bytes that came or were recorded, however broken.
+
+It reads as the most tolerant recipient does: lines may end with LF alone, fields may be folded or
+have white space before the colon, the size of a chunk may have any number of digits and anything
+after them. It raises nothing and judges nothing: who does, looks at the lines and offsets here.
+
+Offsets count from the start of the data. Time grows with the length of the data alone; of a body,
+one chunk at a time is in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+_SECTION_END = re.compile(rb"\n\r?\n")
+_LINE_END = re.compile(rb"\r?\n")
+_EMPTY_LINES = re.compile(rb"[\r\n]*")
+_STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?![0-9])")
+_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)")
+_DECIMAL = re.compile(r"[0-9]{1,19}")
+_BLANKS = (b" ", b"\t")
+# With more digits than these, a size is larger than any message.
+_MOST_DIGITS = 15
+_HUGE = 1 << 60
+
+
+def decimal(text: str) -> int | None:
+    """The number that a field's value is, such as a length; None for anything else."""
+    return int(text) if _DECIMAL.fullmatch(text) else None
+
+
+class Field(NamedTuple):
+    """A header field: its name in lower case, its value, and its lines as they came.
+
+    Folded lines are joined. A line without a colon is a name without a value.
+    """
+
+    name: bytes
+    value: bytes
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines up to an empty one, from `start` to `end`: field lines, such as those of trailers.
+
+    `whole` says whether the empty line came. If it did not, all of the data belongs to the section.
+    """
+
+    data: bytes = field(repr=False)
+    start: int
+    end: int
+    whole: bool
+
+    @cached_property
+    def ended_lines(self) -> list[bytes]:
+        """Every line and the empty one, without its LF."""
+        return self.data[self.start : self.end].removesuffix(b"\n").split(b"\n")
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The lines without their ends."""
+        lines = self.ended_lines[:-1] if self.whole else self.ended_lines
+        return [line.removesuffix(b"\r") for line in lines]
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """The fields in their order."""
+        return _fields(self.lines)
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, which is in lower case."""
+        wanted = name.encode()
+        return [one.value.decode("latin-1") for one in self.fields if one.name == wanted]
+
+    def listed(self, name: str) -> list[str]:
+        """The members of the lists in the fields `name`, in lower case, without empty ones."""
+        members = ",".join(self.values(name)).lower().split(",")
+        return [member.strip(" \t") for member in members if member.strip(" \t")]
+
+
+@dataclass(frozen=True)
+class Head(Section):
+    """The first line of a message and its fields, without empty lines before them."""
+
+    @property
+    def first(self) -> bytes:
+        """The request line or the status line."""
+        return self.lines[0]
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """The fields in their order."""
+        return _fields(self.lines[1:])
+
+    @property
+    def status(self) -> int | None:
+        """The status of a response, None if there is none to be read."""
+        found = _STATUS.match(self.data, self.start, self.end)
+        return None if found is None else int(found[1])
+
+
+def read_head(data: bytes, at: int = 0) -> Head:
+    """The head at `at`."""
+    found = _EMPTY_LINES.match(data, at)
+    start = at if found is None else found.end()
+    end = _SECTION_END.search(data, start)
+    return Head(data, start, len(data) if end is None else end.end(), end is not None)
+
+
+def _fields(lines: list[bytes]) -> list[Field]:
+    groups: list[list[bytes]] = []
+    for line in lines:
+        if groups and line.startswith(_BLANKS):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [_field(*group) for group in groups]
+
+
+def _field(line: bytes, *folded: bytes) -> Field:
+    name, _, value = (b"", b"", line) if line.startswith(_BLANKS) else line.partition(b":")
+    parts = (part.strip(b" \t") for part in (value, *folded))
+    return Field(name.strip(b" \t").lower(), b" ".join(filter(None, parts)), (line, *folded))
+
+
+class Chunk(NamedTuple):
+    """A chunk: its size line begins at `start` and has its digits at `digits`, its data goes from
+    `data` to `end` as far as it came, and what follows begins at `after`.
+
+    The last chunk has size 0, and the trailer section in the place of data. Where no size can be
+    read, `size` is None, and all that is left is data. A chunk is `whole` if all of it came, with
+    the end of the line or the section.
+    """
+
+    start: int
+    digits: tuple[int, int]
+    size: int | None
+    data: int
+    end: int
+    after: int
+    whole: bool
+
+
+def read_chunks(data: bytes, at: int = 0) -> Iterator[Chunk]:
+    """The chunks from `at` on. The last one has size 0 or None."""
+    while True:
+        chunk = _chunk(data, at)
+        yield chunk
+        if not chunk.size:
+            return
+        at = chunk.after
+        if not chunk.whole:
+            yield _rest(data, at)
+            return
+
+
+def _chunk(data: bytes, at: int) -> Chunk:
+    size_line = _SIZE.match(data, at)
+    begin = 0 if size_line is None else data.find(b"\n", size_line.end()) + 1
+    if size_line is None or not begin:
+        return _rest(data, at)
+    size, digits = _number(size_line[1]), size_line.span(1)
+    if not size:
+        closing = _SECTION_END.search(data, begin - 1)
+        end = len(data) if closing is None else closing.end()
+        return Chunk(at, digits, 0, begin, end, end, closing is not None)
+    end = min(begin + size, len(data))
+    closing = _LINE_END.match(data, end)
+    after = end if closing is None else closing.end()
+    return Chunk(at, digits, size, begin, end, after, closing is not None)
+
+
+def _rest(data: bytes, at: int) -> Chunk:
+    return Chunk(at, (at, at), None, at, len(data), len(data), whole=False)
+
+
+def _number(digits: bytes) -> int:
+    significant = digits.lstrip(b"0")
+    return int(significant or b"0", 16) if len(significant) <= _MOST_DIGITS else _HUGE

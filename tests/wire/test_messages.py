@@ -1,0 +1,118 @@
+"""The reader of messages: every byte in one piece, whatever came; sizes of any number of digits."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from v2_conformance.wire.messages import Chunk, read_chunks, read_head
+
+PIECES = st.sampled_from(
+    [
+        *(b"HTTP/1.1 200 OK", b"POST /x HTTP/1.1", b"A: b", b" folded", b"name :x", b":", b"\t"),
+        *(b"\r\n", b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"\n\n", b"3", b"0", b"0000", b"aF", b"x"),
+        *(b"3\r\nabc\r\n", b"1\na\n", b"0\r\n", b";x=y", b" ", b"f" * 40, b"\0", b"\xff"),
+    ]
+)
+ANY = st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=20).map(b"".join))
+
+
+@settings(max_examples=500)
+@given(ANY, st.integers(0, 20))
+def test_chunks_cover_any_bytes_once_and_in_order(data: bytes, at: int) -> None:
+    at = min(at, len(data))
+    chunks = list(read_chunks(data, at))
+    assert len(chunks) <= len(data) + 2
+    assert (chunks[0].start, chunks[-1].after) == (at, max(at, chunks[-1].after))
+    assert all(one.after == other.start for one, other in pairwise(chunks))
+    for chunk in chunks:
+        start, (first, last) = chunk.start, chunk.digits
+        assert start <= first <= last <= chunk.data <= chunk.end <= chunk.after <= len(data)
+        assert chunk.whole or chunk.after == chunk.end
+    assert [bool(chunk.size) for chunk in chunks] == [True] * (len(chunks) - 1) + [False]
+    if chunks[-1].size is None:
+        assert chunks[-1].after == len(data)
+
+
+@settings(max_examples=500)
+@given(ANY, st.integers(0, 20))
+def test_a_head_has_every_line_of_any_bytes(data: bytes, at: int) -> None:
+    at = min(at, len(data))
+    head = read_head(data, at)
+    assert not data[at : head.start].strip(b"\r\n")
+    assert head.start <= head.end <= len(data)
+    assert head.whole or head.end == len(data)
+    lines = (head.first, *(line for one in head.fields for line in one.lines))
+    assert list(lines) == head.lines
+    assert b"\n".join(head.ended_lines) == data[head.start : head.end].removesuffix(b"\n")
+    assert head.status is None or 0 <= head.status < 1000
+    for one in head.fields:
+        assert one.name == one.name.strip(b" \t").lower()
+        assert head.values(one.name.decode("latin-1")) or not one.name.isascii()
+
+
+@settings(max_examples=200)
+@given(ANY, ANY)
+def test_a_head_is_read_the_same_whatever_follows_it(data: bytes, more: bytes) -> None:
+    head = read_head(data)
+    if head.whole:
+        again = read_head(data + more)
+        assert (again.start, again.end, again.lines) == (head.start, head.end, head.lines)
+
+
+@pytest.mark.parametrize("digits", [1, 8, 9, 15, 16, 17, 40, 100_000])
+@pytest.mark.parametrize("after", [b"", b" ", b";name=value", b'\t; a="b"', b" junk"])
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+def test_a_size_may_have_any_number_of_digits(digits: int, after: bytes, end: bytes) -> None:
+    size = b"%0*x" % (digits, 5)
+    data = size + after + end + b"hello" + end + b"0" * digits + end + b"T: x" + end + end
+    first, last = read_chunks(data)
+    assert data[slice(*first.digits)] == size
+    assert (first.size, data[first.data : first.end], first.whole) == (5, b"hello", True)
+    assert (last.size, data[last.data : last.end], last.whole) == (0, b"T: x" + end + end, True)
+
+
+@pytest.mark.parametrize("size", [b"6", b"f" * 8, b"f" * 16, b"f" * 40])
+def test_a_chunk_that_is_cut_off_goes_as_far_as_it_came(size: bytes) -> None:
+    data = size + b"\r\nhello"
+    first, rest = read_chunks(data)
+    assert (data[first.data : first.end], first.whole) == (b"hello", False)
+    assert rest == Chunk(len(data), (len(data),) * 2, None, *(len(data),) * 3, whole=False)
+
+
+def test_what_follows_a_chunk_without_its_line_end_is_left_as_it_is() -> None:
+    data = b"3\r\nabcd\r\n0\r\n\r\n"
+    first, rest = read_chunks(data)
+    assert data[first.data : first.end] == b"abc"
+    assert (rest.size, data[rest.data : rest.end]) == (None, b"d\r\n0\r\n\r\n")
+
+
+def test_fields_are_read_as_tolerant_recipients_read_them() -> None:
+    head = read_head(
+        b"\r\n\nPOST / HTTP/1.1\r\nA : 1\nb:2,\r\n ,3\r\n\t4 \r\nno colon\r\nB: ,Five\r\n\r\nbody"
+    )
+    assert (head.first, head.start, head.whole) == (b"POST / HTTP/1.1", 3, True)
+    assert [(one.name, one.value) for one in head.fields] == [
+        (b"a", b"1"), (b"b", b"2, ,3 4"), (b"no colon", b""), (b"b", b",Five"),
+    ]  # fmt: skip
+    assert head.listed("b") == ["2", "3 4", "five"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"f" * (1 << 18), b" " * (1 << 18), b"\r" * (1 << 18), b"f;" * (1 << 18)),
+        *(b"1\r\na\r\n" * 50_000, b"0\r\n" + b"a\r\n" * 100_000, b"\n" + b" \n" * (1 << 18)),
+        b"A" + b"\n " * (1 << 18) + b"\n\n",
+    ],
+)
+def test_the_time_grows_with_the_length_alone(data: bytes) -> None:
+    began = time.process_time()
+    head = read_head(data)
+    assert head.values("a") is not None
+    assert sum(chunk.after - chunk.start for chunk in read_chunks(data)) <= len(data)
+    assert time.process_time() - began < 5
