@@ -97,9 +97,9 @@ def _length(body: bytes, *more: bytes) -> tuple[bytes, bytes]:
     return b"\r\n".join((*more, b"Content-Length: %d" % len(body))), body
 
 
-def _chunked(body: bytes, size: int, *more: bytes) -> tuple[bytes, bytes]:
+def _chunked(body: bytes, size: int, *more: bytes, digits: int = 1) -> tuple[bytes, bytes]:
     pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    chunks = b"".join(b"%0*x\r\n%b\r\n" % (digits, len(piece), piece) for piece in pieces)
     return b"\r\n".join((*more, b"Transfer-Encoding: chunked")), chunks + b"0\r\n\r\n"
 
 
@@ -114,6 +114,7 @@ _DELIVERIES: dict[str, Callable[[bytes], tuple[bytes, bytes]]] = {
     "until the end": lambda body: (b"Connection: close", body),
     "in chunks of a byte": lambda body: _chunked(body, 1),
     "in chunks of five": lambda body: _chunked(body, 5),
+    "in chunks with long sizes": lambda body: _chunked(body, 5, digits=20),
     "in gzip": lambda body: _length(gzip.compress(body), _GZIP),
     "in gzip of one level": lambda body: _length(gzip.compress(body, 1), _GZIP),
     "in gzip of two members": lambda body: _length(

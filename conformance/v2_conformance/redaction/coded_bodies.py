@@ -18,7 +18,7 @@ _ENCODERS = tuple(
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_FIXED, zlib.Z_RLE)
 )
 _STORED = b"\x00\x00\x00\xff\xff"
-_NAMED = {b"gzip": _GZIP, b"x-gzip": _GZIP, b"deflate": _ZLIB}
+_NAMED = ("gzip", "x-gzip", "deflate")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Decoded:
     more: bool = False
 
 
-def decoded(body: bytes, codings: tuple[bytes, ...], limit: int) -> Decoded | None:
+def decoded(body: bytes, codings: tuple[str, ...], limit: int) -> Decoded | None:
     """What is in a body, no more than `limit` bytes; None if it is in no content coding.
 
     Its first bytes count as well as its Content-Encoding: a reader's tools look at them.
@@ -47,10 +47,10 @@ def decoded(body: bytes, codings: tuple[bytes, ...], limit: int) -> Decoded | No
         if body.startswith(magic):
             text = _read(opened(), body, limit)
             return Decoded(text, None, False, len(text) >= limit)
-    coding = next((one for one in reversed(codings) if one != b"identity"), None)
+    coding = next((one for one in reversed(codings) if one != "identity"), None)
     if coding is None:
         return None
-    if coding == b"deflate":
+    if coding == "deflate":
         return _inflated(body, _RAW, limit)
     return None if coding in _NAMED else Decoded(b"", None, False)
 
@@ -61,9 +61,9 @@ def is_coded(data: bytes, pieces: tuple[tuple[int, int], ...]) -> bool:
     return data.startswith((_GZIP_HEAD, b"\x78", *_OTHERS), start)
 
 
-def unreadable(codings: tuple[bytes, ...]) -> bool:
+def unreadable(codings: tuple[str, ...]) -> bool:
     """Whether a body may be in a coding that can hide anything from us, such as br."""
-    return any(coding not in _NAMED and coding != b"identity" for coding in codings)
+    return any(coding not in _NAMED and coding != "identity" for coding in codings)
 
 
 def _inflated(body: bytes, wbits: int, limit: int) -> Decoded:

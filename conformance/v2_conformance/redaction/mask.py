@@ -20,12 +20,13 @@ from v2_conformance.redaction.forms import (
     squeezed,
 )
 from v2_conformance.redaction.fragments import before_cuts, of_an_excerpt
-from v2_conformance.redaction.framing import Message, first_head, messages
+from v2_conformance.redaction.framing import Message, messages
 from v2_conformance.redaction.search import Needles, Span, find, halves, merged
+from v2_conformance.wire.messages import read_head
 
 _COOKIES = ("cookie", "set-cookie")
 _COOKIE = b"cookie"  # stands in both
-_VALUE = rb":[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
+_VALUE = rb"[ \t]*:[ \t]*)([^\r\n]+(?:\r?\n[ \t][^\r\n]*)*)"
 # The head of a request behind another one's body.
 _PIPELINED = re.compile(rb"(?s)POST [!-~]+ HTTP/1\.[01]\r\n.{0,65536}?\r\n\r\n")
 _LONGEST_DECODED = 80 << 20
@@ -36,7 +37,7 @@ _SHORT = 8192
 _ENTITIES = ((b"&#34;", b'"'), (b"&#39;", b"'"), (b"&lt;", b"<"), (b"&gt;", b">"), (b"&amp;", b"&"))
 _NUMBER = re.compile(rb"[0-9]+")
 _MASKED = re.compile(rb"\*{6}|(?:\b42 ?[^0-9A-Za-z]{1,4}){5}\b42\b")
-_COOKIE_LINES = re.compile(rb"(?im)^(?:set-)?cookie:[^\r\n]+(?:\r?\n[ \t][^\r\n]*)*")
+_COOKIE_LINES = re.compile(rb"(?im)^(?:set-)?cookie[ \t]*:[^\r\n]+(?:\r?\n[ \t][^\r\n]*)*")
 _LINE_END = re.compile(rb"\r?\n[ \t]*|\r")
 
 
@@ -77,7 +78,7 @@ class Mask:
         if self._shows_nothing(raw):
             return raw
         found = tuple(messages(raw))  # masks leave all of it where it is
-        masked = self._heads(raw, (message.head for message in found))
+        masked = self._heads(raw, (span for message in found for span in message.heads))
         if not self._needles:
             return masked
         for _ in range(_ROUNDS):
@@ -93,7 +94,7 @@ class Mask:
         raw = bytes(data)
         if self._shows_nothing(raw):
             return raw
-        masked = self._heads(raw, (first_head(raw),))
+        masked = self._heads(raw, ((0, read_head(raw).end),))
         masked = _PIPELINED.sub(lambda m: self._head(m[0]), masked)
         return self._everywhere(masked, parts=False) if self._needles else masked
 
@@ -203,10 +204,12 @@ class Mask:
         """`data` with the bodies masked that show a secret without their framing or coding."""
         result = None
         for message in found:
-            if not (message.sizes or message.codings or is_coded(data, message.body)):
+            several = len(message.body) > 1
+            if not (several or message.codings or is_coded(data, message.body)):
                 continue
             body = b"".join(data[start:end] for start, end in message.body)
-            masked = self._body(body, message, limit)
+            masked = self._everywhere(body) if several else body
+            masked = self._decoded(masked, message.codings, limit)
             if masked == body:
                 continue
             result = bytearray(data) if result is None else result
@@ -216,12 +219,7 @@ class Mask:
                 at += end - start
         return data if result is None else bytes(result)
 
-    def _body(self, body: bytes, message: Message, limit: int, depth: int = 3) -> bytes:
-        if message.sizes:
-            body = self._everywhere(body)
-        return self._decoded(body, message.codings, limit, depth)
-
-    def _decoded(self, body: bytes, codings: tuple[bytes, ...], limit: int, depth: int) -> bytes:
+    def _decoded(self, body: bytes, codings: tuple[str, ...], limit: int, depth: int = 3) -> bytes:
         """A body masked as its content coding lets it be read, to a `depth` of several."""
         if unreadable(codings):
             return b"*" * len(body)
@@ -260,10 +258,10 @@ def shows_masks(data: bytes, limit: int = _LONGEST_DECODED) -> bool:
     Cookies do not count, which are hidden in every report.
     """
     for message in messages(data):
-        head = _COOKIE_LINES.sub(b"", data[slice(*message.head)])
+        heads = (_COOKIE_LINES.sub(b"", data[start:end]) for start, end in message.heads)
         body = b"".join(data[start:end] for start, end in message.body)
         inner = decoded(body, message.codings, limit)
-        if any(_MASKED.search(text) for text in (head, body, inner.text if inner else b"")):
+        if any(_MASKED.search(text) for text in (*heads, body, inner.text if inner else b"")):
             return True
     return False
 

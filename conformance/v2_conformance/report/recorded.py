@@ -17,6 +17,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep_two
+from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.circumstances import SuiteError
 from v2_conformance.suite.outcomes import Outcome
@@ -44,7 +45,10 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         cause=cause,
         message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
-        exchanges=tuple(recorded_exchange(exchange, mask) for exchange in result.exchanges),
+        exchanges=tuple(
+            recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
+            for exchange in result.exchanges
+        ),
         said=None if result.said is None else _masked(result.said, mask),
     )
 
@@ -117,14 +121,16 @@ def _masked_hex(text: str, mask: Mask) -> str:
     return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
 
 
-def recorded_exchange(exchange: Exchange, mask: Mask) -> RecordedExchange:
-    """An exchange as report.json has it."""
+def recorded_exchange(
+    exchange: Exchange, mask: Mask, *, of_client: bool = False
+) -> RecordedExchange:
+    """An exchange as report.json has it; `of_client` if its request is a client's, not our own."""
     transcript = exchange.transcript
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
     idle, short = transcript.closed_before_s, transcript.shortened_s
     request_kept, response_kept = keep_two(
-        mask.sent(transcript.request),
+        (mask.data if of_client else mask.sent)(transcript.request),
         mask.data(transcript.received, _LIMITS.response_to(len(transcript.request))),
     )
     return RecordedExchange(

@@ -78,7 +78,7 @@ def _check_exchanges(
             raise RecordedError("the note of an exchange is not that of its purpose")
         if exchange.sent != len(exchange.request):
             raise RecordedError("another number of bytes is recorded as sent than came")
-        hidden = hidden or (known.masks and shows_masks(exchange.request, len(exchange.request)))
+        hidden = hidden or (known.masks and shows_masks(exchange.request))
         expected = _expected(case, asked, turns, exchange)
         if expected is not None:
             _check_answer(expected, exchange, known)
