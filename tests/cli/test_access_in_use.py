@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.leaks import is_shown
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
@@ -35,15 +36,13 @@ class Guarded(Behaviour):
 
 @pytest.mark.parametrize(("option", "secret"), [("--bearer-file", TOKEN), ("--basic-file", PAIR)])
 def test_credentials_in_a_file_get_in_and_stay_secret(
-    option: str, secret: str, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    option: str, secret: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     file, reports = tmp_path / "secret", tmp_path / "reports"
     file.write_text(f"{secret}\n")
     call = ["run", start(Guarded).url, *SOME, "--report-dir", str(reports), option, str(file)]
-    assert main(call) == 3
-    assert "--host-header" in capsys.readouterr().err
-    assert main([*call, "--host-header", "model.example"]) == 1  # cases are left out
-    printed = capsys.readouterr()
+    assert "--host-header" in cli(*call, code=3).err
+    printed = cli(*call, "--host-header", "model.example", code=1)
     assert main(["verify", str(reports / "report.json")]) == 0
     for path in reports.iterdir():
         for part in (secret, *secret.split(":")):
@@ -52,15 +51,11 @@ def test_credentials_in_a_file_get_in_and_stay_secret(
 
 
 def test_wrong_credentials_are_said_to_be_wrong_and_not_shown(
-    start: Start,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", "wr0ng-token-of-mine")
     call = ["run", start(Guarded).url, "--bearer-env", "MY_TOKEN", "--report-dir", str(tmp_path)]
-    assert main(call) == 3
-    (line,) = capsys.readouterr().err.splitlines()
+    line = cli(*call, code=3).line
     assert "status 401: it did not accept the credentials; give others" in line
     assert "wr0ng-token" not in line
 

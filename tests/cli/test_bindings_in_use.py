@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -81,12 +82,9 @@ def test_a_report_whose_binding_was_changed_does_not_verify(
     assert "not what the suite sends" in " ".join(capsys.readouterr().out.split())
 
 
-def test_show_finds_the_json_by_the_size_in_the_type(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_show_finds_the_json_by_the_size_in_the_type(tmp_path: Path, cli: Cli) -> None:
     reported(tmp_path, "--binding", "sagemaker", "--case", "P2")
-    assert main(["show", str(tmp_path / "report.json"), "P2/blob-follows-json[INT32]"]) == 0
-    shown = capsys.readouterr().out
+    shown = cli("show", tmp_path / "report.json", "P2/blob-follows-json[INT32]", code=0).out
     assert "json-header-size=" in shown
     assert "not a JSON object" not in shown
 
@@ -116,7 +114,6 @@ def test_a_version_in_a_binding_without_versions_is_refused(tmp_path: Path) -> N
         make_target(file=file)
 
 
-def test_a_gateway_is_compared_without_a_binding(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gateway_is_compared_without_a_binding(cli: Cli) -> None:
     words = ["http://h", "--through", "http://g", "--binding", "sagemaker"]
-    assert main(["run", *words]) == 2
-    assert "remove the binding" in capsys.readouterr().err
+    assert "remove the binding" in cli("run", *words, code=2).err

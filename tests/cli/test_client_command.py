@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.client import run_task
 from v2_conformance.report.files import load_report
@@ -111,11 +112,8 @@ def test_secrets_are_in_no_file_and_in_no_line(
         (["--scenarios", "no-such-file.yaml", "--", "x"], "no such file or folder"),
     ],
 )
-def test_wrong_usage_is_one_line(
-    words: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["client", "--report-dir", str(tmp_path), *words]) == 2
-    assert problem in capsys.readouterr().err.splitlines()[-1]
+def test_wrong_usage_is_one_line(words: list[str], problem: str, tmp_path: Path, cli: Cli) -> None:
+    assert problem in cli("client", "--report-dir", tmp_path, *words, code=2).err.splitlines()[-1]
 
 
 def test_a_pattern_that_matches_nothing_is_no_run(
@@ -125,9 +123,8 @@ def test_a_pattern_that_matches_nothing_is_no_run(
     assert "matches no" in capsys.readouterr().err
 
 
-def test_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "scenarios"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_scenarios_are_listed(cli: Cli) -> None:
+    lines = cli("list", "scenarios", code=0).out.splitlines()
     assert len(lines) == len(client_cases())
     assert f"{K3}  MUST success" in lines
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.reports import case, report_of, saved
 from v2_conformance.cli.completion import SHELLS, VARIABLE
 from v2_conformance.cli.listing import LISTINGS
-from v2_conformance.cli.main import main, program
+from v2_conformance.cli.main import program
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.reference.faults import FAULTS
@@ -97,11 +98,8 @@ def test_files_and_folders_are_left_to_the_shell(words: list[str], kind: str) ->
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_calls_the_program_by_the_variable(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
+def test_the_script_calls_the_program_by_the_variable(shell: str, cli: Cli) -> None:
+    script = cli("completion", shell, code=0).out
     assert f"{VARIABLE}={shell}_complete" in script
     assert "v2-conformance" in script
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.reports import case, report_of, saved
 from v2_conformance.cli.main import main
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
@@ -36,9 +37,6 @@ def test_the_command(new: Report, options: list[str], code: int, tmp_path: Path)
     assert main(["diff", str(old), str(saved(new, tmp_path / "new.json")), *options]) == code
 
 
-def test_what_is_no_report_is_a_usage_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_report_is_a_usage_error(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "old.json").write_text("{}")
-    assert main(["diff", str(tmp_path / "old.json"), str(tmp_path / "none.json")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert cli("diff", tmp_path / "old.json", tmp_path / "none.json", code=2).err.count("\n") == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying
@@ -49,14 +50,12 @@ class TestCommands:
         return main(["run", *expect, *more])
 
     def test_written_expectations_keep_ci_green_and_the_verdict_red(
-        self, report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, report: Path, tmp_path: Path, cli: Cli
     ) -> None:
         file = tmp_path / "v2-expect.yaml"
         assert main(["expect", "--write", str(report), str(file)]) == 0
         out = ["--report-dir", str(tmp_path / "out")]
-        capsys.readouterr()
-        assert main(["run", *FAULTS, *out, "--strict", "--expect", str(file)]) == 0
-        printed = capsys.readouterr().out
+        printed = cli("run", *FAULTS, *out, "--strict", "--expect", file, code=0).out
         again = load_report(tmp_path / "out" / "report.json")
         bad = [case for case in again.cases if case.outcome != "pass"]
         assert bad
@@ -105,10 +104,9 @@ class TestCommands:
         text = file.read_text()
         assert text.startswith("# ours\n\nexpected:\n- requirement: P2\n  reason: by hand\n")
 
-    def test_a_dash_prints_the_file(self, report: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        capsys.readouterr()
-        assert main(["expect", "--write", str(report), "-"]) == 0
-        assert "\nexpected:\n- case: P2/blob-follows-json[INT32]\n" in capsys.readouterr().out
+    def test_a_dash_prints_the_file(self, report: Path, cli: Cli) -> None:
+        ended = cli("expect", "--write", report, "-", code=0)
+        assert "\nexpected:\n- case: P2/blob-follows-json[INT32]\n" in ended.out
 
     def test_a_server_that_cannot_be_judged_is_not_green(
         self, report: Path, tmp_path: Path

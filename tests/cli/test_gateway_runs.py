@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support import faulty_gateways as gateways
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -52,17 +53,16 @@ def test_both_runs_and_the_comparison_are_written(
 
 
 def test_the_two_reports_can_be_verified_and_compared_again(
-    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    url: str, tmp_path: Path, cli: Cli
 ) -> None:
     with gateways.gateway(url, gateways.header_dropped) as through:
         main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
     first, second = tmp_path / "report.json", tmp_path / "gateway" / "report.json"
     for path in (first, second):
         assert not [case for case in verify(path, suite_cases()).cases if case.problem]
-    capsys.readouterr()
     again = tmp_path / "again"
-    assert main(["gateway", str(first), str(second), "--output", str(again)]) == 1
-    assert "header not kept in 1 case" in capsys.readouterr().out
+    ended = cli("gateway", first, second, "--output", again, code=1)
+    assert "header not kept in 1 case" in ended.out
     assert (again / "gateway.json").read_bytes() == (tmp_path / "gateway.json").read_bytes()
 
 
@@ -97,10 +97,9 @@ def test_an_older_comparison_does_not_outlive_a_run_without_a_gateway(
 
 
 def test_a_gateway_that_cannot_be_reached_is_told_before_the_direct_run(
-    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    url: str, tmp_path: Path, cli: Cli
 ) -> None:
     folder = tmp_path / "r"
     arguments = ["run", url, "--through", "http://127.0.0.1:1", "--report-dir", str(folder)]
-    assert main(arguments) == 3
-    assert "127.0.0.1:1" in capsys.readouterr().err
+    assert "127.0.0.1:1" in cli(*arguments, code=3).err
     assert not folder.exists()

@@ -9,6 +9,7 @@ import sys
 import click
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.completion import SHELLS
 from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import main, program
@@ -279,9 +280,8 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("option", ["--version", "-h", "--help"])
-def test_what_only_informs_is_a_success(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([option]) == 0
-    assert "v2-conformance" in capsys.readouterr().out
+def test_what_only_informs_is_a_success(option: str, cli: Cli) -> None:
+    assert "v2-conformance" in cli(option, code=0).out
 
 
 HEAVY = {"h11", "hypothesis", "jinja2", "jsonschema", "numpy", "pytest", "requests", "rich"}

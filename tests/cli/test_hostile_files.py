@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import case, exchange, report_of, saved
 from v2_conformance import bounded_files
 from v2_conformance.cli.main import main
@@ -421,10 +422,9 @@ def test_a_number_of_the_command_line(
 
 
 def test_ordinary_files_are_read_as_before(
-    place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
 ) -> None:
     """A mark of UTF-8, carriage returns, anchors, merges, and an expectation file of no length."""
     text = "\ufefftimeout: &t 5\r\nmodels:\r\n  mixed: &m {model: mixed}\r\n  trio: {<<: *m}\r\n"
     path = place("target.yaml", text.replace("{<<: *m}", "{<<: *m, model: trio}").encode())
-    assert main(["run", "--target", str(path), "--report-dir", "r"]) == 2
-    assert "no URL" in capsys.readouterr().err  # it was read
+    assert "no URL" in cli("run", "--target", path, "--report-dir", "r", code=2).err  # it was read

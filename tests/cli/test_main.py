@@ -13,6 +13,7 @@ from subprocess import PIPE, Popen, run
 
 import pytest
 
+from support.commands import Cli
 from support.responses import http
 from support.runs import command
 from support.servers import Peer, Script, free_port, serving
@@ -90,12 +91,9 @@ class TestRun:
         assert {Outcome.FAIL, Outcome.NOT_RUN} <= set(alone.values())
 
     @pytest.mark.usefixtures("few")
-    def test_a_fault_makes_it_not_conformant(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_fault_makes_it_not_conformant(self, tmp_path: Path, cli: Cli) -> None:
         fault = ["--fault", "request-blobs-off-by-one"]
-        assert main(["run", *fault, "--report-dir", str(tmp_path)]) == 1
-        printed = capsys.readouterr().out
+        printed = cli("run", *fault, "--report-dir", tmp_path, code=1).out
         assert "NOT CONFORMANT" in printed
         assert "FAIL MUST P2/blob-follows-json[INT32]" in printed
 
@@ -119,14 +117,14 @@ class TestRun:
         assert "left out" in report.verdict.reasons[0]
 
     def test_a_mistake_of_the_suite_is_not_taken_for_a_verdict(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
     ) -> None:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
         monkeypatch.setattr(terminal, "print_summary", broken)
-        assert main(["run", "--case", "R3", "--report-dir", str(tmp_path)]) == 3
-        assert "bug in the suite" in capsys.readouterr().err
+        ended = cli("run", "--case", "R3", "--report-dir", tmp_path, code=3)
+        assert "bug in the suite" in ended.err
 
 
 def _silent(peer: Peer) -> None:
@@ -175,15 +173,13 @@ class TestProblems:
             assert main(["run", server.url, "--timeout", timeout, f"--report-dir={tmp_path}"]) == 3
         assert words in problem(capsys)
 
-    def test_a_server_without_models(
-        self, start: Start, capsys: pytest.CaptureFixture[str], tmp_path: Path
-    ) -> None:
+    def test_a_server_without_models(self, start: Start, cli: Cli, tmp_path: Path) -> None:
         class Empty(Behaviour):
             def find_model(self, name: str, version: str | None) -> None:  # type: ignore[override]
                 super().find_model("nothing", version)
 
-        assert main(["run", start(Empty).url, "--report-dir", str(tmp_path)]) == 4
-        assert "none of the contract's models" in capsys.readouterr().out
+        ended = cli("run", start(Empty).url, "--report-dir", tmp_path, code=4)
+        assert "none of the contract's models" in ended.out
         assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 
     def test_a_bad_case_file_is_named_with_its_line(
@@ -211,9 +207,8 @@ class TestOtherCommands:
             ("models", "identity/INT32: identity_int32"),
         ],
     )
-    def test_lists(self, what: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["list", what]) == 0
-        lines = capsys.readouterr().out.splitlines()
+    def test_lists(self, what: str, line: str, cli: Cli) -> None:
+        lines = cli("list", what, code=0).out.splitlines()
         assert any(x.startswith(line) for x in lines)
         assert all(x.isprintable() for x in lines)
 
@@ -271,7 +266,7 @@ class TestOtherCommands:
         wrong: list[Result],
         code: int,
         monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
+        cli: Cli,
     ) -> None:
         def made_up(workers: int | None, *, full: bool) -> selftest.SelftestResult:
             assert (workers, full) == (2, True)
@@ -279,8 +274,7 @@ class TestOtherCommands:
             return selftest.SelftestResult(tuple(wrong), (trial,), tuple(idle))
 
         monkeypatch.setattr(selftest, "run_selftest", made_up)
-        assert main(["selftest", "-n", "2", "--full"]) == code
-        printed = capsys.readouterr().out
+        printed = cli("selftest", "-n", "2", "--full", code=code).out
         assert f"1 faults, {len(own)} caught by a case of their own requirement" in printed
         assert all(words in printed for words in (*idle, *(r.case.id for r in wrong)))
 

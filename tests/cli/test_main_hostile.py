@@ -13,6 +13,7 @@ from subprocess import Popen
 
 import pytest
 
+from support.commands import Cli
 from support.runs import command
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
@@ -25,11 +26,7 @@ Start = Callable[[type[Behaviour]], ReferenceServer]
 
 class TestWhatIsShown:
     def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
-        self,
-        start: Start,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
+        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
     ) -> None:
         nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
 
@@ -48,16 +45,13 @@ class TestWhatIsShown:
 
         monkeypatch.chdir(tmp_path)
         cases = ["--case", "R3", "--case", "P2", "--case", "P1", "--case", "O6"]
-        assert main(["run", start(Hostile).url, *cases]) == 1
-        printed = capsys.readouterr()
+        printed = cli("run", start(Hostile).url, *cases, code=1)
         for line in printed.out.splitlines() + printed.err.splitlines():
             assert line.isprintable(), line
             assert len(line) <= 80, line
         assert printed.out.replace("…", "").isascii()
 
-    def test_secrets_are_nowhere(
-        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_secrets_are_nowhere(self, start: Start, tmp_path: Path, cli: Cli) -> None:
         class Echoes(Behaviour):
             def echo(self, request: Request) -> str:
                 pair = request.values("authorization")[0].partition(" ")[2]
@@ -81,8 +75,7 @@ class TestWhatIsShown:
         hidden += [base64.b64encode(secret) for secret in (*hidden, b"alice:w0nder+l4nd!")]
         for number, arguments in enumerate(ways):
             folder = tmp_path / str(number)
-            assert main(["run", *arguments, "--case", "P2", f"--report-dir={folder}"]) == 1
-            printed = capsys.readouterr()
+            printed = cli("run", *arguments, "--case", "P2", f"--report-dir={folder}", code=1)
             seen = [printed.out.encode(), printed.err.encode()]
             seen += [path.read_bytes() for path in folder.iterdir()]
             for case in load_report(folder / "report.json").cases:
@@ -143,12 +136,11 @@ class TestStopped:
         assert 0 < len(report.cases) < 500
 
     def test_a_second_run_into_its_folder_is_refused_and_disturbs_nothing(
-        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, start: Start, tmp_path: Path, cli: Cli
     ) -> None:
         with self.half_done(start, tmp_path, "--case", "P*") as (process, answer):
             for more in ([], ["--fuzz", "3"]):
-                assert main(["run", "--report-dir", str(tmp_path), *more]) == 2
-                (line,) = capsys.readouterr().err.splitlines()
+                line = cli("run", "--report-dir", tmp_path, *more, code=2).line
                 assert f"{tmp_path} is in use: the run with process id {process.pid} on " in line
             answer()
             _, errors = process.communicate(timeout=60)
@@ -166,14 +158,13 @@ class TestStopped:
         assert not (tmp_path / "run.lock").exists()
 
     def test_what_is_left_of_a_killed_run_becomes_a_report(
-        self, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, start: Start, tmp_path: Path, cli: Cli
     ) -> None:
         with self.half_done(start, tmp_path) as (process, _):
             process.kill()
             process.communicate(timeout=20)
         assert not (tmp_path / "report.json").exists()
-        assert main(["report", str(tmp_path / "report.jsonl")]) == 0
-        assert "report.json" in capsys.readouterr().out
+        assert "report.json" in cli("report", tmp_path / "report.jsonl", code=0).out
         report = load_report(tmp_path / "report.json")
         assert not report.complete
         assert report.cases

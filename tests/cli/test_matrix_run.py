@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.servers import Peer, free_port, serving
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
@@ -41,9 +42,7 @@ def test_every_target_of_a_folder_is_certified_and_on_the_page(
     assert "tested\n" not in (reports / "away/run.log").read_text()
 
 
-def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(tmp_path: Path, cli: Cli) -> None:
     folder, reports = tmp_path / "targets", tmp_path / "reports"
     folder.mkdir()
     with ReferenceServer() as server:
@@ -51,9 +50,7 @@ def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(
         call = ["matrix", "run", str(folder), "--report-dir", str(reports), "--", *SOME]
         assert main(call) == 1
     assert (reports / "one/report.json").exists()
-    capsys.readouterr()
-    assert main(call) == 3
-    assert "not on the page: one, which left no report" in capsys.readouterr().out
+    assert "not on the page: one, which left no report" in cli(*call, code=3).out
 
 
 def test_runs_end_with_the_command_that_started_them(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import case, report_of, saved
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
@@ -81,20 +82,14 @@ class Guarded(Behaviour):
 
 
 def test_a_secret_that_the_report_hides_must_be_given_and_is_not_printed(
-    start: Start,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", TOKEN)
     url = start(Guarded).url
     report = reported(tmp_path, url, *SOME, "--bearer-env", "MY_TOKEN")
-    capsys.readouterr()
-    assert main(["replay", str(report)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    line = cli("replay", report, code=2).line
     assert "the report hides the value of Authorization: give it again" in line
-    assert main(["replay", str(report), "--bearer-env", "MY_TOKEN"]) == 1
-    printed = capsys.readouterr()
+    printed = cli("replay", report, "--bearer-env", "MY_TOKEN", code=1)
     assert "still failing" in printed.out
     assert TOKEN not in printed.out + printed.err
 
@@ -131,30 +126,18 @@ def test_a_case_that_the_suite_no_longer_has_is_unknown_and_not_fixed(
     ],
 )
 def test_nothing_to_send_is_said(
-    outcome: str,
-    options: tuple[str, ...],
-    code: int,
-    said: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    outcome: str, options: tuple[str, ...], code: int, said: str, tmp_path: Path, cli: Cli
 ) -> None:
     report = saved(report_of([case("H6/a", outcome)]), tmp_path / "report.json")
-    assert main(["replay", str(report), "http://127.0.0.1:9", *options]) == code
-    assert said in capsys.readouterr().err
+    assert said in cli("replay", report, "http://127.0.0.1:9", *options, code=code).err
 
 
-def test_a_report_that_is_cut_off_is_refused_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_that_is_cut_off_is_refused_in_one_line(tmp_path: Path, cli: Cli) -> None:
     report = saved(report_of([case("H6/a", "fail")]), tmp_path / "report.json")
     report.write_bytes(report.read_bytes()[:-100])
-    assert main(["replay", str(report), "http://127.0.0.1:9"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert cli("replay", report, "http://127.0.0.1:9", code=2).err.count("\n") == 1
 
 
-def test_a_url_that_the_report_hides_a_part_of_has_to_be_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_url_that_the_report_hides_a_part_of_has_to_be_given(tmp_path: Path, cli: Cli) -> None:
     hidden = report_of([case("H6/a", "fail")], url="http://127.0.0.1:9/******/")
-    assert main(["replay", str(saved(hidden, tmp_path / "report.json"))]) == 2
-    assert "give the URL" in capsys.readouterr().err
+    assert "give the URL" in cli("replay", saved(hidden, tmp_path / "report.json"), code=2).err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.cli.run import run
 from v2_conformance.cli.settings import read_settings
@@ -27,13 +28,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("pyproject.toml", f'[project]\nname = "x"\n\n{HERE}'), ("v2-conformance.toml", "")],
 )
 def test_a_file_sets_options_and_the_command_line_goes_first(
-    name: str, head: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str, head: str, folder: Path, cli: Cli
 ) -> None:
     (folder / name).write_text(
         f'{head}case = ["P5"]\nreport-dir = "of-the-file"\nprofile = "raw"\nworkers = 2\n'
     )
-    assert main(["run"]) == 1
-    assert f"settings from {name}: case, report-dir, profile, workers" in capsys.readouterr().err
+    assert f"settings from {name}: case, report-dir, profile, workers" in cli("run", code=1).err
     report = load_report(folder / "of-the-file" / "report.json")
     assert report.target.profiles == ("binary", "raw")
     assert {case.requirement for case in report.cases} == {"P5"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -22,9 +23,7 @@ def url() -> Iterator[str]:
         yield server.url
 
 
-def test_three_shards_merge_to_the_report_of_one_run(
-    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_three_shards_merge_to_the_report_of_one_run(url: str, tmp_path: Path, cli: Cli) -> None:
     common = (url, "--profile", "raw")
     assert main(["run", *common, "--report-dir", str(tmp_path / "one")]) == 0
     paths = []
@@ -34,12 +33,10 @@ def test_three_shards_merge_to_the_report_of_one_run(
         assert main(call) == 0
         paths.append(str(folder / "report.json"))
     merged = tmp_path / "merged"
-    capsys.readouterr()
-    assert main(["merge", *paths, "--report-dir", str(merged)]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = cli("merge", *paths, "--report-dir", merged, code=0).shown
     assert "CONFORMANT, ROBUST report: " in printed
-    assert main(["verify", str(merged / "report.json")]) == 0
-    assert "the verdict holds: CONFORMANT, ROBUST" in capsys.readouterr().out
+    ended = cli("verify", merged / "report.json", code=0)
+    assert "the verdict holds: CONFORMANT, ROBUST" in ended.out
     one, all_of_them = (
         load_report(tmp_path / "one/report.json"),
         load_report(merged / "report.json"),
@@ -62,12 +59,9 @@ def two(url: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / name / "report.json") for name in ("1", "2")]
 
 
-def test_a_shard_says_that_it_is_not_the_whole_run(
-    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_shard_says_that_it_is_not_the_whole_run(url: str, tmp_path: Path, cli: Cli) -> None:
     call = ["run", url, *SOME, "--shard", "1/2", "--report-dir", str(tmp_path)]
-    assert main(call) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = cli(*call, code=0).shown
     assert "this is shard 1 of 2: the verdict is that of the merged report" in printed
     assert "INCOMPLETE RUN" in printed
     assert "incomplete run" in (tmp_path / "badge.json").read_text()
@@ -84,17 +78,17 @@ def test_a_pod_of_an_indexed_job_runs_its_own_shard(
 
 
 def test_a_missing_shard_is_one_line_and_nothing_is_written(
-    two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    two: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    assert main(["merge", two[0], "--report-dir", str(tmp_path / "merged")]) == 2
-    assert capsys.readouterr().err == "v2-conformance: shard 2 of 2 is missing\n"
+    ended = cli("merge", two[0], "--report-dir", tmp_path / "merged", code=2)
+    assert ended.err == "v2-conformance: shard 2 of 2 is missing\n"
     assert not (tmp_path / "merged/report.json").exists()
 
 
-def test_no_shard_is_overwritten(two: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_shard_is_overwritten(two: list[str], cli: Cli) -> None:
     before = Path(two[0]).read_bytes()
-    assert main(["merge", *two, "--report-dir", str(Path(two[0]).parent)]) == 2
-    assert "has one of the shards: name another --report-dir" in capsys.readouterr().err
+    ended = cli("merge", *two, "--report-dir", Path(two[0]).parent, code=2)
+    assert "has one of the shards: name another --report-dir" in ended.err
     assert Path(two[0]).read_bytes() == before
 
 
@@ -109,9 +103,7 @@ def test_what_an_older_run_left_is_removed(
     assert (tmp_path / "report.html").exists()
 
 
-def test_known_failures_are_expected_in_a_merged_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_known_failures_are_expected_in_a_merged_report(tmp_path: Path) -> None:
     """Those that are judged over all shards, too."""
     folders = [tmp_path / "1", tmp_path / "2"]
     with ReferenceServer(["error-is-plain-text"]) as server:
@@ -123,7 +115,6 @@ def test_known_failures_are_expected_in_a_merged_report(
     assert main(["merge", *paths, "--report-dir", str(merged)]) == 1
     known = str(tmp_path / "known.yaml")
     assert main(["expect", "--write", str(merged / "report.json"), known]) == 0
-    capsys.readouterr()
     assert main(["merge", *paths, "--report-dir", str(merged), "--expect", known]) == 0
     report = load_report(merged / "report.json")
     failed = [case for case in report.cases if case.outcome.value == "fail"]

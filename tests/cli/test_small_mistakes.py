@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support.commands import Cli
 from support.reports import case, report_of, saved
-from v2_conformance.cli.main import main
 from v2_conformance.engine.target_file import load_target
 
 ROOT = Path(__file__).parents[2]
@@ -51,33 +51,29 @@ def test_the_target_files_of_the_documents_are_target_files(
     ("fault", "code"), [((), 0), (("--fault", "non-numeric-header-length-guessed"), 1)]
 )
 def test_cases_of_a_file_that_pass_are_no_error(
-    fault: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fault: tuple[str, ...], code: int, tmp_path: Path, cli: Cli
 ) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(CASES.replace("{LABELS}", "[abc]"))
-    assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path), *fault]) == code
-    assert "NOT CONFORMANT" in capsys.readouterr().out
+    ended = cli("run", "--cases", path, "--report-dir", tmp_path, *fault, code=code)
+    assert "NOT CONFORMANT" in ended.out
 
 
-def test_all_totals_of_a_run_are_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_totals_of_a_run_are_the_same(tmp_path: Path, cli: Cli) -> None:
     options = ["--case", "P*", "--fault", "response-header-length-short"]
-    assert main(["run", *options, "--report-dir", str(tmp_path)]) == 1
-    printed = capsys.readouterr()
+    printed = cli("run", *options, "--report-dir", tmp_path, code=1)
     progress = re.findall(r"(\d+)/\1 cases, (\d+) failed", printed.err)
     (row,) = re.findall(r"(?m)^all +\d+ +(\d+)", printed.out)
     assert [failed for _, failed in progress] == [row]
-    assert main(["replay", str(tmp_path / "report.json"), "http://127.0.0.1:9"]) == 3
-    assert f"sending {row} of " in capsys.readouterr().err
+    ended = cli("replay", tmp_path / "report.json", "http://127.0.0.1:9", code=3)
+    assert f"sending {row} of " in ended.err
 
 
 def test_a_summary_fits_a_narrow_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    assert main(["run", "--case", "P*", "--report-dir", str(tmp_path)]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("run", "--case", "P*", "--report-dir", tmp_path, code=1).out.splitlines()
     assert [line for line in lines if len(line) > 40 and not line.startswith("report: ")] == []
     assert "all" in "".join(line[:3] for line in lines)
 
@@ -99,19 +95,16 @@ def test_a_reader_that_wants_only_the_first_line_does_not_change_the_exit_code(
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_a_terminal_breaks_no_word_of_an_error_or_a_listing(
-    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    width: int, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["run", "--profile", "rwa"]
-    assert main(words) == 2
-    whole = capsys.readouterr().err
+    whole = cli(*words, code=2).err
     assert whole.count("\n") == 1
     monkeypatch.setenv("COLUMNS", str(width))
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
-    assert main(words) == 2
-    fitted = capsys.readouterr().err
+    fitted = cli(*words, code=2).err
     assert fitted.split() == whole.split()
     assert max(map(len, fitted.splitlines())) <= width
-    assert main(["list", "variations"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("list", "variations", code=0).out.splitlines()
     assert max(len(line) for line in lines if len(line.split()) > 1) <= width

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.commands import Cli
 from support.reports import read_document
 from support.runs import command
 from v2_conformance.cli.main import main
@@ -75,18 +76,15 @@ def test_a_soak_is_shown_everywhere(report: Report, folder: Path) -> None:
     assert "answers were wrong that were right alone" in markdown(report)
 
 
-def test_a_run_without_a_soak_says_nothing_of_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["run", "--case", "P2/blob-follows-json[INT32]", "--report-dir", str(tmp_path / "run")])
-    assert "under load" not in capsys.readouterr().out
+def test_a_run_without_a_soak_says_nothing_of_one(tmp_path: Path, cli: Cli) -> None:
+    ended = cli("run", "--case", "P2/blob-follows-json[INT32]", "--report-dir", tmp_path / "run")
+    assert "under load" not in ended.out
     assert "soak" not in read_document(tmp_path / "run" / "report.json")
     assert 'id="soak"' not in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_a_report_with_a_soak_holds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(folder / "report.json")]) == 0
-    assert "its soak measured and counted" in " ".join(capsys.readouterr().out.split())
+def test_a_report_with_a_soak_holds(folder: Path, cli: Cli) -> None:
+    assert "its soak measured and counted" in cli("verify", folder / "report.json", code=0).shown
 
 
 def _one_less(soak: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.runs import command
 from support.servers import free_port
 from v2_conformance.cli.main import main
@@ -99,12 +100,11 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     assert is_free(port)
 
 
-def test_a_replay_can_start_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_replay_can_start_it_too(tmp_path: Path, cli: Cli) -> None:
     broken = ["--case", "P5", "--fault", "response-header-length-short"]
     assert main(["run", *broken, "--report-dir", str(tmp_path)]) == 1
     port = free_port()
     words = ["replay", str(tmp_path / "report.json"), f"http://127.0.0.1:{port}"]
-    assert main([*words, "--start", serve(port)]) == 0
-    assert "fixed" in capsys.readouterr().out
+    assert "fixed" in cli(*words, "--start", serve(port), code=0).out
     assert (tmp_path / "server.log").exists()
     assert is_free(port)

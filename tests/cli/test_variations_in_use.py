@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
@@ -16,17 +17,14 @@ def outcomes(folder: Path, *arguments: str) -> dict[str, Outcome]:
     return {case.id: case.outcome for case in load_report(folder / REPORT).cases}
 
 
-def test_cases_are_sent_in_each_variation_and_can_be_verified(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cases_are_sent_in_each_variation_and_can_be_verified(tmp_path: Path, cli: Cli) -> None:
     names = ["members-reversed", "pipelined", "versioned-path"]
     given = [word for name in names for word in ("--variation", name)]
     found = outcomes(tmp_path, "--case", "P5", "--case", "H6", *given)
     assert set(found.values()) == {Outcome.PASS}
     assert {id.rpartition("+")[2] for id in found} == set(names)
     assert {id.partition("/")[0] for id in found} == {"P5"}  # those of H6 must be rejected
-    assert main(["verify", str(tmp_path / REPORT)]) == 0
-    assert "the verdict holds" in capsys.readouterr().out
+    assert "the verdict holds" in cli("verify", tmp_path / REPORT, code=0).out
 
 
 def test_a_fault_of_one_spelling_fails_any_case_in_it(tmp_path: Path) -> None:
@@ -44,18 +42,12 @@ def test_a_fault_of_one_spelling_fails_any_case_in_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_crossed_is_one_line(
-    arguments: list[str],
-    code: int,
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], code: int, words: str, tmp_path: Path, cli: Cli
 ) -> None:
-    assert main(["run", *arguments, "--report-dir", str(tmp_path)]) == code
-    error = capsys.readouterr().err
+    error = cli("run", *arguments, "--report-dir", tmp_path, code=code).err
     assert words in error
     assert error.count("\n") == 1
 
 
-def test_every_variation_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "variations"]) == 0
-    assert "json     members-reversed: Writes" in capsys.readouterr().out
+def test_every_variation_is_listed(cli: Cli) -> None:
+    assert "json     members-reversed: Writes" in cli("list", "variations", code=0).out

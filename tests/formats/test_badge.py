@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import report_of, saved
 from support.responses import HOSTILE
 from v2_conformance.cli.main import main
@@ -111,24 +112,19 @@ def test_a_hostile_server_gets_no_markup_into_it() -> None:
     assert "forged" not in endpoint(report)
 
 
-def test_the_command_writes_both_beside_each_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> None:
     path = saved(REPORTS["not conformant"], tmp_path / "report.json")
-    assert main(["badge", str(path), str(tmp_path / "new")]) == 0
-    assert capsys.readouterr().out.split() == [
+    ended = cli("badge", path, tmp_path / "new", code=0)
+    assert ended.out.split() == [
         str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
     ]
     assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == "not conformant"
 
 
-def test_what_is_no_report_or_no_folder_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_report_or_no_folder_is_one_line(tmp_path: Path, cli: Cli) -> None:
     path = saved(REPORTS["not conformant"], tmp_path / "report.json")
     for arguments in ([str(tmp_path / "no.json"), str(tmp_path)], [str(path), str(path)]):
-        assert main(["badge", *arguments]) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+        assert len(cli("badge", *arguments, code=2).err.splitlines()) == 1
 
 
 def test_a_run_writes_the_badge_and_no_older_one_survives(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from support.commands import Cli
 from support.reports import case, differing, exchange, report_of
 from support.responses import answer, sized, v2
 from v2_conformance.cli.main import main
@@ -192,13 +193,12 @@ def test_a_requirement_that_the_report_does_not_state_is_named() -> None:
 
 
 def test_color_is_for_terminals_that_want_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     path = saved(tmp_path, failing())
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
-    assert main(["show", str(path), "D1"]) == 0
-    plain = capsys.readouterr().out
+    plain = cli("show", path, "D1", code=0).out
     assert "\x1b" not in plain
     made = list(lines(report(failing()), failing(), path=str(path)))
     console = Console(file=io.StringIO(), force_terminal=True, color_system="standard")
@@ -207,11 +207,9 @@ def test_color_is_for_terminals_that_want_it(
     assert "\x1b[1;31mFAIL\x1b[0m" in console.file.getvalue()  # type: ignore[attr-defined]
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    assert main(["show", str(path), "D1"]) == 0
-    assert "\x1b[" in capsys.readouterr().out
+    assert "\x1b[" in cli("show", path, "D1", code=0).out
     monkeypatch.setenv("NO_COLOR", "1")
-    assert main(["show", str(path), "D1"]) == 0
-    assert capsys.readouterr().out == plain
+    assert cli("show", path, "D1", code=0).out == plain
 
 
 # Which case.
@@ -219,18 +217,15 @@ def test_color_is_for_terminals_that_want_it(
 
 @pytest.mark.parametrize("wanted", ["D1/x[INT32]", "D1/x*", "D1/*[INT32]", "D1"])
 def test_an_id_a_pattern_or_a_requirement_names_the_one_case(
-    wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    wanted: str, tmp_path: Path, cli: Cli
 ) -> None:
-    assert main(["show", str(saved(tmp_path, failing(), failing("D2/x[INT32]"))), wanted]) == 0
-    assert capsys.readouterr().out.startswith("FAIL  MUST  D1/x[INT32]")
+    ended = cli("show", saved(tmp_path, failing(), failing("D2/x[INT32]")), wanted, code=0)
+    assert ended.out.startswith("FAIL  MUST  D1/x[INT32]")
 
 
-def test_an_id_wins_over_what_else_it_matches_as_a_pattern(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_id_wins_over_what_else_it_matches_as_a_pattern(tmp_path: Path, cli: Cli) -> None:
     path = saved(tmp_path, case("D1/*"), case("D1/x"))
-    assert main(["show", str(path), "D1/*"]) == 0
-    assert "D1/*" in capsys.readouterr().out
+    assert "D1/*" in cli("show", path, "D1/*", code=0).out
 
 
 def test_several_matches_are_named_failures_first(
@@ -256,14 +251,10 @@ def test_no_match_names_what_is_close(tmp_path: Path, capsys: pytest.CaptureFixt
 # Replay.
 
 
-def test_replay_writes_into_the_folder_and_prints_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replay_writes_into_the_folder_and_prints_the_command(tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "r"
     arguments = ["show", str(saved(tmp_path, failing())), "D1", "--replay", str(folder)]
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == f"sh {folder / 'replay.sh'}\n"
+    assert cli(*arguments, code=0).out == f"sh {folder / 'replay.sh'}\n"
     assert (folder / "body-1.bin").read_bytes().endswith(BLOB)
     (folder / "replay.py").write_text("mine")
-    assert main(arguments) == 2
-    assert "already exists" in capsys.readouterr().err
+    assert "already exists" in cli(*arguments, code=2).err

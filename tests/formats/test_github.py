@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import case, passes, report_of
 from support.responses import HOSTILE
-from v2_conformance.cli.main import main
 from v2_conformance.formats.github import (
     MOST_ANNOTATIONS,
     MOST_BYTES,
@@ -234,17 +234,12 @@ class TestForgedCommands:
         assert commands("\n".join(lines)) == []
 
     def test_a_run_prints_its_own_commands_and_no_others(
-        self,
-        hostile: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
+        self, hostile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
     ) -> None:
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
         cases = ["--case", "P1", "--case", "P2", "--case", "H6"]
-        assert main(["run", hostile, *cases, "--report-dir", str(tmp_path)]) == 1
-        printed = capsys.readouterr()
+        printed = cli("run", hostile, *cases, "--report-dir", tmp_path, code=1)
         assert commands(printed.err) == []
         report = load_report(tmp_path / "report.json")
         assert commands(printed.out) == annotation_lines(report)

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import report_of, saved
 from support.responses import HOSTILE
 from v2_conformance.cli.main import main
@@ -200,15 +201,11 @@ def test_no_link_leads_to_a_page_that_is_not_there(
     ids=" ".join,
 )
 def test_wrong_use_is_one_line(
-    arguments: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = saved(report_of(), tmp_path / "report.json").read_text()
-    assert main(["matrix", *arguments]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert len(cli("matrix", *arguments, code=2).err.splitlines()) == 1
     assert (tmp_path / "report.json").read_text() == before
 
 

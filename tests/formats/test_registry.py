@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.reports import passes, report_of
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
@@ -63,13 +64,11 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("shouting")
-def test_the_command_report_writes_a_new_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_report_writes_a_new_format(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "report.json"
     path.write_text(as_json(report_of(passes())))
-    assert main(["report", str(path)]) == 0
-    assert capsys.readouterr().out.split() == [str(tmp_path / name) for name in file_names()]
+    ended = cli("report", path, code=0)
+    assert ended.out.split() == [str(tmp_path / name) for name in file_names()]
     assert (tmp_path / "shout.bin").read_bytes() == b"CONFORMANT, ROBUST!\xff"
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.commands import Cli
 from support.reports import case, passes, report_of, saved
-from v2_conformance.cli.main import main
 from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.formats.diff_text import as_text
 from v2_conformance.formats.github import annotation_lines, markdown
@@ -137,17 +137,15 @@ def test_what_the_json_says_follows_from_the_cases() -> None:
 
 @pytest.mark.parametrize("options", [["--case", "P2"], ["--case", "P2", "--case", "H1"]])
 def test_a_selection_that_passes_is_an_incomplete_run(
-    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    assert main(["run", *options, "--report-dir", str(tmp_path)]) == 1
-    printed = capsys.readouterr().out
+    printed = cli("run", *options, "--report-dir", tmp_path, code=1).out
     assert "INCOMPLETE RUN" in printed
     assert "NOT CONFORMANT" not in printed
     assert load_report(tmp_path / "report.json").verdict.standing == "incomplete run"
     assert json.loads((tmp_path / "badge.json").read_text())["message"] == "incomplete run"
-    assert main(["verify", str(tmp_path / "report.json")]) == 0
-    assert "the verdict holds: INCOMPLETE RUN" in capsys.readouterr().out
+    ended = cli("verify", tmp_path / "report.json", code=0)
+    assert "the verdict holds: INCOMPLETE RUN" in ended.out
     report = saved(load_report(tmp_path / "report.json"), tmp_path / "again" / "report.json")
     (tmp_path / "none.yaml").write_text("expected: []\n")
-    main(["expect", str(report), str(tmp_path / "none.yaml")])
-    assert "incomplete run; " in capsys.readouterr().out
+    assert "incomplete run; " in cli("expect", report, tmp_path / "none.yaml").out

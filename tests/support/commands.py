@@ -24,6 +24,11 @@ class Ended:
         return " ".join((self.out + self.err).split())
 
     @property
+    def shown(self) -> str:
+        """What it printed on standard output, in one line."""
+        return " ".join(self.out.split())
+
+    @property
     def line(self) -> str:
         """The only line on standard error."""
         (line,) = self.err.splitlines()
@@ -35,11 +40,12 @@ Cli = Callable[..., Ended]
 
 
 def caller(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Return a function that calls the command and gives what it alone printed."""
+    """Return a function that calls the command, which has to end with `code` if that is given."""
 
-    def call(*words: object) -> Ended:
+    def call(*words: object, code: int | None = None) -> Ended:
         capsys.readouterr()
-        code = main([str(word) for word in words])
-        return Ended(code, *capsys.readouterr())
+        ended = Ended(main([str(word) for word in words]), *capsys.readouterr())
+        assert code in (None, ended.code), ended
+        return ended
 
     return call

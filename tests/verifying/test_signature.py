@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
@@ -170,19 +171,13 @@ def test_a_packed_report_has_the_same_signature(report: Path, key: Path, checked
 
 
 def test_a_key_with_a_passphrase_is_read_with_the_variable(
-    report: Path,
-    tmp_path: Path,
-    checked: Checked,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    report: Path, tmp_path: Path, checked: Checked, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     locked = key_file(tmp_path, passphrase="open sesame")
     sign_it = ["sign", str(report), str(locked)]
-    assert main(sign_it) == 2
-    assert "has a passphrase" in capsys.readouterr().err
+    assert "has a passphrase" in cli(*sign_it, code=2).err
     monkeypatch.setenv(PASSPHRASE, "wrong")
-    assert main(sign_it) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert cli(*sign_it, code=2).err.count("\n") == 1
     assert not report.with_name("report.json.sig").exists()
     monkeypatch.setenv(PASSPHRASE, "open sesame")
     assert main(sign_it) == 0
@@ -214,31 +209,22 @@ def test_a_key_with_a_passphrase_is_read_with_the_variable(
     ],
 )
 def test_what_is_no_key_for_it_is_one_line(
-    report: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    write: Callable[[Path], object],
-    words: str,
+    report: Path, tmp_path: Path, cli: Cli, write: Callable[[Path], object], words: str
 ) -> None:
     path = tmp_path / "other"
     write(path)
-    assert main(["sign", str(report), str(path)]) == 2
-    err = capsys.readouterr().err
+    err = cli("sign", report, path, code=2).err
     assert words in err
     assert err.count("\n") == 1
     assert main(["run", "--sign", str(path), "--report-dir", str(tmp_path)]) == 2  # before it runs
 
 
-def test_only_an_untouched_report_is_signed(
-    report: Path, key: Path, clean: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_an_untouched_report_is_signed(report: Path, key: Path, clean: Path, cli: Cli) -> None:
     document = json.loads(report.read_text())
     document["duration_s"] += 1
     report.write_text(json.dumps(document))
-    assert main(["sign", str(report), str(key)]) == 2
-    assert "was edited" in capsys.readouterr().err
-    assert main(["sign", str(clean.with_name("report.jsonl")), str(key)]) == 2
-    assert "is the record of a run" in capsys.readouterr().err
+    assert "was edited" in cli("sign", report, key, code=2).err
+    assert "is the record of a run" in cli("sign", clean.with_name("report.jsonl"), key, code=2).err
 
 
 # Who signed
@@ -362,14 +348,13 @@ def test_a_good_signature_does_not_make_a_forgery_hold(
     "text", ["a@b", "a@b ssh-ed25519", "a@b ssh-ed25519 ***", "a@b x y z", "ssh-ed25519 AAAA"]
 )
 def test_a_file_of_allowed_signers_that_is_none_is_one_line(
-    report: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+    report: Path, tmp_path: Path, text: str, cli: Cli
 ) -> None:
     path = tmp_path / "allowed"
     path.write_text(text)
     for given in (path, tmp_path / "absent", tmp_path):
-        assert main(["verify", str(report), "--allowed-signers", str(given)]) == 2
-        out, err = capsys.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
+        ended = cli("verify", report, "--allowed-signers", given, code=2)
+        assert (ended.out, ended.err.count("\n")) == ("", 1)
 
 
 def test_times_without_a_zone_are_local(tmp_path: Path, key: Path) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from support.commands import Cli
 from support.reports import LENGTH, Document, case_of, flipped, reconcluded
 from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, made, of_faulty, said
 from support.servers import Start
-from v2_conformance.cli.main import main
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -23,9 +23,8 @@ from v2_conformance.verifying.beliefs import Belief
 # Reports that nobody touched.
 
 
-def test_a_report_of_a_good_server_holds(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(clean)]) == 0
-    out = capsys.readouterr().out
+def test_a_report_of_a_good_server_holds(clean: Path, cli: Cli) -> None:
+    out = cli("verify", clean, code=0).out
     assert max(map(len, out.splitlines())) <= 80
     printed = " ".join(out.split())
     assert "the verdict holds: INCOMPLETE RUN" in printed  # it is of a selection
@@ -224,10 +223,7 @@ def test_a_failure_that_is_made_a_pass_is_named_however_well_the_rest_fits(
         (lambda report: case_of(report, GOOD).update(why="Because."), "its why in the report"),
         (lambda report: case_of(report, GOOD).update(content="0"), "its content in the report"),
         (lambda report: case_of(report, GOOD).update(exchanges=[]), "no exchange is recorded"),
-        (
-            lambda report: case_of(report, BAD)["exchanges"].pop(),
-            "a fresh connection is left out",
-        ),
+        (lambda report: case_of(report, BAD)["exchanges"].pop(), "a fresh connection is left out"),
         (lambda report: report["target"]["models"].pop("mixed"), "DIFFERS"),
     ],
     ids=lambda value: None if callable(value) else value[:30],

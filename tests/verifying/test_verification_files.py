@@ -9,17 +9,9 @@ from typing import Any
 
 import pytest
 
+from support.commands import Cli
 from support.reports import LENGTH, Document, case_of, flipped, read_document, reconcluded
-from support.runs import (
-    BAD,
-    GOOD,
-    SECRET,
-    cases_that_differ,
-    changed,
-    chosen,
-    made,
-    said,
-)
+from support.runs import BAD, GOOD, SECRET, cases_that_differ, changed, chosen, made, said
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.engine.make_target import make_target
@@ -86,13 +78,12 @@ def test_a_case_that_is_in_no_plan_is_an_edit(clean: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("cut", [0.3, 0.999])
 def test_a_file_that_was_cut_off_is_one_line(
-    clean: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: float
+    clean: Path, tmp_path: Path, cli: Cli, cut: float
 ) -> None:
     text = clean.read_text()
     path = tmp_path / "report.json"
     path.write_text(text[: int(len(text) * cut)])
-    assert main(["verify", str(path)]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert cli("verify", path, code=2).err.count("\n") == 1
     assert main(["verify", str(tmp_path)]) == 2
 
 
@@ -180,15 +171,13 @@ def test_a_secret_that_stands_in_judged_bytes_leaves_them_unjudged(tmp_path: Pat
 
 
 def test_a_page_of_an_edited_report_is_made_with_one_line_of_warning(
-    clean: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    clean: Path, tmp_path: Path, cli: Cli
 ) -> None:
     path = tmp_path / "report.json"
     path.write_text(clean.read_text())
-    assert main(["report", str(path)]) == 0
-    assert capsys.readouterr().err == ""
+    assert cli("report", path, code=0).err == ""
     path.write_text(clean.read_text().replace('"message":""', '"message":"x"', 1))
-    assert main(["report", str(path)]) == 0
-    printed = capsys.readouterr()
+    printed = cli("report", path, code=0)
     assert printed.err.count("\n") == 1
     assert "was edited" in printed.err
     assert (tmp_path / "report.html").exists()
