@@ -19,7 +19,6 @@ from support.commands import Cli, caller
 from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
 from support.snapshots import Snapshot, compare
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.server import ReferenceServer
 
 pytest_plugins = ["pytester"]
@@ -124,15 +123,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def start(
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Callable[[type[Behaviour]], ReferenceServer]]:
+def start() -> Iterator[Callable[[type[Behaviour]], ReferenceServer]]:
     """Starts a reference server whose behaviour is the given class; it ends with the test."""
     with contextlib.ExitStack() as stack:
 
         def begin(cls: type[Behaviour]) -> ReferenceServer:
-            name = f"of-a-test-{cls.__name__}"
-            monkeypatch.setitem(FAULTS, name, Fault(name, "", "", cls))
-            return stack.enter_context(ReferenceServer([name]))
+            return stack.enter_context(ReferenceServer(cls))
 
         yield begin

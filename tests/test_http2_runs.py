@@ -23,7 +23,6 @@ from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.target import Target
 from v2_conformance.formats.replay import replay_command, write_replay
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.deviations import behaviour_with
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
@@ -31,6 +30,7 @@ from v2_conformance.suite.circumstances import NotOverHttp2
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.transport_findings import StreamReset
 from v2_conformance.wire.transcript import Http2Facts
+from v2_mutants.servers import MutantServer, mutated
 
 FEWEST = chosen("P2/blob-follows-json[INT32]", "P3/", "P5/", "P8/", "H6/not-a-number[letters]")
 FORMS = chosen(
@@ -154,7 +154,7 @@ def test_a_record_that_no_run_over_http2_leaves_is_noticed(
 def test_ordinary_faults_are_noticed_over_http2(
     fault: str, requirement: str, tmp_path: Path
 ) -> None:
-    with serving_http2(behaving(behaviour_with([fault]))) as server:
+    with serving_http2(behaving(mutated([fault]))) as server:
         report = load_report(made(tmp_path / "report", http2_target(server.url), FEWEST))
     assert requirement in {case.requirement for case in report.of(Outcome.FAIL)}
 
@@ -253,7 +253,7 @@ def test_hypercorn_in_front_of_the_reference_behaviour(tmp_path: Path) -> None:
 
 
 def test_hypercorn_over_http2_does_not_hide_a_fault(tmp_path: Path) -> None:
-    with hypercorn(behaviour_with(["response-header-length-short"])) as url:
+    with hypercorn(mutated(["response-header-length-short"])) as url:
         report = load_report(made(tmp_path / "report", http2_target(url), FEWEST))
     assert "P5" in {case.requirement for case in report.of(Outcome.FAIL)}
 
@@ -269,7 +269,7 @@ def test_caddy_with_tls_in_front_of_the_embedded_server(
     if not setup.installed:
         pytest.skip("caddy is not installed (Debian: apt-get install caddy)")
     faults = () if fault is None else (fault,)
-    with ReferenceServer(faults) as server, running_gateway(setup, server.url, tmp_path) as url:
+    with MutantServer(faults) as server, running_gateway(setup, server.url, tmp_path) as url:
         target = http2_target(url, cacert=tmp_path / "ca.pem")
         path = made(tmp_path / "report", target, FORMS)
     report = load_report(path)

@@ -109,7 +109,7 @@ class Deviation(Generic[R, P]):
     def __call__(self, text: str, what: Change[R, P], /) -> Change[R, P]: ...
     def __call__(self, *said: Any) -> Any:
         *text, what = said
-        self.add(text[0] if text else inspect.getdoc(what) or "", what)
+        self.add(text[0] if text else _sentence(what), what)
         return what
 
 
@@ -146,32 +146,32 @@ class Registry(dict[str, Mutant[B]]):
 
         def register(cls: type[T]) -> type[T]:
             behaviour = cast("type[B]", cls)
-            self._add(Mutant(name, why, text or inspect.getdoc(cls) or "", behaviour, binding))
+            self._add(Mutant(name, why, text or _sentence(cls), behaviour, binding))
             return cls
 
         return register
 
     def find(self, name: str) -> Mutant[B]:
         """Return the mutant called `name`. Raises UsageError if there is none."""
-        if name in self:
-            return self[name]
-        kinds, kind = self.kind.replace(" ", "-") + "s", self.kind.split()[-1]
-        hint = did_you_mean(name, self, f"`v2-conformance list {kinds}` lists every {kind}")
-        raise UsageError(f"unknown {self.kind} {name!r}: {hint}")
-
-    def by_requirement(self) -> dict[str, Mutant[B]]:
-        """Return all by the number of their requirement, its families as they were registered."""
-        families = list(dict.fromkeys(mutant.requirement[0] for mutant in self.values()))
-
-        def place(mutant: Mutant[B]) -> tuple[int, int]:
-            return families.index(mutant.requirement[0]), int(mutant.requirement[1:])
-
-        return {mutant.name: mutant for mutant in sorted(self.values(), key=place)}
+        return find(self.kind, name, self)
 
     def _add(self, mutant: Mutant[B]) -> None:
         if mutant.name in self:
             raise ValueError(f"the {self.kind} {mutant.name} is registered twice")
         self[mutant.name] = mutant
+
+
+def _sentence(documented: object) -> str:
+    """The docstring on one line."""
+    return " ".join((inspect.getdoc(documented) or "").split())
+
+
+def find(kind: str, name: str, known: Mapping[str, Mutant[B]]) -> Mutant[B]:
+    """Return the mutant called `name` of those of this kind. Raises UsageError if there is none."""
+    if name in known:
+        return known[name]
+    listing = f"`v2-conformance list {kind.replace(' ', '-')}s` lists every {kind.split()[-1]}"
+    raise UsageError(f"unknown {kind} {name!r}: {did_you_mean(name, known, listing)}")
 
 
 def replacing(
@@ -185,7 +185,8 @@ def replacing(
         arguments = {**dict(zip(names, args, strict=False)), **kwargs}
         return what(Right(getattr(super(cls, self), method), arguments, self), *args, **kwargs)
 
-    cls = cast("type[B]", type("Mutated" + right.__name__, (right,), {method: decided}))
+    members = {method: decided, "__module__": what.__module__}
+    cls = cast("type[B]", type("Mutated" + right.__name__, (right,), members))
     return cls
 
 
@@ -194,7 +195,7 @@ def refuse(text: str = "this server rejects such a request", status: int = 400) 
     raise Rejected(text, status)
 
 
-def refuses(when: Callable[P, bool], status: int = 400) -> Change[Any, P]:
+def refuses(when: Callable[P, object], status: int = 400) -> Change[Any, P]:
     """Return what refuses a request if `when` is true of the decision's arguments."""
 
     def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:

@@ -19,6 +19,7 @@ import yaml
 from support.servers import free_port
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.servers import MutantServer
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "v2-conformance"
@@ -101,7 +102,7 @@ def test_what_is_not_there_yet_is_no_error_and_then_only_what_gets_worse_is(tmp_
         assert "no expectations yet:" in first.stdout
         shutil.copy(tmp_path / outputs(tmp_path)["report"], tmp_path / "baseline.json")
         assert step(tmp_path, "run.sh", V2_URL=good.url, **variables).returncode == 0
-    with ReferenceServer(["response-header-length-short"]) as worse:
+    with MutantServer(["response-header-length-short"]) as worse:
         assert step(tmp_path, "run.sh", V2_URL=worse.url, **variables).returncode == 1
     compared = (tmp_path / "v2-conformance-report" / "diff.md").read_text()
     assert "P5" in compared
@@ -109,7 +110,7 @@ def test_what_is_not_there_yet_is_no_error_and_then_only_what_gets_worse_is(tmp_
 
 
 def test_known_failures_fail_no_job(tmp_path: Path) -> None:
-    with ReferenceServer(["response-header-length-short"]) as broken:
+    with MutantServer(["response-header-length-short"]) as broken:
         variables = {"V2_URL": broken.url, "V2_ARGS": SOME, "V2_EXPECTATIONS": "known.yaml"}
         assert step(tmp_path, "run.sh", **variables).returncode == 1
         report = tmp_path / outputs(tmp_path)["report"]

@@ -16,11 +16,12 @@ from v2_conformance.engine.running import run
 from v2_conformance.errors import UsageError
 from v2_conformance.maintenance.selftest import try_fault
 from v2_conformance.protocol.names import BINDING_NAMES, SERVER_PROFILES
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import suite_cases
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 BOUND = [name for name, fault in FAULTS.items() if fault.binding is not None]
 
@@ -50,7 +51,7 @@ def test_a_fault_of_an_endpoint_is_caught_with_its_binding(fault: str) -> None:
 def test_a_run_without_a_binding_notices_no_fault_of_an_endpoint() -> None:
     broken = {FAULTS[name].requirement for name in BOUND}
     chosen = [case for case in suite_cases() if case.requirement in broken]
-    with ReferenceServer(BOUND) as server:
+    with MutantServer(BOUND) as server:
         target = make_target(server.url, profiles=SERVER_PROFILES)
         results = [event.result for event in run(Engine(target, discover(target)), chosen)]
     assert {result.outcome for result in results} == {"pass"}
@@ -59,7 +60,7 @@ def test_a_run_without_a_binding_notices_no_fault_of_an_endpoint() -> None:
 @pytest.mark.parametrize("binding", BINDING_NAMES)
 def test_a_report_is_judged_again_with_its_binding(binding: str, tmp_path: Path) -> None:
     fault = {"sagemaker": "binding-response-size-of-body", "vertex": "binding-size-in-32-bits"}
-    with ReferenceServer([fault[binding]]) as server:
+    with MutantServer([fault[binding]]) as server:
         code, report = reported(
             tmp_path, server.url_of(binding), "--binding", binding, "--case", "P5", "--case", "H7"
         )

@@ -17,9 +17,9 @@ from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import program
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import OPT_IN_PROFILES
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import catalogue
+from v2_mutants.faults import FAULTS
 
 MODULE = [sys.executable, "-m", "v2_conformance"]
 

@@ -10,10 +10,10 @@ import pytest
 
 from support.commands import Cli
 from v2_conformance.cli.main import main
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.case_files import load_cases
+from v2_mutants.servers import MutantServer
 
 FAULTS = ("--fault", "request-blobs-off-by-one", "--fault", "binary-response-typed-json")
 
@@ -123,7 +123,7 @@ class TestCommands:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The URL of a server that fails H6."""
-    with ReferenceServer(["non-numeric-header-length-raw"]) as server:
+    with MutantServer(["non-numeric-header-length-raw"]) as server:
         yield server.url
 
 

@@ -24,7 +24,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance import selftest
 from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying
 from v2_conformance.report.files import load_report
@@ -33,6 +32,7 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.faults import FAULTS
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 COMMAND = [sys.executable, "-m", "v2_conformance"]

@@ -14,6 +14,7 @@ from support.commands import Cli
 from support.servers import Peer, free_port, serving
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.servers import MutantServer
 
 SOME = ("--case", "R2", "--case", "P2/*")
 
@@ -24,7 +25,7 @@ def test_every_target_of_a_folder_is_certified_and_on_the_page(
     folder, reports = tmp_path / "targets", tmp_path / "reports"
     folder.mkdir()
     (folder / "README.md").write_text("no target")
-    with ReferenceServer() as good, ReferenceServer(["error-is-plain-text"]) as bad:
+    with ReferenceServer() as good, MutantServer(["error-is-plain-text"]) as bad:
         (folder / "good.yaml").write_text(f"url: {good.url}\n")
         (folder / "bad.json").write_text(f'{{"url": "{bad.url}"}}')
         (folder / "away.yml").write_text(f"url: http://127.0.0.1:{free_port()}\n")

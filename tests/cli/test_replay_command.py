@@ -17,6 +17,7 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report, write_report
+from v2_mutants.servers import MutantServer
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 
@@ -43,7 +44,7 @@ def test_only_what_failed_is_sent_and_told_to_be_fixed_or_not(
     report = reported(tmp_path, *SOME, "--fault", "response-header-length-short")
     failed = {c.id for c in load_report(report).cases if c.outcome == "fail"}
     assert {name.partition("/")[0] for name in failed} == {"P5"}
-    with ReferenceServer(["response-header-length-short"]) as broken:
+    with MutantServer(["response-header-length-short"]) as broken:
         code, lines = replay(capsys, str(report), broken.url)
     assert code == 1
     assert lines.pop() == f"{len(failed)} still failing"
@@ -62,7 +63,7 @@ def test_a_failure_seen_in_many_exchanges_is_replayed_by_all_cases_that_show_it(
     report = reported(tmp_path, *options)
     failed = [c for c in load_report(report).cases if c.outcome == "fail"]
     assert [c.id for c in failed if not c.exchanges], "no observed case fails: choose another fault"
-    with ReferenceServer(["error-is-plain-text"]) as broken:
+    with MutantServer(["error-is-plain-text"]) as broken:
         code, lines = replay(capsys, str(report), broken.url)
     assert (code, lines[-1]) == (1, f"{len(failed)} still failing")
     with ReferenceServer() as good:

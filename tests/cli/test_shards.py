@@ -13,6 +13,7 @@ from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
+from v2_mutants.servers import MutantServer
 
 SOME = ("--case", "P2", "--case", "H6", "--case", "R2")
 
@@ -106,7 +107,7 @@ def test_what_an_older_run_left_is_removed(
 def test_known_failures_are_expected_in_a_merged_report(tmp_path: Path) -> None:
     """Those that are judged over all shards, too."""
     folders = [tmp_path / "1", tmp_path / "2"]
-    with ReferenceServer(["error-is-plain-text"]) as server:
+    with MutantServer(["error-is-plain-text"]) as server:
         for number, folder in enumerate(folders, 1):
             shard = ["--shard", f"{number}/2", "--report-dir", str(folder)]
             assert main(["run", server.url, *SOME, *shard]) == 0

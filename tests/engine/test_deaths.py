@@ -34,6 +34,7 @@ from v2_conformance.suite.transport_findings import ConnectionRefused
 from v2_conformance.wire.encode import Address
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
+from v2_mutants.servers import MutantServer
 
 
 def death(result: Result) -> DidNotSurvive:
@@ -89,7 +90,7 @@ class TestBookkeeping:
 
 class TestBlame:
     def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses(self) -> None:
-        with ReferenceServer(["overflowing-shape-kills-model"]) as server:
+        with MutantServer(["overflowing-shape-kills-model"]) as server:
             found = results(target_of(server.url), chosen("S8/", "S7/", "S2/size", "P2/"))
         failed = [result for result in found.values() if result.outcome is Outcome.FAIL]
         assert [result.case.id for result in failed] == [
@@ -106,7 +107,7 @@ class TestBlame:
         assert set(outcomes(found).values()) == {Outcome.PASS, Outcome.FAIL}
 
     def test_other_roles_go_on_when_one_model_is_dead(self) -> None:
-        with ReferenceServer(["rejection-kills-model"]) as server:
+        with MutantServer(["rejection-kills-model"]) as server:
             found = results(
                 target_of(server.url), chosen("R3/survives", "S12/size-zero-for", "H6/not-a-n")
             )
@@ -122,7 +123,7 @@ class TestBlame:
                 assert result.cause == KilledBy(killers[role], role)
 
     def test_a_server_that_stops_listening_fails_one_case(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
+        with MutantServer(["rejection-stops-listening"]) as server:
             found = list(
                 results(target_of(server.url), chosen("R3/survives", "P2/", "S12/")).values()
             )
@@ -139,7 +140,7 @@ class TestBlame:
             assert result.cause == KilledBy(first.case.id, result.case.role)
 
     def test_a_get_is_not_run_when_the_whole_server_is_dead(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
+        with MutantServer(["rejection-stops-listening"]) as server:
             target = target_of(server.url)
             engine = Engine(target, discover(target))
             (get,) = chosen("P1/")
@@ -151,7 +152,7 @@ class TestBlame:
         assert (result.outcome, result.cause) == (Outcome.NOT_RUN, KilledBy(killer.id, None))
 
     def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
-        with ReferenceServer(["rejection-kills-model"]) as server:
+        with MutantServer(["rejection-kills-model"]) as server:
             target = target_of(server.url)
             deaths = DeathsHere()
             engine = Engine(target, discover(target), deaths=deaths)
@@ -228,13 +229,13 @@ class TestBlame:
 
 class TestRecovery:
     def test_without_recovery_the_rest_is_not_run(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
+        with MutantServer(["rejection-stops-listening"]) as server:
             found = results(target_of(server.url), REJECTED)
         assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
 
     @pytest.mark.parametrize("wait", [0.0, 20.0])
     def test_a_restart_command_gets_the_run_on(self, wait: float) -> None:
-        server = ReferenceServer(["rejection-stops-listening"], port=free_port())
+        server = MutantServer(["rejection-stops-listening"], port=free_port())
         with server, restarting_on_request(server) as command:
             found = results(
                 target_of(server.url), REJECTED, recovery=Recovery(command, wait_s=wait)
@@ -269,7 +270,7 @@ class TestRecovery:
 
         restarts: list[threading.Timer] = []
         monkeypatch.setattr(aftermath, "liveness", noticed)
-        with ReferenceServer(["rejection-stops-listening"], port=free_port()) as server:
+        with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
             for timer in restarts:
                 timer.join()
@@ -277,7 +278,7 @@ class TestRecovery:
         assert len(restarts) == 3
 
     def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
+        with MutantServer(["rejection-stops-listening"]) as server:
             found = results(
                 target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3)
             )

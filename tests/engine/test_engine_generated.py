@@ -27,6 +27,7 @@ from v2_conformance.suite.findings import WrongStatus
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.servers import MutantServer
 
 REQUESTS = generated_case().requests
 
@@ -69,7 +70,7 @@ def test_a_generated_request_that_fails_is_the_cases_failure_and_a_case_file(
 ) -> None:
     (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
     with (
-        ReferenceServer(["request-blobs-in-model-order"]) as server,
+        MutantServer(["request-blobs-in-model-order"]) as server,
         engine_for(server.url, directory=tmp_path) as engine,
     ):
         result = engine.run(generated_case())
@@ -118,7 +119,7 @@ def test_a_server_without_usable_models_is_no_pass() -> None:
 
 def test_generated_requests_to_a_dead_server_are_not_run_and_name_the_killer() -> None:
     with (
-        ReferenceServer(["rejection-stops-listening"]) as server,
+        MutantServer(["rejection-stops-listening"]) as server,
         engine_for(server.url) as engine,
     ):
         killer = chosen("R3/survives")[0]

@@ -31,6 +31,7 @@ from v2_conformance.suite.findings import LeftoverBytes
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.transport_findings import TimedOut
+from v2_mutants.servers import MutantServer
 
 SHRINK_S = 1.0
 ROLES = [role for role, model in contract().items() if model.does == "identity"]
@@ -106,7 +107,7 @@ def test_a_server_without_faults_answers_random_requests() -> None:
     ],
 )
 def test_a_fault_is_found_and_its_case_file_fails_alone(fault: str, tmp_path: Path) -> None:
-    with ReferenceServer([fault]) as server:
+    with MutantServer([fault]) as server:
         count = 60 if fault.startswith("id-") else 300
         found = explored(server.url, count, 4, shrink_s=SHRINK_S)
         if fault.startswith("id-"):  # a requirement of its own, with cases of its own

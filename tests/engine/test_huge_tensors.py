@@ -22,7 +22,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import JsonObject
 from v2_conformance.reference.server import ReferenceServer
@@ -40,6 +39,8 @@ from v2_conformance.suite.sizes import huge_sizes
 from v2_conformance.suite.transport_findings import BodyNotTaken, BodyTooLarge, ConnectionClosed
 from v2_conformance.wire.encode import Address, Binding, prepare
 from v2_conformance.wire.transcript import Limits
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 FEWER = 14
 LONGER = next(case for case in suite_cases(huge=True) if case.huge)
@@ -55,7 +56,7 @@ def run(server: ReferenceServer, cases: Sequence[Case] = HUGE) -> dict[str, Resu
 
 @pytest.mark.parametrize("variant", [None, "chunked-responses", "length-by-close", "tiny-chunks"])
 def test_a_server_that_carries_them_passes_however_it_frames_them(variant: str | None) -> None:
-    found = run(ReferenceServer(variants=[variant] if variant else []))
+    found = run(MutantServer(variants=[variant] if variant else []))
     assert {result.outcome for result in found.values()} == {Outcome.PASS}
     for result in found.values():
         own, *canaries = result.exchanges
@@ -68,7 +69,7 @@ def test_a_server_that_carries_them_passes_however_it_frames_them(variant: str |
 
 @pytest.mark.parametrize("fault", [f.name for f in FAULTS.values() if f.requirement == "L2"])
 def test_lengths_in_words_of_32_bits_are_noticed(fault: str) -> None:
-    found = run(ReferenceServer([fault], word_bits=32 - FEWER))
+    found = run(MutantServer([fault], word_bits=32 - FEWER))
     assert found[FOUR].outcome is Outcome.FAIL
     assert found[FOUR].message
     assert ("31" in fault or "2-gib" in fault) is all(
@@ -283,5 +284,5 @@ def test_tensors_over_two_and_four_gibibytes_go_both_ways(tmp_path: Path) -> Non
 @pytest.mark.parametrize("fault", ["offsets-in-32-bits", "declared-sizes-in-32-bits"])
 def test_words_of_32_bits_are_noticed_as_they_are(fault: str) -> None:
     huge = [case for case in suite_cases(huge=True) if case.id == FOUR]
-    (result,) = run(ReferenceServer([fault]), huge).values()
+    (result,) = run(MutantServer([fault]), huge).values()
     assert result.outcome is Outcome.FAIL

@@ -32,6 +32,7 @@ from v2_conformance.suite.findings import HeaderLengthMissing
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.transport_findings import TimedOut
+from v2_mutants.servers import MutantServer
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
 STUCK = Verdict(Outcome.FAIL, DidNotSurvive(HeaderLengthMissing(), None, None, case_passed=True))
@@ -134,7 +135,7 @@ class TestOrder:
 
     def test_parallel_workers_come_to_the_same_outcomes(self) -> None:
         cases = chosen("P", "O1", "O3", "D1", "H1/", "H5/")
-        with ReferenceServer(["response-blobs-padded", "pretty-json-refused"]) as server:
+        with MutantServer(["response-blobs-padded", "pretty-json-refused"]) as server:
             alone = results(target_of(server.url), cases)
             beside = results(target_of(server.url), cases, workers=4)
         assert outcomes(beside) == outcomes(alone)
@@ -145,7 +146,7 @@ class TestWhatIsObserved:
     @pytest.mark.parametrize("workers", [1, 4])
     def test_it_is_judged_last_over_the_exchanges_of_all_cases(self, workers: int) -> None:
         cases = chosen("R2/observed", "S2/size-against-shape[", "P2/", "R4/observed")
-        with ReferenceServer(["error-is-plain-text"]) as server:
+        with MutantServer(["error-is-plain-text"]) as server:
             found = results(target_of(server.url), cases, workers=workers)
         assert list(found)[-2:] == ["R2/observed", "R4/observed"]
         failed = {name for name, result in found.items() if result.outcome is Outcome.FAIL}

@@ -23,8 +23,6 @@ from v2_conformance.engine.running import run
 from v2_conformance.engine.side_by_side import shares
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS
-from v2_conformance.reference.faults.shared.crashes import CrashingModels, CrashingServer
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recorder import Record
@@ -34,6 +32,9 @@ from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.http1 import Http1Connection
+from v2_mutants.faults import FAULTS
+from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_mutants.servers import MutantServer
 
 _WORKERS = 8
 _FAR_S = 0.02  # what the engine believes, so that all that can share the server does
@@ -122,9 +123,9 @@ def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
     every = request.config.getoption("--whole-runs") and _may_hurt_others(any_fault)
     of_moments = any_fault in _OF_THE_MOMENT
     cases = _cases([FAULTS[any_fault].requirement], every=every, of_moments=of_moments)
-    with ReferenceServer([any_fault]) as server:
+    with MutantServer([any_fault]) as server:
         alone = outcomes(run_of(server, cases, 1))
-    with ReferenceServer([any_fault]) as server:
+    with MutantServer([any_fault]) as server:
         beside = outcomes(run_of(server, cases, _WORKERS))
     races = FAULTS[any_fault].requirement == "C6"
     differing = {name for name in alone if alone[name] is not beside[name]}
@@ -175,9 +176,9 @@ def test_what_a_rejection_leaves_to_other_requests_is_neither_hidden_nor_flaky(
 ) -> None:
     """Known-good requests of other cases take it away, or other cases meet it."""
     cases = chosen(*company, "C5/header-length-does-not-stick")
-    with ReferenceServer(["header-length-kept-from-last-request"]) as server:
+    with MutantServer(["header-length-kept-from-last-request"]) as server:
         alone = outcomes(run_of(server, cases, 1))
-    with ReferenceServer(["header-length-kept-from-last-request"]) as server:
+    with MutantServer(["header-length-kept-from-last-request"]) as server:
         beside = outcomes(run_of(server, cases, _WORKERS))
     assert Outcome.FAIL in alone.values()
     assert beside == alone
@@ -263,7 +264,7 @@ def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_ar
 )
 def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
     cases = _cases([FAULTS[fault].requirement], every=False)
-    with ReferenceServer([fault]) as server:
+    with MutantServer([fault]) as server:
         run_of(server, cases, _WORKERS, tmp_path)
     verification, words = said(tmp_path / "report.json")
     assert not [case.id for case in verification.cases if case.problem], words

@@ -15,11 +15,12 @@ from v2_conformance.engine.result import Result
 from v2_conformance.engine.soaking import MOST_KEPT, Load, Soakable, Soaked, soak, soakable
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.growth import trends
-from v2_conformance.reference.faults import FAULTS_UNDER_LOAD
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.output_findings import WrongValue
+from v2_mutants.faults import FAULTS_UNDER_LOAD
+from v2_mutants.servers import MutantServer
 
 PICKED = ("P2/", "D1/", "Z1/compressed-request", "Z6/truncated", "C8/", "H6/", "J1/", "S3/", "P1/")
 PROFILES = ("binary", "compression")
@@ -35,7 +36,7 @@ def soaked(
     """A soak of a server with `faults`, by cases that pass on one without."""
     with ReferenceServer() as right:
         found = results(target_of(right.url, *PROFILES), chosen(*PICKED))
-    with ReferenceServer(faults) as server:
+    with MutantServer(faults) as server:
         target = target_of(server.url, *PROFILES)
         load = Load(seconds, connections)
         return soak(target, discover(target), soakables(found), load, lambda words: None)
@@ -79,7 +80,7 @@ def test_a_server_that_was_gone_before_is_not_said_to_have_died_under_load() -> 
 
 
 def test_cases_that_do_not_fit_are_left_out() -> None:
-    with ReferenceServer(["request-blobs-off-by-one"]) as server:
+    with MutantServer(["request-blobs-off-by-one"]) as server:
         found = results(target_of(server.url), chosen("C6/", "J7/", "P2/", "P1/"))
     left = {one.case.id for one in soakables(found)}
     assert left

@@ -23,6 +23,7 @@ from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.output_findings import WrongForm
 from v2_conformance.wire.transcript import Ending
+from v2_mutants.servers import MutantServer
 
 PAIR = chosen("C7/id-does-not-stick")[0]
 UNLIKE = chosen("C6/unlike-ids")[0]
@@ -52,11 +53,11 @@ def test_a_server_that_closes_after_each_response_is_right() -> None:
 
 
 def test_what_sticks_fails_the_second_request() -> None:
-    with ReferenceServer(["id-sticks"]) as server, engine_for(server.url) as engine:
+    with MutantServer(["id-sticks"]) as server, engine_for(server.url) as engine:
         result = engine.run(PAIR)
     assert result.outcome is Outcome.FAIL
     assert result.cause == WrongId("None", "'the-first'")
-    with ReferenceServer(["output-binary-data-sticks"]) as server, engine_for(server.url) as engine:
+    with MutantServer(["output-binary-data-sticks"]) as server, engine_for(server.url) as engine:
         (case,) = chosen("C7/output-flags-do-not-stick[binary_data]")
         assert engine.run(case).cause == WrongForm("OUTPUT0", "json", "binary")
 
@@ -68,7 +69,7 @@ def test_unlike_requests_at_once_are_each_judged_by_their_own_expectation() -> N
 
 
 def test_one_of_several_wrong_answers_is_recorded() -> None:
-    with ReferenceServer(["concurrent-ids-mixed"]) as server, engine_for(server.url) as engine:
+    with MutantServer(["concurrent-ids-mixed"]) as server, engine_for(server.url) as engine:
         result = engine.run(UNLIKE)
     assert result.outcome is Outcome.FAIL
     assert isinstance(result.cause, SeveralWrong)
@@ -98,7 +99,7 @@ def test_a_client_that_leaves_is_survived_by_whoever_serves_the_next() -> None:
 
 
 def test_a_server_that_dies_of_the_first_of_several_clients_is_blamed_for_it() -> None:
-    with ReferenceServer(["short-body-kills-server"]) as server, engine_for(server.url) as engine:
+    with MutantServer(["short-body-kills-server"]) as server, engine_for(server.url) as engine:
         result = engine.run(LEAVES)
     assert result.outcome is Outcome.FAIL
     assert isinstance(result.cause, DidNotSurvive)
@@ -153,7 +154,7 @@ class TestOwnForm:
     def test_one_that_fails_is_followed_by_one_wherever_it_stands(self) -> None:
         first = chosen("H8/")[0]
         fault = "header-length-trailing-junk-ignored"
-        with ReferenceServer([fault]) as server, engine_for(server.url) as engine:
+        with MutantServer([fault]) as server, engine_for(server.url) as engine:
             result = engine.run(first)
         assert result.outcome is Outcome.FAIL
         assert result.exchanges[-1].purpose is Purpose.CANARY_FRESH
@@ -161,7 +162,7 @@ class TestOwnForm:
     def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
         (case,) = chosen("R3/survives-a-rejection[no_data]")
         fault = "json-parser-stuck-after-error"
-        with ReferenceServer([fault]) as server, engine_for(server.url) as engine:
+        with MutantServer([fault]) as server, engine_for(server.url) as engine:
             result = engine.run(case)
         assert isinstance(result.cause, DidNotSurvive)
         assert result.cause.same_connection == WrongStatus("200", 500, ANY)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from support.servers import Peer, served, serving
-from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.servers import MutantServer
 
 VICTIM = "H1/honoured[short,INT32]"
 """Its request is the only one with this id."""
@@ -114,7 +114,7 @@ def faulty(*faults: str) -> Start:
 
     @contextlib.contextmanager
     def start() -> Iterator[str]:
-        with ReferenceServer(faults) as server:
+        with MutantServer(faults) as server:
             yield server.url
 
     return start

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from unittest.mock import patch
 
 from hostile.bounds_kinds import DISCOVERY, MIB, MODEL, NO_TARGET, stalls
 from hostile.http_kinds import INFER, NO_ANSWER, UNREADABLE
@@ -31,7 +30,6 @@ from support.servers import Peer, Scripted, served
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
 
@@ -210,11 +208,7 @@ class _Surplus(Behaviour):
 
 @contextlib.contextmanager
 def _with_surplus() -> Iterator[str]:
-    name = "surplus-of-a-test"
-    with (
-        patch.dict(FAULTS, {name: Fault(name, "", "", _Surplus)}),
-        ReferenceServer([name]) as server,
-    ):
+    with ReferenceServer(_Surplus) as server:
         yield server.url
 
 

@@ -13,7 +13,8 @@ from v2_conformance.maintenance.selftest import (
 from v2_conformance.maintenance.selftest_text import selftest_lines, trial_rows
 from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS, Fault
+from v2_mutants.faults import FAULTS
+from v2_mutants.registry import Mutant
 
 
 def row(trial: FaultTrial) -> str:
@@ -23,7 +24,7 @@ def row(trial: FaultTrial) -> str:
 
 
 def test_a_fault_without_effect_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FAULTS, "none", Fault("none", "R4", "It does nothing.", Behaviour))
+    monkeypatch.setitem(FAULTS, "none", Mutant("none", "R4", "It does nothing.", Behaviour))
     trial = try_fault("none")
     assert not trial.caught
     assert not trial.own_failures

@@ -9,7 +9,7 @@ import pytest
 
 from support.axe import violations
 from support.browser import Browser, opened, until
-from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.servers import MutantServer
 
 # A vendor's own test, hooks and environment, none of which heeds how wide a screen is.
 _OWN_TEST = """
@@ -48,7 +48,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     (folder / "conftest.py").write_text(_OWN_HOOKS)
     name = "t" * 200 + ".html"
     options = ("-p", "no:cacheprovider", "--html", name, "--self-contained-html")
-    with ReferenceServer(["response-header-length-short"]) as server:
+    with MutantServer(["response-header-length-short"]) as server:
         chosen = ("--v2-url", server.url, "-m", "P1 or P2 or P12 or W1")
         environment = ("--metadata", "BUILD", "b" * 2000)
         subprocess.run(

@@ -25,6 +25,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
+from v2_mutants.servers import MutantServer
 
 OWN_TEST = "def test_of_the_vendor():\n    assert True\n"
 
@@ -39,7 +40,7 @@ def good() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def bad() -> Iterator[str]:
     """The URL of a server with two faults: in H6 (MUST) and in P4 (SHOULD)."""
-    with ReferenceServer(["non-numeric-header-length-raw", "binary-response-typed-json"]) as server:
+    with MutantServer(["non-numeric-header-length-raw", "binary-response-typed-json"]) as server:
         yield server.url
 
 
@@ -277,7 +278,7 @@ class TestFailures:
     def test_a_dead_server_is_one_failure_and_the_rest_names_it(
         self, pytester: pytest.Pytester, workers: list[str]
     ) -> None:
-        with ReferenceServer(["rejection-stops-listening"]) as server:
+        with MutantServer(["rejection-stops-listening"]) as server:
             result = start(pytester, "--v2-url", server.url, "-m", "R3 or P12", "-rs", *workers)
         counts = result.parseoutcomes()
         total = sum(case.requirement in ("R3", "P12") for case in suite_cases())
@@ -290,7 +291,7 @@ class TestFailures:
     def test_what_is_observed_is_judged_last_over_the_exchanges_of_all_workers(
         self, pytester: pytest.Pytester, workers: list[str]
     ) -> None:
-        with ReferenceServer(["error-is-plain-text"]) as server:
+        with MutantServer(["error-is-plain-text"]) as server:
             result = start(
                 pytester,
                 *("--v2-url", server.url, "--v2-report-dir=out", "-k", "H6 or observed", *workers),

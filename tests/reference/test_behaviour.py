@@ -12,10 +12,9 @@ from support.servers import ask, read_answer
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.deviations import behaviour_with
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.http_messages import Request
-from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer, mutated
 
 
 def _int32(**changes: Any) -> dict[str, Any]:
@@ -78,7 +77,7 @@ def test_faults_name_known_requirements() -> None:
 
 
 def test_faults_compose() -> None:
-    both = behaviour_with(["output-size-as-string", "response-blobs-in-model-order"])
+    both = mutated(["output-size-as-string", "response-blobs-in-model-order"])
     _, sent = ask(both, *mixed(outputs=[out(2, True), out(1, True)]))
     assert b'"binary_data_size":"3"' in sent
     assert sent.partition(b"}]}")[2].startswith(bytes(range(16, 24)) + b"\1\0\1")
@@ -86,25 +85,25 @@ def test_faults_compose() -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_every_fault_composes_with_every_other(backwards: bool) -> None:
-    assert behaviour_with(sorted(FAULTS, reverse=backwards)).handle is not None
+    assert mutated(sorted(FAULTS, reverse=backwards)).handle is not None
 
 
 @pytest.mark.parametrize("name", ["response-blob-padded", "Response-Blobs-Padded"])
 def test_an_unknown_fault_is_refused_with_a_suggestion(name: str) -> None:
     with pytest.raises(UsageError) as refused:
-        ReferenceServer([name])
+        MutantServer([name])
     assert str(refused.value).startswith(f"unknown fault '{name}': did you mean response-blobs-")
     assert "v2-conformance list faults" in str(refused.value)
 
 
 def test_an_unknown_fault_that_resembles_none_is_refused_without_one() -> None:
     with pytest.raises(UsageError) as refused:
-        ReferenceServer(["xyzzy"])
+        MutantServer(["xyzzy"])
     assert str(refused.value).startswith("unknown fault 'xyzzy': `v2-conformance list faults` ")
 
 
 def test_a_crash_closes_the_port() -> None:
-    with ReferenceServer(["rejection-stops-listening"]) as server:
+    with MutantServer(["rejection-stops-listening"]) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
             sock.sendall(post("identity_int32", binary_int32(), INT32))
             assert read_answer(sock)[0] == 200
@@ -119,7 +118,7 @@ def test_a_fault_sees_real_chunk_boundaries() -> None:
     model, text, blob = one("BYTES", [1], of_bytes(b"abc"), **ALL)
     head = post(model, text, blob, framing="Transfer-Encoding: chunked")
     with (
-        ReferenceServer(["bytes-prefix-split-by-chunk"]) as server,
+        MutantServer(["bytes-prefix-split-by-chunk"]) as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock,
     ):
         for cut, status in ((len(text) + 2, 400), (len(text), 200), (len(text) + 4, 200)):

@@ -26,11 +26,12 @@ from v2_conformance.maintenance.selftest import (
     selftest_cases,
 )
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 # How many faults there are for each one that an ordinary run of the tests tries.
 _SAMPLED = 24
@@ -60,7 +61,7 @@ def caught(fault: str) -> dict[str, str]:
     # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
     # only shows between them. So there is a second try.
     for timeout in (SLOW_TIMEOUT_S,) if requirement in SLOW_REQUIREMENTS else (1, 10):
-        with ReferenceServer([fault], word_bits=WORD_BITS) as server:
+        with MutantServer([fault], word_bits=WORD_BITS) as server:
             binding = FAULTS[fault].binding
             url = server.url_of(binding)
             results = run_against(url, chosen, timeout=timeout, binding=binding).values()
@@ -159,16 +160,16 @@ def test_faults_are_listed_in_the_order_of_requirements() -> None:
 
 # Modules of what several families have in common, and of what functions of `shared` make.
 OF_SEVERAL_FAMILIES = (
-    "reported", "state", "every_exchange", "http_syntax", "blobs", "crashes", "deliveries",
-    "optional_requests", "hosted_endpoints",
+    "reported", "state", "every_exchange", "http_syntax", "optional_requests", "hosted_endpoints",
+    "registry", "blobs", "crashes", "deliveries", "spellings",
 )  # fmt: skip
 
 
 def test_a_module_of_faults_has_the_faults_of_one_family() -> None:
     families: dict[str, set[str]] = {}
     for fault in FAULTS.values():
-        module = fault.cls.__module__.rpartition(".")[2]
+        room, _, module = fault.cls.__module__.rpartition(".")
         if module not in OF_SEVERAL_FAMILIES:
-            families.setdefault(module, set()).add(fault.requirement[0])
+            families.setdefault(f"{room}.{module}", set()).add(fault.requirement[0])
     assert families
     assert {module: found for module, found in families.items() if len(found) > 1} == {}

@@ -15,10 +15,10 @@ from v2_conformance.engine.engine import Engine
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.running import run
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.faults import FAULTS
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 DATATYPES = (
     *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64"),
@@ -72,7 +72,7 @@ def outcomes(fault: str, lacking: frozenset[str]) -> dict[str, Outcome]:
     """What becomes of the cases of the fault's requirement."""
     requirement = FAULTS[fault].requirement
     cases = [case for case in suite_cases() if case.requirement == requirement]
-    with ReferenceServer([fault]) as server:
+    with MutantServer([fault]) as server:
         target = make_target(server.url, profiles=SERVER_PROFILES, timeout=3)
         target = replace(target, unsupported=lacking)
         results = [event.result for event in run(Engine(target, discover(target)), cases)]

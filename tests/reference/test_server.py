@@ -18,6 +18,7 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.models import contract
+from v2_mutants.servers import MutantServer
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +229,7 @@ def test_without_the_profile_compression_a_compressed_body_is_415() -> None:
 
 
 def test_start_stop_start() -> None:
-    server = ReferenceServer(["rejection-stops-listening"])
+    server = MutantServer(["rejection-stops-listening"])
     server.start()
     sock = socket.create_connection(("127.0.0.1", server.port), timeout=10)
     sock.sendall(b"GET /v2 HTTP/1.1\r\nHost: test\r\n\r\n")

@@ -18,14 +18,13 @@ from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
-from v2_conformance.reference.deviations import behaviour_with
-from v2_conformance.reference.faults import FAULTS
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.reference.variants import VARIANTS
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Prepared, prepare
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer, mutated
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ def allowed(case: Case, differs: Differs) -> tuple[Outcome, ...]:
 def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config) -> None:
     differs = DIFFERS.get(variant, Differs())
     cases = cases_for(differs, whole=pytestconfig.getoption("--whole-runs"))
-    with ReferenceServer(variants=[variant]) as server:
+    with MutantServer(variants=[variant]) as server:
         target = target_of(server.url, *OPT_IN_PROFILES, timeout=30)
         wait_until_ready(target)
         found = results(target, cases)
@@ -188,7 +187,7 @@ def test_under_forty_variants_and_more_everything_passes() -> None:
 def test_no_variant_hides_a_fault(variant: str) -> None:
     fault = FAULTS["request-blobs-off-by-one"]
     cases = [case for case in chosen(f"{fault.requirement}/") if not case.negative]
-    with ReferenceServer([fault.name], variants=[variant]) as server:
+    with MutantServer([fault.name], variants=[variant]) as server:
         wait_until_ready(target_of(server.url, timeout=30))
         found = results(target_of(server.url, timeout=30), cases)
     assert Outcome.FAIL in outcomes(found).values()
@@ -197,7 +196,7 @@ def test_no_variant_hides_a_fault(variant: str) -> None:
 @pytest.mark.parametrize("variant", sorted(VARIANTS.keys() - BEYOND_AN_ORDINARY_CLIENT))
 def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
     tensor = {"name": "INPUT0", "shape": [2], "datatype": "INT32", "data": [1, -2]}
-    with ReferenceServer(variants=[variant]) as server, requests.Session() as session:
+    with MutantServer(variants=[variant]) as server, requests.Session() as session:
         wait_until_ready(target_of(server.url))
         assert "binary_tensor_data" in session.get(f"{server.url}/v2").json()["extensions"]
         url = f"{server.url}/v2/models/identity_int32/infer"
@@ -214,7 +213,7 @@ def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
 @pytest.mark.parametrize("backwards", [False, True])
 def test_every_variant_composes_with_every_other_and_with_faults(backwards: bool) -> None:
     names = sorted(VARIANTS, reverse=backwards)
-    assert behaviour_with(sorted(FAULTS)[:5], variants=names).handle is not None
+    assert mutated(sorted(FAULTS)[:5], variants=names).handle is not None
 
 
 def test_a_variant_is_described_in_its_own_words() -> None:
@@ -226,17 +225,17 @@ def test_a_variant_is_described_in_its_own_words() -> None:
 
 def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:
     with pytest.raises(UsageError) as refused:
-        ReferenceServer(variants=["tiny-chunk"])
+        MutantServer(variants=["tiny-chunk"])
     assert str(refused.value).startswith(
         "unknown variant 'tiny-chunk': did you mean tiny-chunks? ("
     )
     with pytest.raises(UsageError, match="`v2-conformance list variants` lists every variant"):
-        ReferenceServer(variants=["xyzzy"])
+        MutantServer(variants=["xyzzy"])
 
 
 def test_what_a_server_declines_is_judged_again_from_its_bytes(tmp_path: Path) -> None:
     for variant in ("content-length-required", "bodies-limited-by-gateway"):
         cases = [*chosen("C1/", "B12/"), generated_case()]
-        with ReferenceServer(variants=[variant]) as server:
+        with MutantServer(variants=[variant]) as server:
             found, words = said(made(tmp_path, target_of(server.url), cases))
         assert (found.exit_code, "the verdict holds" in words) == (0, True), words

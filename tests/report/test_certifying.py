@@ -16,12 +16,12 @@ from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.result import CaseFinished
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying
 from v2_conformance.report.certifying import make_plan, start
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
 from v2_conformance.suite.library import suite_cases
+from v2_mutants.servers import MutantServer
 
 FAULT = "request-blobs-off-by-one"  # P2 fails
 
@@ -29,7 +29,7 @@ FAULT = "request-blobs-off-by-one"  # P2 fails
 @pytest.fixture
 def target() -> Iterator[Target]:
     """A server that fails P2."""
-    with ReferenceServer([FAULT]) as server:
+    with MutantServer([FAULT]) as server:
         yield make_target(server.url)
 
 

@@ -32,6 +32,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode import Tolerance
+from v2_mutants.servers import MutantServer
 
 Start = Callable[[type[Behaviour]], ReferenceServer]
 PATTERNS = ["P2", "S2", "O1", "P1"]
@@ -133,7 +134,7 @@ def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
 
 
 def test_a_fault_breaks_the_relation_of_its_requirement(tmp_path: Path) -> None:
-    with ReferenceServer(["request-blobs-off-by-one"]) as server:
+    with MutantServer(["request-blobs-off-by-one"]) as server:
         report = run(server, tmp_path, "matrix_product")
     assert any(reason.startswith("MUST P2 failed") for reason in report.verdict.reasons)
     found = verify(tmp_path / REPORT, every_case())

@@ -15,7 +15,6 @@ from support.reports import case, exchange, passes, report_of
 from support.responses import answer, http, message_with, posting, v2
 from support.runs import chosen, made, target_of
 from v2_conformance.errors import ReportFileError
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import load_report
@@ -28,6 +27,7 @@ from v2_conformance.report.gateway import (
 from v2_conformance.report.through import Change, Property
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Purpose
+from v2_mutants.servers import MutantServer
 
 BINARY = "P2/blob-follows-json[INT32]"
 MALFORMED = "H6/not-a-number[letters]"
@@ -49,7 +49,7 @@ def compared(
 ) -> GatewayReport:
     """What is found of a gateway in front of the reference server."""
     run = chosen(*cases) if cases else CASES
-    with ReferenceServer(faults) as reference:
+    with MutantServer(faults) as reference:
         if server is None:
             return _compared(folder, reference.url, through, run)
         with server(reference.url) as url:

@@ -14,7 +14,6 @@ from support.runs import results, target_of
 from v2_conformance.engine.bench.scenarios import run_scenario
 from v2_conformance.maintenance.client_selftest import plain_client
 from v2_conformance.reference.client_faults import CLIENT_FAULTS
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import schema, schema_document
 from v2_conformance.suite.case_files import load_cases
@@ -22,6 +21,8 @@ from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.value_patterns import VALUE_PATTERNS
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(encoding="utf-8")
 
@@ -215,7 +216,7 @@ def test_the_example_passes_on_the_reference_server(example_cases: list[Case]) -
 
 def test_the_fault_of_the_example_fails_its_negative_cases(example_cases: list[Case]) -> None:
     (name,) = re.findall(r"--fault ([a-z-]+)", section("Example"))
-    with ReferenceServer([name]) as server:
+    with MutantServer([name]) as server:
         found = results(target_of(server.url), example_cases)
     failed = [id for id, result in found.items() if result.outcome == Outcome.FAIL]
     assert sorted(failed) == ["S2/size-contradicts-shape[12]", "S2/size-contradicts-shape[20]"]

@@ -20,7 +20,6 @@ from v2_conformance.engine.result import Result
 from v2_conformance.engine.running import run
 from v2_conformance.engine.target import Target
 from v2_conformance.formats.verification_text import verification_lines
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.recorder import Record
 from v2_conformance.suite.cases import Case, GeneratedCase
@@ -28,6 +27,7 @@ from v2_conformance.suite.causes import Cause
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
+from v2_mutants.servers import MutantServer
 
 CASES = cache(
     lambda: {case.id: case for case in suite_cases() if not isinstance(case, GeneratedCase)}
@@ -121,7 +121,7 @@ def made(folder: Path, target: Target, cases: Sequence[Case] = FEW) -> Path:
 
 def of_faulty(folder: Path, *faults: str, cases: Sequence[Case] = FEW) -> Path:
     """The report of a run of `cases` against the reference server with these faults."""
-    with ReferenceServer(faults) as server:
+    with MutantServer(faults) as server:
         target = make_target(server.url, timeout=1, headers=(f"Authorization: Bearer {SECRET}",))
         return made(folder, target, cases)
 

@@ -7,18 +7,15 @@ from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from support.runs import GOOD, chosen, made
 from support.scenarios import plain
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults import FAULTS, Fault
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
 
-_NAME = "of-a-test-named"
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 
 
@@ -33,8 +30,7 @@ def report_on(
             return self.json_response({"name": name, "version": version, "extensions": extensions})
 
     folder.mkdir(parents=True, exist_ok=True)
-    fault = Fault(_NAME, "", "", Named)
-    with patch.dict(FAULTS, {_NAME: fault}), ReferenceServer([_NAME]) as server:
+    with ReferenceServer(Named) as server:
         return made(folder, make_target(server.url, timeout=3, profiles=tuple(profiles)), SOME)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.runs import made, of_faulty
 from v2_conformance.engine.make_target import make_target
-from v2_conformance.reference.server import ReferenceServer
+from v2_mutants.servers import MutantServer
 
 
 @pytest.fixture(scope="session")
@@ -33,5 +33,5 @@ def deadly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def without_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As `faulty`, but of a run in which nothing was masked."""
     folder = tmp_path_factory.mktemp("without-secrets")
-    with ReferenceServer(["request-blobs-off-by-one"]) as server:
+    with MutantServer(["request-blobs-off-by-one"]) as server:
         return made(folder, make_target(server.url, timeout=1))

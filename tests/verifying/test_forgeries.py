@@ -25,6 +25,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.tested import Selection
 from v2_conformance.verifying.verification import Verification, verify
+from v2_mutants.servers import MutantServer
 
 GENERATED = "M7/generated"
 P1 = "P1/metadata-lists-extension"
@@ -58,7 +59,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     """Each run once. The run "large" asks for large cases of a good server, "thorough" likewise."""
     paths = {}
     for name, faults in RUNS.items():
-        with ReferenceServer(faults) as server:
+        with MutantServer(faults) as server:
             target = make_target(server.url, timeout=2)
             paths[name] = small_run(tmp_path_factory.mktemp(name), target)
     more = {"large": Selection(large=True), "thorough": Selection(thorough=True)}

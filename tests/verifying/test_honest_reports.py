@@ -20,6 +20,7 @@ from v2_conformance.report.tested import Selection
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
+from v2_mutants.servers import MutantServer
 
 # Each closes connections, or answers late or otherwise, where `verify` could think of an edit.
 VARIANTS = (
@@ -54,7 +55,7 @@ def words_of(found: Verification) -> str:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_report_of_a_legal_server_holds(variant: str, tmp_path: Path) -> None:
-    with ReferenceServer(variants=[variant]) as server:
+    with MutantServer(variants=[variant]) as server:
         path = small_run(tmp_path, make_target(server.url, timeout=5))
     found = verify(path, SMALL)
     assert found.exit_code == 0, words_of(found)
@@ -126,7 +127,7 @@ def test_a_host_that_was_given_is_said_to_be_believed(tmp_path: Path) -> None:
 
 
 def test_what_a_server_declines_beside_others_has_its_canaries(tmp_path: Path) -> None:
-    with ReferenceServer(variants=["content-length-required"]) as server:
+    with MutantServer(variants=["content-length-required"]) as server:
         options = ["--case", "C*", "--case", "V2", "-n", "4", "--report-dir", str(tmp_path)]
         main(["run", server.url, *options])
     found = verify(tmp_path / "report.json", every_case())

@@ -15,7 +15,6 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.case_text import find, lines
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay import replay_command, write_replay
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.certifying import Plan, start
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.files import load_report
@@ -25,6 +24,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.shrunk import shrunk
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.verification import Verification, verify
+from v2_mutants.servers import MutantServer
 
 FEWER = 14
 CASES = shrunk(suite_cases(huge=True), FEWER)
@@ -37,7 +37,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The report of a good server, and one of a server with a fault."""
     found = {}
     for name, faults in {"good": [], "bad": ["offsets-in-32-bits"]}.items():
-        with ReferenceServer(faults, word_bits=32 - FEWER) as server:
+        with MutantServer(faults, word_bits=32 - FEWER) as server:
             folder = tmp_path_factory.mktemp(name)
             plan = Plan(CASES, HUGE, selection=Selection(huge=True))
             start(target_of(server.url, timeout=20), plan, folder).finish(workers=1)

@@ -25,6 +25,7 @@ from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.merging import merge
 from v2_conformance.verifying.verification import verify
+from v2_mutants.servers import MutantServer
 
 PATTERNS = ("R1", "R2", "H6", "P2", "W1", "O2*", "R3", "R8", "P11")
 """A few cases, some of which kill, and some that are about all others."""
@@ -51,7 +52,7 @@ def told(case: CaseResult) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("fault", [None, "error-is-plain-text", "request-blobs-off-by-one"])
 def test_shards_merge_to_the_report_of_one_run(fault: str | None, tmp_path: Path) -> None:
-    with ReferenceServer([fault] if fault else []) as server:
+    with MutantServer([fault] if fault else []) as server:
         one = load_report(ran(server.url, tmp_path / "one"))
         merged = merge(parts(server.url, tmp_path, 3), every_case())
     assert [told(case) for case in merged.cases] == [told(case) for case in one.cases]
@@ -73,7 +74,7 @@ def test_shards_merge_to_the_report_of_one_run(fault: str | None, tmp_path: Path
 
 def test_what_is_about_all_exchanges_is_judged_over_those_of_all_shards(tmp_path: Path) -> None:
     """A defect in the answers of one shard fails it, and its counts are those of one run."""
-    with ReferenceServer(["error-is-plain-text"]) as server:
+    with MutantServer(["error-is-plain-text"]) as server:
         one = load_report(ran(server.url, tmp_path / "one"))
         pieces = parts(server.url, tmp_path, 4)
         merged = merge(pieces, every_case())

@@ -22,6 +22,7 @@ from v2_conformance.suite.varied_cases import vary
 from v2_conformance.wire.encode import Prepared, prepare
 from v2_conformance.wire.http1_response import read_again
 from v2_conformance.wire.transcript import Ending, Transcript
+from v2_mutants.servers import MutantServer
 
 BINARY = [{"tensor": 0, "binary_data": True}]
 CASE = vary(make_case(inputs=[{"shape": [3]}], outputs=BINARY), ["pipelined"])
@@ -94,7 +95,7 @@ def test_a_server_that_says_that_it_closes_is_not_waited_for() -> None:
 
 
 def test_a_second_request_that_gets_lost_is_a_failure() -> None:
-    with ReferenceServer(["pipelined-request-lost"]) as server:
+    with MutantServer(["pipelined-request-lost"]) as server:
         found = verdict(server.url)
     assert found.outcome is Outcome.FAIL
     assert found.cause == SecondAnswerWrong(NoResponse("timeout", "no complete response in time"))

@@ -25,7 +25,7 @@ def profiles(ctx: click.Context, param: click.Parameter, begun: str) -> list[Com
 
 def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The faults of the embedded server, each with what it does wrong."""
-    from v2_conformance.reference.faults import FAULTS, FAULTS_UNDER_LOAD
+    from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
 
     return [
         CompletionItem(fault.name, help=f"{fault.requirement}: {fault.text}")

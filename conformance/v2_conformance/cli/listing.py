@@ -40,7 +40,7 @@ def _scenarios() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    from v2_conformance.reference.faults import FAULTS, FAULTS_UNDER_LOAD
+    from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
 
     for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
         note = "" if fault.binding is None else f" (--binding {fault.binding})"

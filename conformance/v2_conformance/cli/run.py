@@ -177,9 +177,9 @@ def run(
     key = None if key_file is None else signing_key(key_file)
     with ExitStack() as stack:
         if url is None and target_file is None:
-            from v2_conformance.reference.server import ReferenceServer
+            from v2_mutants.servers import MutantServer
 
-            server = stack.enter_context(ReferenceServer(faults))
+            server = stack.enter_context(MutantServer(faults))
             url, recovery = server.url_of(binding), replace(recovery, anew=server.restart)
         target = make_target(
             url,

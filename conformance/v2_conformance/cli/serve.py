@@ -57,9 +57,9 @@ def serve(*, port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> i
 
     Its first line of output is `serving on URL`.
     """
-    from v2_conformance.reference.server import ReferenceServer
+    from v2_mutants.servers import MutantServer
 
-    server = ReferenceServer(faults, variants=variants, port=port)
+    server = MutantServer(faults, variants=variants, port=port)
     try:
         server.start()
     except OSError as error:

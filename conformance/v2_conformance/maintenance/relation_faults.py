@@ -20,15 +20,15 @@ from v2_conformance.engine.running import run
 from v2_conformance.errors import ConformanceError
 from v2_conformance.maintenance.selftest import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S, TIMEOUT_S
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.faults import FAULTS
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, Sample
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.samples import Choice
 from v2_conformance.wire.relation_cases import AT, relation_cases, special_sets
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 PROMISED = 0.70
 """The least part of all faults that such a run has to notice."""
@@ -73,7 +73,7 @@ def try_relation_fault(name: str) -> RelationTrial:
     """Run the cases of the requirement that the fault `name` breaks, then one of each entry, until
     one of them fails."""
     requirement = FAULTS[name].requirement
-    with ReferenceServer([name]) as server:
+    with MutantServer([name]) as server:
         slow = requirement in SLOW_REQUIREMENTS
         timeout = SLOW_TIMEOUT_S if slow else TIMEOUT_S
         target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)

@@ -32,8 +32,6 @@ from v2_conformance.maintenance.trials import FaultTrial, template_of
 from v2_conformance.maintenance.variation_faults import unproven_variations
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.client_faults import CLIENT_FAULTS
-from v2_conformance.reference.faults import FAULTS
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.root_causes import root_causes
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes import Cause
@@ -41,6 +39,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.shrunk import shrunk
+from v2_mutants.faults import FAULTS
+from v2_mutants.servers import MutantServer
 
 # Everything is on this machine; only a fault that makes a response incomplete uses up this time.
 TIMEOUT_S = 0.5
@@ -256,7 +256,7 @@ def _results(
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
     binding = next((FAULTS[name].binding for name in faults), None)
-    with ReferenceServer(faults, word_bits=WORD_BITS) as server:
+    with MutantServer(faults, word_bits=WORD_BITS) as server:
         of_run = partial(
             make_target, server.url_of(binding), profiles=SERVER_PROFILES, binding=binding
         )

@@ -22,7 +22,6 @@ import numpy as np
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import IDLE_SECONDS, Behaviour
-from v2_conformance.reference.deviations import behaviour_with
 from v2_conformance.reference.hosted_endpoints import VERTEX_ROUTE
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 
@@ -38,30 +37,24 @@ _STOP_SECONDS = 2.0
 class ReferenceServer:
     """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
-    `faults` are names from reference.faults, `variants` from reference.variants; an unknown name
-    raises UsageError. A word in which a fault keeps lengths has `word_bits`; with fewer than 32 a
-    tensor need not be huge to show it. Port 0 picks a free port. Every start() begins with fresh
-    state, on the same port if one was given.
+    `behaviour` makes what it does, given the profiles. Port 0 picks a free port. Every start()
+    begins with fresh state, on the same port if one was given.
     """
 
     def __init__(
         self,
-        faults: Sequence[str] = (),
+        behaviour: Callable[[Collection[str]], Behaviour] = Behaviour,
         *,
-        variants: Sequence[str] = (),
         host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
-        word_bits: int = 32,
     ) -> None:
-        self.faults = tuple(faults)
-        self.variants = tuple(variants)
+        self._make = behaviour
         self.profiles = tuple(profiles)
-        self._word_bits = word_bits
         self._host = host
         self._requested_port = port
         self._port = port
-        self._behaviour = self._fresh_behaviour()
+        self._behaviour = self._make(self.profiles)
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._open: dict[socket.socket, threading.Thread] = {}
@@ -99,7 +92,7 @@ class ReferenceServer:
         """Listen, and serve on threads. Once this returns, clients can connect. Raises OSError."""
         if self._acceptor is not None:
             raise RuntimeError("the reference server is already running")
-        self._behaviour = self._fresh_behaviour()
+        self._behaviour = self._make(self.profiles)
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.create_server(
             (self._host, self._requested_port), family=family, backlog=128
@@ -135,11 +128,6 @@ class ReferenceServer:
         """Block until the server no longer accepts connections."""
         if self._acceptor is not None:
             self._acceptor.join()
-
-    def _fresh_behaviour(self) -> Behaviour:
-        behaviour = behaviour_with(self.faults, variants=self.variants, profiles=self.profiles)
-        behaviour.word_bits = self._word_bits
-        return behaviour
 
     def _stop_listening(self) -> None:
         """Close the port. Once this returns, nobody can connect."""

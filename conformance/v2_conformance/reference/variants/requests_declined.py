@@ -8,7 +8,6 @@ from v2_conformance.protocol.datatypes import Buffer, Shape, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults.shared.deliveries import is_chunked
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_SIZE,
@@ -30,7 +29,7 @@ _EXACT_IN_DOUBLE = 2**53
 )
 class _ContentLengthRequired(Behaviour):
     def infer(self, model: ModelContract, request: Request) -> Response:
-        if is_chunked(request):
+        if bool(request.values("transfer-encoding")):
             raise Rejected("Content-Length is required", 411)
         return super().infer(model, request)
 
@@ -42,7 +41,7 @@ class _ContentLengthRequired(Behaviour):
 )
 class _ContentLengthRequiredByGateway(Behaviour):
     def handle(self, request: Request) -> Response:
-        if not is_chunked(request):
+        if not bool(request.values("transfer-encoding")):
             return super().handle(request)
         return _page(411, b"Length Required")
 

@@ -8,10 +8,22 @@ from v2_conformance.protocol.datatypes import Buffer, Shape, blob_size, check_bl
 from v2_conformance.protocol.message import RepeatedMemberError, parse_json
 from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.faults.shared.blobs import PrefersData
 from v2_conformance.reference.http_messages import Blobs, Request
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.reference.variants.registry import variant
+
+
+class PrefersData(Behaviour):
+    """Of an input with both `data` and a size, the data is used and the blob is skipped (S5)."""
+
+    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
+        if size is None or not entry.has_data:
+            super().check_one_source(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not entry.has_data:
+            return super().slice_blob(entry, blobs, offset, size)
+        return memoryview(self.json_blob(entry))
 
 
 @variant(

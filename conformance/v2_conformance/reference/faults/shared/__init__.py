@@ -1,1 +1,0 @@
-"""What several faults need. Nothing here is a fault itself."""

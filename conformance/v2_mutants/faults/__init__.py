@@ -1,0 +1,84 @@
+"""Named deviations of the reference server, each breaking one requirement.
+
+Every family of requirements has modules here, in rooms by what goes wrong; `shared` holds what
+several of them need, and `serving.reported` what was reported of public servers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from v2_conformance.reference.behaviour import Behaviour
+from v2_mutants.registry import Mutant, fault, find
+
+__all__ = ["FAULTS", "FAULTS_UNDER_LOAD", "find_fault"]
+
+# Importing a module registers its faults. This is the order of the families, as in the catalogue.
+for _family in (
+    "messages.framing",
+    "messages.header_length",
+    "messages.header_notations",
+    "tensors.declared_sizes",
+    "tensors.size_checks",
+    "tensors.elements",
+    "tensors.json_elements",
+    "tensors.bytes_tensors",
+    "tensors.bytes_in_json",
+    "tensors.text_elements",
+    "tensors.long_texts",
+    "tensors.several_inputs",
+    "answers.outputs",
+    "answers.responses",
+    "tensors.zero_elements",
+    "messages.raw_requests",
+    "messages.transport",
+    "messages.chunk_sizes",
+    "messages.compression",
+    "tensors.large_tensors",
+    "tensors.huge_tensors",
+    "spelling.json",
+    "spelling.http",
+    "spelling.delivery",
+    "spelling.ids",
+    "answers.errors",
+    "answers.every_exchange",
+    "messages.http_syntax",
+    "serving.crossing",
+    "malformed.data",
+    "malformed.json",
+    "malformed.inputs",
+    "malformed.later_inputs",
+    "malformed.types",
+    "malformed.requests",
+    "serving.state",
+    "serving.concurrency",
+    "serving.breaches",
+    "serving.reported",
+    "answers.optional_requests",
+    "messages.hosted_endpoints",
+    "serving.under_load",
+):
+    import_module(f"{__name__}.{_family}")
+
+UNDER_LOAD = "soak"
+"""What the faults that only a soak shows have in place of a requirement (docs/soak.md)."""
+
+
+def _by_requirement() -> list[Mutant[Behaviour]]:
+    """The faults by requirement; families and faults as they were registered."""
+    found = [mutant for mutant in fault.values() if mutant.requirement != UNDER_LOAD]
+    families = list(dict.fromkeys(mutant.requirement[0] for mutant in found))
+    return sorted(
+        found, key=lambda one: (families.index(one.requirement[0]), int(one.requirement[1:]))
+    )
+
+
+FAULTS = {mutant.name: mutant for mutant in _by_requirement()}
+FAULTS_UNDER_LOAD = {
+    mutant.name: mutant for mutant in fault.values() if mutant.requirement == UNDER_LOAD
+}
+
+
+def find_fault(name: str) -> Mutant[Behaviour]:
+    """Return the fault called `name`. Raises UsageError if there is none."""
+    return find("fault", name, FAULTS | FAULTS_UNDER_LOAD)

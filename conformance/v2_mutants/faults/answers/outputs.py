@@ -1,0 +1,257 @@
+"""Faults of output selection: which outputs come, and in which form (O)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestOutput,
+)
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import reversed_order
+from v2_mutants.registry import Right, What, fault
+
+Outputs = tuple[RequestOutput, ...]
+
+
+def _binary_data_output(document: JsonObject) -> Any:
+    """The request's `binary_data_output`, None if it has none."""
+    return (document.get("parameters") or {}).get(BINARY_DATA_OUTPUT)
+
+
+def _input_parameters(document: JsonObject) -> list[JsonObject]:
+    """The parameters of the request's inputs, if they are objects."""
+    inputs = document.get("inputs")
+    items = [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
+    found = [item.get("parameters") for item in items]
+    return [parameters for parameters in found if isinstance(parameters, dict)]
+
+
+def _as_json(outputs: Sequence[RequestOutput]) -> Outputs:
+    return tuple(RequestOutput(output.name, False) for output in outputs)
+
+
+def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -> Outputs:
+    """The outputs and, after them, all others of the model."""
+    requested = {output.name for output in outputs}
+    others = (spec.name for spec in model.outputs if spec.name not in requested)
+    return (*outputs, *(RequestOutput(name, binary) for name in others))
+
+
+def _flags_replaced(
+    change: Callable[[list[bool], bool], list[bool]],
+) -> What[list[bool]]:
+    """A server that replaces the flags of the listed outputs, given those and the default."""
+    return lambda right, parameters, default: change(right(), default)
+
+
+fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
+    "An output with `binary_data` true is returned as JSON.",
+    lambda right, parameters, default: right() and default,
+)
+
+
+fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
+    "A listed output without `binary_data` is binary.",
+    lambda right, parameters, default: right() or BINARY_DATA not in parameters,
+)
+
+
+fault("binary-data-false-read-as-true", "O2", Behaviour.binary_flag)(
+    "An output with `binary_data` is binary, whatever the value.",
+    lambda right, parameters, default: right() or BINARY_DATA in parameters,
+)
+
+
+fault("last-output-flag-decides", "O3", Behaviour.binary_flags)(
+    "The flag of the last listed output decides for all outputs.",
+    _flags_replaced(lambda flags, default: [flags[-1]] * len(flags)),
+)
+fault("first-output-flag-decides", "O3", Behaviour.binary_flags)(
+    "The flag of the first listed output decides for all outputs.",
+    _flags_replaced(lambda flags, default: [flags[0]] * len(flags)),
+)
+fault("only-last-output-flag-honoured", "O3", Behaviour.binary_flags)(
+    "Only the last of the listed outputs can be binary.",
+    _flags_replaced(lambda flags, default: [default] * (len(flags) - 1) + flags[-1:]),
+)
+
+
+@fault("json-bytes-output-adds-its-blob", "O3", Behaviour.response_blob_order)
+def _(
+    right: Right[Sequence[RequestOutput]], model: ModelContract, outputs: Sequence[RequestOutput]
+) -> Sequence[RequestOutput]:
+    """If other outputs are binary, the blob of a BYTES output in JSON is sent, too."""
+    order = right()
+    if not any(output.binary for output in outputs):
+        return order
+    bytes_outputs = {spec.name for spec in model.outputs if spec.datatype == "BYTES"}
+    return [
+        RequestOutput(output.name, output.binary or output.name in bytes_outputs)
+        for output in order
+    ]
+
+
+fault("binary-by-default", "O4", Behaviour.binary_by_default)(
+    "Outputs that the request does not list are binary.",
+    lambda right, document: (
+        right() or not (document.get("outputs") or _binary_data_output(document) is False)
+    ),
+)
+
+
+@fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)
+def _(right: Right[bool], document: JsonObject) -> bool:
+    """Outputs that a request with blobs does not list are binary."""
+    default = right()
+    blobs = any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
+    silent = not document.get("outputs") and _binary_data_output(document) is None
+    return default or (blobs and silent)
+
+
+fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
+    "`binary_data_output` has no effect.",
+    lambda right, document: right() and False,
+)
+
+
+@fault("binary-data-output-first-only", "O5", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """`binary_data_output` makes only the model's first output binary."""
+    outputs = right()
+    return outputs if document.get("outputs") else outputs[:1] + _as_json(outputs[1:])
+
+
+fault("binary-data-false-does-not-override", "O7", Behaviour.binary_flag)(
+    "`binary_data_output` true makes an output with `binary_data` false binary.",
+    lambda right, parameters, default: right() or default,
+)
+
+
+@fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """`binary_data_output` false makes an output with `binary_data` true JSON."""
+    outputs = right()
+    return _as_json(outputs) if _binary_data_output(document) is False else outputs
+
+
+@fault("binary-data-true-overrides-for-all", "O8", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """If `binary_data_output` is false, `binary_data` true on one output makes all binary."""
+    outputs = right()
+    every = _binary_data_output(document) is False and any(one.binary for one in outputs)
+    return tuple(RequestOutput(output.name, output.binary or every) for output in outputs)
+
+
+@fault.several("repeated-output-one-blob", "O9")
+class _RepeatedOutputOneBlob(Behaviour):
+    """An output that is requested twice is listed twice, but has one blob."""
+
+    def repeated_output(self, names: list[str]) -> None:
+        return None
+
+    def response_blob_order(
+        self, model: ModelContract, outputs: Sequence[RequestOutput]
+    ) -> Sequence[RequestOutput]:
+        return tuple(dict.fromkeys(super().response_blob_order(model, outputs)))
+
+
+fault("all-outputs-returned", "O13", Behaviour.request_outputs)(
+    "Outputs that were not requested are returned, too.",
+    lambda right, model, document: _with_unrequested(
+        model, right(), binary=right.server.binary_by_default(document)
+    ),
+)
+
+
+@fault("all-outputs-returned-with-binary-data-output", "O13", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """If `binary_data_output` is true, outputs that were not requested are returned, too."""
+    outputs = right()
+    if not right.server.binary_by_default(document):
+        return outputs
+    return _with_unrequested(model, outputs, binary=True)
+
+
+@fault("unknown-output-ignored", "O14", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """A requested output that the model does not have is left out."""
+    known = {spec.name for spec in model.outputs}
+    listed = document.get("outputs")
+    if isinstance(listed, list):
+        kept = [item for item in listed if not _has_unknown_name(item, known)]
+        document = document | {"outputs": kept}
+    return right(document=document)
+
+
+def _has_unknown_name(item: object, known: set[str]) -> bool:
+    name = item.get("name") if isinstance(item, dict) else None
+    return isinstance(name, str) and name not in known
+
+
+@fault("flag-on-input-obeyed", "O15", Behaviour.binary_by_default)
+def _(right: Right[bool], document: JsonObject) -> bool:
+    """`binary_data_output` on an input makes all outputs binary."""
+    flags = [parameters.get(BINARY_DATA_OUTPUT) for parameters in _input_parameters(document)]
+    return right() or any(flag is True for flag in flags)
+
+
+fault("flags-by-truth", "O16", Behaviour.boolean_parameter)(
+    "Any flag value except false, null, 0 and empty ones counts as true.",
+    lambda right, parameters, name, *, default: bool(parameters.get(name, default)),
+)
+
+
+def _has_unflagged(document: JsonObject) -> bool:
+    """Whether `binary_data_output` is true and an output is listed without `binary_data`."""
+    listed = document.get("outputs") or []
+    unflagged = any(BINARY_DATA not in (item.get("parameters") or {}) for item in listed)
+    return _binary_data_output(document) is True and unflagged
+
+
+@fault("unflagged-outputs-in-mixed-forms", "O19", Behaviour.request_outputs)
+def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
+    """If `binary_data_output` is true, only the first of the unflagged outputs is binary."""
+    outputs = right()
+    return outputs[:1] + _as_json(outputs[1:]) if _has_unflagged(document) else outputs
+
+
+@fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """If `binary_data_output` is true, elements of unflagged outputs come in reverse order."""
+    inference = right()
+    text, _ = right.server.split_body(request, length)
+    if not _has_unflagged(right.server.parse_document(text)):
+        return inference
+    reversed_inputs = {name: reversed_order(t) for name, t in inference.inputs.items()}
+    return replace(inference, inputs=reversed_inputs)
+
+
+def _reads_parameter(index: int) -> What[bool]:
+    """A server that reads only one of the parameters of a request."""
+
+    def what(right: Right[bool], document: JsonObject) -> bool:
+        parameters = document.get("parameters")
+        if isinstance(parameters, dict) and parameters:
+            only = [*parameters.items()][index]
+            document = {**document, "parameters": dict([only])}
+        return right(document)
+
+    return what
+
+
+for _which, _index in (("first", 0), ("last", -1)):
+    fault(f"only-{_which}-parameter-read", "O5", Behaviour.binary_by_default)(
+        f"Only the {_which} of a request's parameters is read.", _reads_parameter(_index)
+    )

@@ -1,0 +1,134 @@
+"""Faults of what surrounds the selected outputs: their entries, blobs, id and model_name (O)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.protocol.datatypes import element_count
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestOutput,
+)
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.registry import Right, What, fault
+
+
+def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> list[RequestOutput]:
+    names = [spec.name for spec in model.outputs]
+    return sorted(outputs, key=lambda output: names.index(output.name))
+
+
+def _binary_outputs_without(member: str) -> What[JsonObject]:
+    """A server whose binary outputs lack a member."""
+
+    def what(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+        entry = right()
+        if binary:
+            entry.pop(member, None)
+        return entry
+
+    return what
+
+
+for _member, _word in (
+    ("parameters", "size"),
+    ("shape", "shape"),
+    ("datatype", "datatype"),
+    ("name", "name"),
+):
+    fault(f"binary-output-without-{_word}", "O10", Behaviour.response_output)(
+        f"A binary output has no {_word}.", _binary_outputs_without(_member)
+    )
+
+
+@fault("output-size-as-string", "O10", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """The size of a binary output is a string."""
+    entry = right()
+    if binary:
+        entry["parameters"] = {BINARY_DATA_SIZE: str(entry["parameters"][BINARY_DATA_SIZE])}
+    return entry
+
+
+fault("output-size-counts-elements", "O10", Behaviour.output_size)(
+    "The size of a binary output is its number of elements.",
+    lambda right, tensor: element_count(tensor.shape),
+)
+
+
+@fault("binary-output-with-data", "O11", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """A binary output also has `data`."""
+    entry = right()
+    return entry | {"data": [0]} if binary else entry
+
+
+@fault("json-output-with-size", "O11", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """An output in JSON also has a size."""
+    entry = right()
+    if binary:
+        return entry
+    return entry | {"parameters": {BINARY_DATA_SIZE: right.server.output_size(tensor)}}
+
+
+fault("response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
+    "Response blobs are in the order of the model's outputs, not of the response's JSON.",
+    lambda right, model, outputs: _in_model_order(model, outputs),
+)
+
+
+@fault("mixed-response-blobs-in-model-order", "O12", Behaviour.response_blob_order)
+def _(
+    right: Right[Sequence[RequestOutput]], model: ModelContract, outputs: Sequence[RequestOutput]
+) -> Sequence[RequestOutput]:
+    """If some outputs are JSON, response blobs are in the order of the model's outputs."""
+    order = right()
+    all_binary = all(output.binary for output in order)
+    return order if all_binary else _in_model_order(model, order)
+
+
+@fault("id-lost-on-binary-response", "O18", Behaviour.response_document)
+def _(
+    right: Right[JsonObject],
+    model: ModelContract,
+    inference: InferenceRequest,
+    entries: list[JsonObject],
+) -> JsonObject:
+    """A response with binary outputs has no `id`."""
+    document = right()
+    if any(output.binary for output in inference.outputs):
+        document.pop("id", None)
+    return document
+
+
+@fault("id-made-up", "O18", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A response has an `id` that the server made up."""
+    inference = right()
+    return InferenceRequest(inference.inputs, inference.outputs, "1")
+
+
+fault("model-name-of-another-model", "O20", Behaviour.response_document)(
+    "A response has the `model_name` of another model.",
+    lambda right, model, inference, entries: right() | {"model_name": f"{model.model}_of_another"},
+)
+
+
+@fault("model-name-missing", "O20", Behaviour.response_document)
+def _(
+    right: Right[JsonObject],
+    model: ModelContract,
+    inference: InferenceRequest,
+    entries: list[JsonObject],
+) -> JsonObject:
+    """A response has no `model_name`."""
+    document = right()
+    return {name: value for name, value in document.items() if name != "model_name"}

@@ -1,0 +1,222 @@
+"""Faults of shapes and of inputs that are not the model's (J5, J6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from v2_conformance.protocol.datatypes import DATATYPES, element_count
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_mutants.faults.shared.blobs import resize
+from v2_mutants.registry import Right, What, fault
+
+# --- J5: shapes
+
+
+def _reads_input(
+    repair: Callable[[JsonObject], JsonObject],
+) -> What[RequestInput]:
+    """A server that reads `repair(entry)` instead of an entry of `inputs`."""
+    return lambda right, specs, item: right(item=repair(item) if isinstance(item, dict) else item)
+
+
+def _numbers(item: JsonObject) -> list[Any]:
+    """The entry's JSON data if it is a flat array."""
+    data = item.get("data")
+    return data if isinstance(data, list) else []
+
+
+def _sizes(item: JsonObject) -> list[int]:
+    """The entry's shape if it is one of integers."""
+    shape = item.get("shape")
+    fits = isinstance(shape, list) and all(type(size) is int for size in shape)
+    return shape if isinstance(shape, list) and fits else []
+
+
+def _inferred(item: JsonObject) -> JsonObject:
+    return {**item, "shape": [len(_numbers(item))]} if item.get("shape") == [-1] else item
+
+
+def _absolute(item: JsonObject) -> JsonObject:
+    sizes = _sizes(item)
+    return {**item, "shape": [-sizes[0]]} if len(sizes) == 1 and sizes[0] < -1 else item
+
+
+def _emptied(item: JsonObject) -> JsonObject:
+    return {**item, "data": []} if item.get("shape") == [0] and "data" in item else item
+
+
+def _modulo(bits: int, longer: int) -> Callable[[JsonObject], JsonObject]:
+    def repair(item: JsonObject) -> JsonObject:
+        sizes = _sizes(item)
+        applies = len(sizes) == 1 and 1 << bits < sizes[0] < 1 << longer and "data" in item
+        return {**item, "shape": [sizes[0] % (1 << bits)]} if applies else item
+
+    return repair
+
+
+def _both_negative(form: str) -> Callable[[JsonObject], JsonObject]:
+    def repair(item: JsonObject) -> JsonObject:
+        sizes = _sizes(item)
+        applies = len(sizes) == 2 and max(sizes) < 0 and (form == "json") == ("data" in item)
+        return {**item, "shape": [-size for size in sizes]} if applies else item
+
+    return repair
+
+
+def _product_wraps(item: JsonObject) -> JsonObject:
+    sizes = _sizes(item)
+    applies = len(sizes) == 2 and element_count(sizes) % (1 << 64) == len(_numbers(item)) > 0
+    return {**item, "shape": [len(_numbers(item)), 1]} if applies and max(sizes) > 1 << 32 else item
+
+
+def _scalar(item: JsonObject) -> JsonObject:
+    return {"shape": [1], **item, "data": _numbers(item)[:1]} if "shape" not in item else item
+
+
+def _size_wraps(item: JsonObject) -> JsonObject:
+    sizes = _sizes(item)
+    empty = len(sizes) == 1 and sizes[0] > 0 and sizes[0] * 4 % (1 << 64) == 0
+    has_data = "data" in item or "parameters" in item
+    return {**item, "shape": [0], "data": []} if empty and not has_data else item
+
+
+for _name, _text, _repair in (
+    ("minus-one-inferred", "The dimension -1 is found out from the data.", _inferred),
+    ("negative-dimension-absolute", "A negative dimension is taken as positive.", _absolute),
+    ("data-of-zero-shape-dropped", "The data of an input of shape [0] is dropped.", _emptied),
+    ("dimension-modulo-32-bits", "A dimension is cut to 32 bits.", _modulo(32, 34)),
+    ("dimension-modulo-64-bits", "A dimension is cut to 64 bits.", _modulo(64, 70)),
+    ("negative-pair-in-json", "Two negative dimensions cancel out.", _both_negative("json")),
+    ("negative-pair-in-binary", "Two negative dimensions of a blob do.", _both_negative("binary")),
+    ("product-modulo-64-bits", "The product of dimensions is cut to 64 bits.", _product_wraps),
+    ("no-shape-is-a-scalar", "Without a shape, only the first element counts.", _scalar),
+    ("own-size-modulo-64-bits", "Without data, a size of 2^64 is 0.", _size_wraps),
+):
+    fault(_name, "J5", Behaviour.request_input)(_text, _reads_input(_repair))
+
+
+# --- J6: inputs
+
+
+def _zeros(spec: TensorSpec) -> RequestInput:
+    shape = tuple(2 if dim == -1 else dim for dim in spec.dims)
+    zero = False if spec.datatype == "BOOL" else 0
+    return RequestInput(spec, shape, {}, True, [zero] * element_count(shape))
+
+
+def _names(document: JsonObject) -> list[Any]:
+    listed = document.get("inputs")
+    entries = listed if isinstance(listed, list) else []
+    return [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
+
+
+def _fills(datatype: str, *, repeated: bool) -> What[list[RequestInput]]:
+    """A server that has zeros for a missing input, if another one is `repeated` or none is."""
+
+    def what(
+        right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+    ) -> list[RequestInput]:
+        names = _names(document)
+        missing = [spec for spec in model.inputs if spec.name not in names]
+        concerned = [spec.datatype for spec in missing] == [datatype] and names
+        if not concerned or (len(set(names)) < len(names)) != repeated:
+            return right()
+        specs = {spec.name: spec for spec in model.inputs}
+        entries = [right.server.request_input(specs, item) for item in document["inputs"]]
+        unique = {entry.spec.name: entry for entry in entries}
+        return [*unique.values(), *map(_zeros, missing)]
+
+    return what
+
+
+fault("missing-uint32-is-zeros", "J6", Behaviour.request_inputs)(
+    "A missing UINT32 input is zeros.", _fills("UINT32", repeated=False)
+)
+fault("missing-bool-is-zeros", "J6", Behaviour.request_inputs)(
+    "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)
+)
+fault("inputs-only-counted", "J6", Behaviour.request_inputs)(
+    "If an input is there twice, another one may be missing: only their number is checked.",
+    _fills("BOOL", repeated=True),
+)
+
+
+def _last_counts(binary: bool) -> What[list[RequestInput]]:
+    """A server for which the last of several inputs with one name counts."""
+
+    def what(
+        right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+    ) -> list[RequestInput]:
+        names = _names(document)
+        listed = document.get("inputs")
+        complete = {spec.name for spec in model.inputs} == set(names)
+        if not complete or not isinstance(listed, list) or len(set(names)) == len(names):
+            return right()
+        last = dict(zip(names, listed, strict=True))
+        repeated = next(name for name in names if names.count(name) > 1)
+        if ("data" not in last[repeated]) != binary:
+            return right()
+        return right(document={**document, "inputs": list(last.values())})
+
+    return what
+
+
+fault("last-of-two-inputs-counts", "J6", Behaviour.request_inputs)(
+    "Of two JSON inputs with one name, the last counts.", _last_counts(False)
+)
+fault("blob-of-two-inputs-shared", "J6", Behaviour.request_inputs)(
+    "Two binary inputs with one name share a blob.", _last_counts(True)
+)
+
+
+@fault("unknown-input-ignored", "J6", Behaviour.request_inputs)
+def _(
+    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+) -> list[RequestInput]:
+    """An input that the model does not have is ignored."""
+    names = [spec.name for spec in model.inputs]
+    listed = document.get("inputs")
+    if isinstance(listed, list) and set(names) < set(map(str, _names(document))):
+        known = [item for item in listed if item.get("name") in names]
+        document = {**document, "inputs": known}
+    return right(document=document)
+
+
+def _own_datatype(declared: str) -> type[Behaviour]:
+    """A server that reads a blob of the datatype `declared` as one of its model's datatype."""
+
+    class OwnDatatype(Behaviour):
+        def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+            spec = specs.get(item.get("name", "")) if isinstance(item, dict) else None
+            if not isinstance(item, dict) or spec is None or item.get("datatype") != declared:
+                return super().request_input(specs, item)
+            if spec.datatype == declared:
+                return super().request_input(specs, item)
+            size = (DATATYPES[spec.datatype].size or 1) * element_count(item["shape"])
+            parameters = {BINARY_DATA_SIZE: size}
+            item = {**item, "datatype": spec.datatype, "parameters": parameters}
+            return super().request_input(specs, item)
+
+        def slice_blob(
+            self, entry: RequestInput, blobs: Blobs, offset: int, size: int
+        ) -> memoryview:
+            if set(entry.parameters) == {BINARY_DATA_SIZE} and len(blobs.view) < size:
+                return memoryview(resize(blobs.view, size))
+            return super().slice_blob(entry, blobs, offset, size)
+
+        def check_all_read(self, blobs: Blobs, offset: int) -> None:
+            return None
+
+    return OwnDatatype
+
+
+for _declared in ("INT64", "INT16", "INT24"):
+    fault.several(
+        f"{_declared.lower()}-read-as-another-datatype",
+        "J6",
+        f"A blob declared as {_declared} is read in the datatype of the model.",
+    )(_own_datatype(_declared))

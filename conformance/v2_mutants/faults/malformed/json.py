@@ -1,0 +1,297 @@
+"""Faults of text that is not JSON, and of members with a wrong type (J3, J4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
+from v2_conformance.reference.request_reader import JsonObject
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.registry import Right, What, fault
+
+_BOM = b"\xef\xbb\xbf"
+
+
+# --- J3: a lenient parser that reads something else
+
+
+def _rewrites(rewrite: Callable[[bytes], bytes]) -> What[JsonObject]:
+    """A server that parses `rewrite(text)` if the text itself is not JSON."""
+
+    def what(right: Right[JsonObject], text: memoryview) -> JsonObject:
+        try:
+            return right()
+        except MessageError:
+            return right(memoryview(rewrite(bytes(text))))
+
+    return what
+
+
+def _octal(text: bytes) -> bytes:
+    return re.sub(rb"\[0([0-7]+)", lambda match: b"[%d" % int(match[1], 8), text)
+
+
+_REWRITES: tuple[tuple[str, str, Callable[[bytes], bytes]], ...] = (
+    ("leading-zero-is-octal", "A number with a leading 0 is read as octal.", _octal),
+    (
+        "hexadecimal-is-zero",
+        "A hexadecimal number is read up to its x.",
+        lambda text: re.sub(rb"0x[0-9a-f]+", b"0", text),
+    ),
+    ("plus-number-is-zero", "A number with a + is read as 0.", lambda t: t.replace(b"[+10", b"[0")),
+    ("nan-is-zero", "NaN in JSON is read as 0.", lambda text: text.replace(b"NaN", b"0")),
+    (
+        "infinity-is-largest",
+        "Infinity in JSON is read as the largest FP32.",
+        lambda text: text.replace(b"Infinity", b"3.4028234663852886e38"),
+    ),
+    (
+        "single-quotes-kept",
+        "Single quotes become a part of the string.",
+        lambda text: re.sub(rb"'(\w*)'", rb'''"'\1'"''', text),
+    ),
+    (
+        "comment-hides-element",
+        "The element behind a comment is read as 0.",
+        lambda text: re.sub(rb"/\*.*?\*/[0-9]+", b"0", text),
+    ),
+    (
+        "line-feed-dropped",
+        "A line feed inside a JSON string is dropped.",
+        lambda text: text.replace(b"\n", b""),
+    ),
+    (
+        "invalid-utf8-replaced",
+        "A byte that is not UTF-8 becomes a replacement character.",
+        lambda text: text.replace(b"\xe9", "\ufffd".encode()),
+    ),
+    (
+        "overlong-utf8-read",
+        "Overlong UTF-8 is read as the character that it spells.",
+        lambda text: text.replace(b"\xc0\xaf", b"/"),
+    ),
+    (
+        "cut-off-json-completed",
+        "Brackets that are missing at the end of the JSON are added.",
+        lambda text: text + b"]}]}" if text.rstrip()[-1:].isdigit() else text,
+    ),
+    (
+        "text-behind-json-ignored",
+        "Text behind the JSON object is ignored.",
+        lambda text: text.removesuffix(b"garbage"),
+    ),
+    (
+        "second-document-ignored",
+        "A second JSON object behind the first is ignored.",
+        lambda text: text.removesuffix(b'{"inputs":[]}'),
+    ),
+    (
+        "extra-brace-ignored",
+        "A brace too many behind the JSON object is ignored.",
+        lambda text: text[:-1] if text.endswith(b"]}}") else text,
+    ),
+    (
+        "nul-ends-json",
+        "A NUL byte ends the JSON.",
+        lambda text: text.partition(b"\0")[0],
+    ),
+    (
+        "no-break-space-stripped",
+        "A no-break space behind the JSON object is ignored.",
+        lambda text: text.removesuffix(b"\xc2\xa0"),
+    ),
+    (
+        "trailing-comma-adds-zero",
+        "Behind a trailing comma of an array there is a 0.",
+        lambda text: text.replace(b",]", b",0]"),
+    ),
+    (
+        "leading-comma-adds-zero",
+        "Before a leading comma of an array there is a 0.",
+        lambda text: text.replace(b"[,", b"[0,"),
+    ),
+    (
+        "two-commas-have-zero-between",
+        "Between two commas of an array there is a 0.",
+        lambda text: text.replace(b",,", b",0,"),
+    ),
+)
+
+for _name, _text, _rewrite in _REWRITES:
+    fault(_name, "J3", Behaviour.parse_document)(_text, _rewrites(_rewrite))
+
+
+def _reads_escape(escape: bytes, as_: bytes) -> What[JsonObject]:
+    return lambda right, text: right(memoryview(bytes(text).replace(escape, as_)))
+
+
+for _name, _text, _escape, _as in (
+    ("high-surrogate-replaced", "Half of a pair, a high surrogate", rb'"\ud800"', b'"?"'),
+    ("low-surrogate-replaced", "Half of a pair, a low surrogate", rb'"\udc00"', b'"?"'),
+    ("reversed-pair-replaced", "A surrogate pair in the wrong order", rb"\udc00\ud800", b"?"),
+):
+    fault(_name, "J3", Behaviour.parse_document)(
+        f"{_text}, becomes a question mark.", _reads_escape(_escape, _as)
+    )
+
+
+_TwoInOne = Callable[[JsonObject, JsonObject], JsonObject]
+
+
+def _makes_one_of_two(member: str, one: _TwoInOne) -> What[JsonObject]:
+    """A server that makes `one` input of that with the first and that with the last `member`."""
+
+    def what(right: Right[JsonObject], text: memoryview) -> JsonObject:
+        try:
+            return right()
+        except RepeatedMemberError as error:
+            if error.member != member:
+                raise
+        last = parse_json(text, unique=False)
+        first = json.loads(bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
+        both = zip(first["inputs"], last["inputs"], strict=True)
+        return last | {"inputs": [one(*inputs) for inputs in both]}
+
+    return what
+
+
+def _cut_to_the_first_shape(first: JsonObject, last: JsonObject) -> JsonObject:
+    return first | {"data": last["data"][: first["shape"][0]]}
+
+
+def _by_turns(first: JsonObject, last: JsonObject) -> JsonObject:
+    pairs = zip(first["data"], last["data"], strict=False)
+    return last | {"data": [pair[number % 2] for number, pair in enumerate(pairs)]}
+
+
+def _one_behind_the_other(first: JsonObject, last: JsonObject) -> JsonObject:
+    return last | {"data": first["data"] + last["data"]}
+
+
+for _name, _text, _member, _one in (
+    ("first-shape-cuts-data", "The first of two shapes cuts the data.", "shape",
+     _cut_to_the_first_shape),
+    ("repeated-data-mixed", "Of two `data`, elements are taken by turns.", "data", _by_turns),
+    ("repeated-data-joined", "Two `data` become one, the last behind the first.", "data",
+     _one_behind_the_other),
+):  # fmt: skip
+    fault(_name, "J3", Behaviour.parse_document)(_text, _makes_one_of_two(_member, _one))
+
+
+@fault("byte-order-mark-not-counted", "J3", Behaviour.split_body)
+def _(
+    right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
+) -> tuple[memoryview, Blobs]:
+    """A byte order mark is dropped, and the blobs start as many bytes too early."""
+    text, blobs = right()
+    if bytes(text[:3]) != _BOM:
+        return (text, blobs)
+    view = bytes(text[-3:]) + bytes(blobs.view)
+    return (text[3:], Blobs(memoryview(view[: len(blobs.view)])))
+
+
+# --- J4: members of a wrong type
+
+
+def _at(document: Any, path: str) -> Any:
+    """What is at a path such as inputs.0.name; an exception if there is nothing."""
+    for step in path.split("."):
+        document = document[int(step) if isinstance(document, list) else step]
+    return document
+
+
+def _answers_if(applies: Callable[[Any], bool]) -> type[Behaviour]:
+    """A server that answers a rejected request with no outputs if `applies` to its JSON."""
+
+    class Answers(Behaviour):
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            try:
+                return super().infer(model, request)
+            except (Rejected, MessageError):
+                try:
+                    document = json.loads(bytes(self.split_body(request, self._length(request))[0]))
+                except ValueError:
+                    document = {}
+                if not applies(document):
+                    raise
+                return self.json_response({"model_name": model.model, "outputs": []})
+
+        def _length(self, request: Request) -> int | None:
+            values = request.values("inference-header-content-length")
+            return int(values[0]) if values and values[0].isdecimal() else None
+
+    return Answers
+
+
+def _wrong(path: str, *right: type) -> Callable[[Any], bool]:
+    def applies(document: Any) -> bool:
+        try:
+            value = _at(document, path)
+        except (LookupError, TypeError, ValueError):
+            return False
+        return type(value) not in right
+
+    return applies
+
+
+_MEMBERS: tuple[tuple[str, str, type], ...] = (
+    ("id", "id", str),
+    ("parameters", "parameters", dict),
+    ("binary-data-output", "parameters.binary_data_output", bool),
+    ("inputs", "inputs", list),
+    ("input", "inputs.0", dict),
+    ("name", "inputs.0.name", str),
+    ("shape", "inputs.0.shape", list),
+    ("dimension", "inputs.0.shape.0", int),
+    ("datatype", "inputs.0.datatype", str),
+    ("input-parameters", "inputs.0.parameters", dict),
+    ("size", "inputs.0.parameters.binary_data_size", int),
+    ("outputs", "outputs", list),
+    ("output", "outputs.0", dict),
+    ("output-name", "outputs.0.name", str),
+    ("output-parameters", "outputs.0.parameters", dict),
+    ("binary-data", "outputs.0.parameters.binary_data", bool),
+    ("second-input", "inputs.1", dict),
+    ("second-name", "inputs.1.name", str),
+    ("second-shape", "inputs.1.shape", list),
+    ("second-dimension", "inputs.1.shape.0", int),
+    ("second-datatype", "inputs.1.datatype", str),
+    ("second-input-parameters", "inputs.1.parameters", dict),
+    ("second-size", "inputs.1.parameters.binary_data_size", int),
+    ("second-output", "outputs.1", dict),
+    ("second-output-name", "outputs.1.name", str),
+    ("second-output-parameters", "outputs.1.parameters", dict),
+    ("second-binary-data", "outputs.1.parameters.binary_data", bool),
+)
+
+for _member, _path, _right in _MEMBERS:
+    fault.several(
+        f"{_member}-of-any-type",
+        "J4",
+        f"If {_path} has a wrong JSON type, the answer has no outputs.",
+    )(_answers_if(_wrong(_path, _right)))
+
+
+def _of_the_type(value: object) -> Callable[[Any], bool]:
+    return lambda document: type(document) is type(value)
+
+
+for _kind in (None, True, 7, "inputs"):
+    fault.several(
+        f"document-{json.dumps(_kind).strip(chr(34))}-answered",
+        "J4",
+        f"The JSON document {json.dumps(_kind)} is answered with no outputs.",
+    )(_answers_if(_of_the_type(_kind)))
+
+
+fault("array-of-requests-read", "J4", Behaviour.parse_document)(
+    "Of an array of requests, the first is served.",
+    lambda right, text: (
+        right(text[1:-1]) if bytes(text[:2]) == b"[{" and bytes(text[-2:]) == b"}]" else right()
+    ),
+)

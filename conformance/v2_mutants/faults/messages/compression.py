@@ -1,0 +1,239 @@
+"""Faults of content codings (Z)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_mutants.faults.shared.blobs import resize
+from v2_mutants.faults.shared.crashes import CrashingServer
+from v2_mutants.faults.shared.deliveries import first_read
+from v2_mutants.registry import Right, fault
+
+# A deflate stream without the header and checksum of zlib.
+_BARE_DEFLATE = -zlib.MAX_WBITS
+
+
+class _EncodedHeaderLength(Behaviour):
+    """A server that replaces the header length of an encoded response."""
+
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
+        raise NotImplementedError
+
+    def encode_response(self, request: Request, response: Response) -> Response:
+        encoded = super().encode_response(request, response)
+        coding = self.response_coding(request)
+        if coding is None:
+            return encoded
+        length = str(self.encoded_header_length(coding, response, encoded))
+        headers = [
+            (name, length if name == HEADER_LENGTH else value) for name, value in encoded.headers
+        ]
+        return replace(encoded, headers=tuple(headers))
+
+
+fault("compressed-requests-refused", "Z1", Behaviour.zlib_format)(
+    "Every compressed request is rejected.",
+    lambda right, coding: None,
+)
+
+
+fault("request-coding-ignored", "Z1", Behaviour.request_codings)(
+    "The Content-Encoding of a request is ignored.",
+    lambda right, request: [],
+)
+
+
+@fault("request-header-length-counts-encoded", "Z1", Behaviour.decode_request)
+def _(right: Right[Request], request: Request) -> Request:
+    """The header length of a compressed request is rejected if it exceeds the encoded body."""
+    decoded = right()
+    length = right.server.header_length(request)
+    if decoded is not request and length is not None:
+        right.server.json_end(request.body, length)
+    return decoded
+
+
+@fault("decoded-body-cut-to-content-length", "Z1", Behaviour.decode_request)
+def _(right: Right[Request], request: Request) -> Request:
+    """A decoded body is cut to the Content-Length, which counts encoded bytes."""
+    decoded = right()
+    return replace(decoded, body=decoded.body[: len(request.body)])
+
+
+@fault("decoded-body-padded-to-content-length", "Z1", Behaviour.decode_request)
+def _(right: Right[Request], request: Request) -> Request:
+    """A decoded body is padded with zeros to the Content-Length, which counts encoded bytes."""
+    decoded = right()
+    size = max(len(decoded.body), len(request.body))
+    return replace(decoded, body=memoryview(resize(decoded.body, size)))
+
+
+@fault("compressed-request-without-blobs-only", "Z1", Behaviour.request_codings)
+def _(right: Right[list[str]], request: Request) -> list[str]:
+    """Compressed requests with a header length are rejected, as if only JSON could be encoded."""
+    codings = right()
+    if codings and request.values(HEADER_LENGTH):
+        raise Rejected("compressed binary data is not supported", 415)
+    return codings
+
+
+fault("deflate-read-without-zlib-header", "Z1", Behaviour.zlib_format)(
+    "A deflate request is decoded as deflate without zlib's header and checksum.",
+    lambda right, coding: _BARE_DEFLATE if coding == "deflate" else right(),
+)
+
+
+fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
+    "A compressed body is read from the socket only once.",
+    lambda right, request: right(
+        first_read(request) if bool(right.server.request_codings(request)) else request
+    ),
+)
+
+
+@fault.several("response-header-length-counts-encoded-json", "Z2")
+class _ResponseHeaderLengthCountsEncodedJson(_EncodedHeaderLength):
+    """The header length of a compressed response is the length of its compressed JSON."""
+
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
+        return sum(map(len, self.compress(coding, plain.body[:1])))
+
+
+@fault.several("response-header-length-counts-encoded-body", "Z2")
+class _ResponseHeaderLengthCountsEncodedBody(_EncodedHeaderLength):
+    """The header length of a compressed response is the length of its compressed body."""
+
+    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
+        return encoded.size
+
+
+@fault("compressed-response-without-header-length", "Z2", Behaviour.encode_response)
+def _(right: Right[Response], request: Request, response: Response) -> Response:
+    """A compressed response with blobs has no header length."""
+    encoded = right()
+    if encoded is response:
+        return response
+    headers = tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
+    return replace(encoded, headers=headers)
+
+
+@fault("content-length-counts-decoded", "Z2", Behaviour.content_length)
+def _(right: Right[int], response: Response) -> int:
+    """The Content-Length of a compressed response counts the bytes before compression."""
+    coding = dict(response.headers).get("Content-Encoding")
+    if coding is None:
+        return right()
+    return len(right.server.decompress(coding, b"".join(response.body)))
+
+
+fault("blobs-behind-compressed-json", "Z2", Behaviour.compress)(
+    "Only the JSON of a response is compressed; its blobs follow uncompressed.",
+    lambda right, coding, body: (*right(body=body[:1]), *body[1:]),
+)
+
+
+@fault("unknown-coding-taken-as-it-is", "Z3", Behaviour.request_codings)
+def _(right: Right[list[str]], request: Request) -> list[str]:
+    """A body in an unknown coding is read as if it had none."""
+    codings = right()
+    return (
+        codings if all(right.server.zlib_format(coding) is not None for coding in codings) else []
+    )
+
+
+fault("response-coding-not-named", "Z4", Behaviour.coding_headers)(
+    "A compressed response has no Content-Encoding.",
+    lambda right, coding: (),
+)
+
+
+fault("response-coding-not-done", "Z4", Behaviour.compress)(
+    "The Content-Encoding of a response names a coding that was not applied.",
+    lambda right, coding, body: tuple(body),
+)
+
+
+@fault("deflate-sent-without-zlib-header", "Z4", Behaviour.compress)
+def _(right: Right[tuple[Buffer, ...]], coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
+    """A deflate response has neither zlib's header nor its checksum."""
+    if coding != "deflate":
+        return right()
+    compressor = zlib.compressobj(wbits=_BARE_DEFLATE)
+    return (b"".join([*map(compressor.compress, body), compressor.flush()]),)
+
+
+fault("gzip-sent-for-deflate", "Z4", Behaviour.compress)(
+    "A client that asks for deflate gets gzip that is labeled deflate.",
+    lambda right, coding, body: right("gzip"),
+)
+
+
+@fault("refused-coding-used", "Z4", Behaviour.response_coding)
+def _(right: Right[str | None], request: Request) -> str | None:
+    """A coding that Accept-Encoding refuses with a weight of 0 is used."""
+    names = ",".join(request.values("Accept-Encoding")).lower().split(",")
+    codings = [name.partition(";")[0].strip() for name in names]
+    return next((name for name in codings if name in ("gzip", "deflate")), None)
+
+
+@fault("identity-answered-in-deflate", "Z4", Behaviour.response_coding)
+def _(right: Right[str | None], request: Request) -> str | None:
+    """A request with Accept-Encoding: identity is answered in deflate."""
+    coding = right()
+    return "deflate" if coding is None and request.values("Accept-Encoding") else coding
+
+
+@fault("response-in-coding-of-request", "Z4", Behaviour.response_coding)
+def _(right: Right[str | None], request: Request) -> str | None:
+    """A response has the coding of its request, whatever Accept-Encoding says."""
+    codings = right.server.request_codings(request)
+    return codings[0] if codings else right()
+
+
+@fault("decompression-bomb-served", "Z5", Behaviour.decompress)
+def _(right: Right[bytes], coding: str, data: Buffer) -> bytes:
+    """A body that decodes to too much is served; the zeros after its message are ignored."""
+    try:
+        return right()
+    except Rejected as rejection:
+        wbits = right.server.zlib_format(coding)
+        if rejection.status != 413 or wbits is None:
+            raise
+        return zlib.decompressobj(wbits).decompress(data, 2**16).rstrip(b"\x00")
+
+
+@fault.several("decompression-bomb-ends-server", "Z5")
+class _DecompressionBombEndsServer(CrashingServer):
+    """A body that decodes to more than 32 MiB crashes the server."""
+
+    def decompress(self, coding: str, data: Buffer) -> bytes:
+        try:
+            return super().decompress(coding, data)
+        except Rejected as rejection:
+            self.crashed = self.crashed or rejection.status == 413
+            raise
+
+
+@fault("damaged-stream-taken-as-far-as-it-goes", "Z6", Behaviour.damaged_stream)
+def _(right: Right[bytes], coding: str, data: Buffer, problem: str) -> bytes:
+    """Whatever can be decoded of a damaged or truncated stream is read as the body."""
+    decompressor = zlib.decompressobj(right.server.zlib_format(coding) or zlib.MAX_WBITS)
+    decoded = b""
+    for at in range(len(data)):
+        try:
+            decoded += decompressor.decompress(data[at : at + 1])
+        except zlib.error:
+            break
+    return decoded
+
+
+fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behaviour.damaged_stream)(
+    "A body that is not in the named coding is read as if it had none.",
+    lambda right, coding, data, problem: bytes(data),
+)

@@ -1,0 +1,276 @@
+"""Faults of the request header length (H)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer, check_blob
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs, Request
+from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
+from v2_mutants.faults.shared.crashes import CrashingServer
+from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.registry import Right, What, fault
+
+_HUGE = 2**31
+
+
+def _guess_json_end(body: Buffer) -> int | None:
+    """Where the JSON object at the start of `body` ends, found by parsing it; None if it fails."""
+    text = str(body, "latin-1")  # one character for each byte, whatever follows the JSON
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except ValueError:
+        return None
+
+
+def _is_blank(data: Buffer) -> bool:
+    """Whether `data` is nothing but JSON white space."""
+    return not bytes(data).strip(b" \t\r\n")
+
+
+def _header_lines(request: Request) -> list[tuple[str, str]]:
+    """Header names in their original case, and values with the white space around them."""
+    lines = request.head.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
+    pairs = [line.partition(":") for line in lines if line]
+    return [(name, value) for name, _, value in pairs]
+
+
+def _has_non_number(values: Sequence[str]) -> bool:
+    return any(not re.match("-?[0-9]", value) or value.lower().startswith("0x") for value in values)
+
+
+def _has_negative(values: Sequence[str]) -> bool:
+    return any(re.fullmatch("-[0-9]+", value) for value in values)
+
+
+def _has_huge(values: Sequence[str]) -> bool:
+    huge = [value for value in values if re.fullmatch("[0-9]{10,}", value)]
+    return any(len(value) > 18 or int(value) >= _HUGE for value in huge)
+
+
+def _guesses_if(applies: Callable[[Sequence[str]], bool]) -> What[int | None]:
+    """A server that guesses where the JSON ends if `applies` to the values of the header."""
+    return lambda right, request: (
+        _guess_json_end(request.body)
+        if applies(right.server.header_length_values(request))
+        else right()
+    )
+
+
+class _BlobsFromEnd(Blobs):
+    """Blobs that are addressed from the end of the body."""
+
+
+class _MissingBlobsAreZeros(Behaviour):
+    """A server that reads blobs as zeros if the header length leaves none."""
+
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        text, blobs = super().split_body(request, length)
+        end = _guess_json_end(text) if length is not None and not len(blobs.view) else None
+        if end is None or _is_blank(text[end:]):
+            return text, blobs
+        return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not len(blobs.view) and size <= MAX_MADE_UP:
+            return memoryview(bytes(size))
+        return super().slice_blob(entry, blobs, offset, size)
+
+
+fault("header-length-ignored", "H1", Behaviour.json_end)(
+    "The header length is ignored: the whole body is read as JSON.",
+    lambda right, body, length: len(body),
+)
+
+
+fault("header-length-three-digits", "H1", Behaviour.parse_header_length)(
+    "Only the first three digits of the header length are read.",
+    lambda right, text: int(str(right())[:3]),
+)
+
+
+fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
+    "The header length is only recognized if its name is spelled exactly as in the documents.",
+    lambda right, request: [
+        value.strip() for name, value in _header_lines(request) if name == HEADER_LENGTH
+    ],
+)
+
+
+fault("missing-header-length-guessed", "H3", Behaviour.header_length)(
+    "Without a header length, the end of the JSON is guessed and blobs are read after it.",
+    _guesses_if(lambda values: not values),
+)
+
+
+@fault.several("negative-header-length-slices", "H4")
+class _NegativeHeaderLengthSlices(Behaviour):
+    """A negative header length counts from the end of the body, as in a Python slice."""
+
+    def parse_header_length(self, text: str) -> int:
+        if re.fullmatch("-[1-9][0-9]{0,8}", text):
+            return int(text)
+        return super().parse_header_length(text)
+
+    def json_end(self, body: memoryview, length: int) -> int:
+        if length < 0:
+            return max(len(body) + length, 0)
+        return super().json_end(body, length)
+
+
+@fault.several("negative-header-length-indexes", "H4")
+class _NegativeHeaderLengthIndexes(Behaviour):
+    """A negative header length is used as an index from the end, and so are blobs' offsets."""
+
+    def parse_header_length(self, text: str) -> int:
+        if re.fullmatch("-[1-9][0-9]{0,8}", text):
+            return int(text)
+        return super().parse_header_length(text)
+
+    def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+        if length is None or length >= 0:
+            return super().split_body(request, length)
+        return request.body[:length], _BlobsFromEnd(request.body[length:])
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not isinstance(blobs, _BlobsFromEnd):
+            return super().slice_blob(entry, blobs, offset, size)
+        # As Python slices: a blob that ends with the body ends at index 0, and is empty.
+        return blobs.view[offset : offset + size if offset + size < len(blobs.view) else 0]
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        check_blob(entry.spec.datatype, entry.shape, blob)
+        return super().binary_blob(entry, blob)
+
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        if not isinstance(blobs, _BlobsFromEnd):
+            super().check_all_read(blobs, offset)
+
+
+fault("negative-header-length-guessed", "H4", Behaviour.header_length)(
+    "If the header length is negative, the end of the JSON is guessed.", _guesses_if(_has_negative)
+)
+
+
+@fault.several("header-length-clamped", "H5")
+class _HeaderLengthClamped(_MissingBlobsAreZeros):
+    """With a header length larger than the body, the declared blobs are read as zeros."""
+
+    def json_end(self, body: memoryview, length: int) -> int:
+        return min(length, len(body)) if length < _HUGE else super().json_end(body, length)
+
+
+fault("overlong-header-length-guessed", "H5", Behaviour.json_end)(
+    "If the header length is larger than the body, the end of the JSON is guessed.",
+    lambda right, body, length: (
+        _guess_json_end(body) or 0 if len(body) < length < _HUGE else right()
+    ),
+)
+
+
+@fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
+def _(right: Right[int | None], request: Request) -> int | None:
+    """If the header length is larger than a chunked body, the end of the JSON is guessed."""
+    length = right()
+    if length is None or not is_chunked(request) or (not len(request.body) < length < _HUGE):
+        return length
+    return _guess_json_end(request.body)
+
+
+fault("non-numeric-header-length-guessed", "H6", Behaviour.header_length)(
+    "If the header length is not a number, the end of the JSON is guessed.",
+    _guesses_if(_has_non_number),
+)
+
+
+fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
+    "A header length that is not a number is read as 0, which makes the request raw.",
+    lambda right, request: (
+        0 if _has_non_number(right.server.header_length_values(request)) else right()
+    ),
+)
+
+
+fault("header-length-wraps-at-32-bits", "H7", Behaviour.parse_header_length)(
+    "Only the low 32 bits of the header length are used.",
+    lambda right, text: right() % 2**32,
+)
+
+
+fault("huge-header-length-guessed", "H7", Behaviour.header_length)(
+    "If the header length is 2^31 or more, the end of the JSON is guessed.", _guesses_if(_has_huge)
+)
+
+
+@fault.several("huge-header-length-crashes", "H7")
+class _HugeHeaderLengthCrashes(CrashingServer):
+    """A header length of 2^31 or more crashes the server: it accepts no more connections."""
+
+    def header_length(self, request: Request) -> int | None:
+        if _has_huge(self.header_length_values(request)):
+            self.crashed = True
+        return super().header_length(request)
+
+
+@fault("header-length-trailing-junk-ignored", "H8", Behaviour.parse_header_length)
+def _(right: Right[int], text: str) -> int:
+    """Anything after the digits of a header length is ignored."""
+    match = re.match("[0-9]+", text)
+    return right(match[0] if match else text)
+
+
+@fault("header-length-off-by-one-forgiven", "H9", Behaviour.json_end)
+def _(right: Right[int], body: memoryview, length: int) -> int:
+    """If the header length is off by one, blobs are read from where the JSON really ends."""
+    end = _guess_json_end(body)
+    if end is None or abs(end - length) != 1 or _is_blank(body[end:length] or b"x"):
+        return right()
+    return end
+
+
+fault("header-length-prefix-half-read", "H9", Behaviour.parse_document)(
+    "The JSON is read to the end of its object; the rest of the header length is ignored.",
+    lambda right, text: right(text[: _guess_json_end(text)]),
+)
+
+
+@fault.several("whole-body-header-length-zero-blobs", "H10")
+class _WholeBodyHeaderLengthZeroBlobs(_MissingBlobsAreZeros):
+    """If the header length is that of the whole body, the declared blobs are read as zeros."""
+
+
+@fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """If a request without blobs has a header length, its JSON data is read as zeros."""
+    inference = right()
+    return inference if length is None or has_blobs(request) else all_zeros(inference)
+
+
+fault("first-header-length-wins", "H12", Behaviour.conflicting_lengths)(
+    "If header lengths conflict, the first one is used.",
+    lambda right, values: right.server.parse_header_length(values[0]),
+)
+
+
+fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
+    "If header lengths conflict, the last one is used.",
+    lambda right, values: right.server.parse_header_length(values[-1]),
+)
+
+
+@fault("header-length-white-space-refused", "H13", Behaviour.header_length_values)
+def _(right: Right[list[str]], request: Request) -> list[str]:
+    """White space around the header length is rejected, except for one space before it."""
+    name = HEADER_LENGTH.lower()
+    values = [value for key, value in _header_lines(request) if key.lower() == name]
+    return [value.removeprefix(" ") for value in values]

@@ -1,0 +1,152 @@
+"""Faults in how HTTP is written: heads, framing, chunks and interim responses (C, R)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_mutants.registry import Right, What, fault
+
+
+def _head_changed(
+    change: Callable[[bytes], bytes], *, errors_only: bool = False
+) -> What[list[Buffer]]:
+    """A server that changes the head of each response as it is sent."""
+
+    def what(
+        right: Right[list[Buffer]], response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        head, *body = right()
+        applies = response.status >= 400 or not errors_only
+        return [change(bytes(head)) if applies else head, *body]
+
+    return what
+
+
+def _one_more(line: bytes) -> Callable[[bytes], bytes]:
+    """Adds a line behind the status line."""
+    return lambda head: head.replace(b"\r\n", b"\r\n" + line + b"\r\n", 1)
+
+
+def _length(head: bytes) -> bytes:
+    """The line of a head that has the Content-Length, with the end of the line before."""
+    at = head.index(b"\r\nContent-Length")
+    return head[at : head.index(b"\r\n", at + 2)]
+
+
+def _length_list(head: bytes) -> bytes:
+    line = _length(head)
+    return head.replace(line, line + b", " + line.rpartition(b" ")[2])
+
+
+fault("content-type-twice", "R7", Behaviour.serialize)(
+    "Errors have two Content-Type fields.",
+    _head_changed(_one_more(b"Content-Type: application/json"), errors_only=True),
+)
+fault("status-line-without-last-space", "C12", Behaviour.serialize)(
+    "The status line ends right after the status code.",
+    _head_changed(lambda head: head[:12] + head[head.index(b"\r\n") :]),
+)
+fault("status-line-of-http-2", "C12", Behaviour.serialize)(
+    "Errors begin with HTTP/2.0, in the syntax of HTTP/1.1.",
+    _head_changed(lambda head: head.replace(b"HTTP/1.1", b"HTTP/2.0", 1), errors_only=True),
+)
+fault("reason-with-control-character", "C12", Behaviour.serialize)(
+    "The reason phrase of an error has a control character.",
+    _head_changed(lambda head: head.replace(b"\r\n", b"\x08\r\n", 1), errors_only=True),
+)
+fault("space-before-colon", "C13", Behaviour.serialize)(
+    "Errors have a space between the name of a header field and its colon.",
+    _head_changed(lambda head: head.replace(b"Content-Type:", b"Content-Type :"), errors_only=True),
+)
+fault("field-name-with-space", "C13", Behaviour.serialize)(
+    "A header field has a name of two words.", _head_changed(_one_more(b"Served By: a"))
+)
+fault("control-character-in-field", "C14", Behaviour.serialize)(
+    "The value of a header field has a control character.",
+    _head_changed(_one_more(b"X-Trace: a\x01b")),
+)
+fault("nul-in-field", "C14", Behaviour.serialize)(
+    "The value of a header field of errors has a NUL.",
+    _head_changed(_one_more(b"X-Trace: a\0b"), errors_only=True),
+)
+fault("header-field-folded", "C15", Behaviour.serialize)(
+    "A header field goes on in a second line.", _head_changed(_one_more(b"Server: a\r\n b"))
+)
+fault("lines-end-with-lf", "C16", Behaviour.serialize)(
+    "The lines of a response's head end with LF instead of CRLF.",
+    _head_changed(lambda head: head.replace(b"\r\n", b"\n")),
+)
+fault("content-length-list", "C10", Behaviour.serialize)(
+    "A response has the same Content-Length twice.",
+    _head_changed(lambda head: _one_more(_length(head)[2:])(head)),
+)
+fault("content-length-joined", "C10", Behaviour.serialize)(
+    "The Content-Length of errors is a list of two equal numbers.",
+    _head_changed(_length_list, errors_only=True),
+)
+
+
+def _chunked(
+    size_line: Callable[[int], bytes],
+    *,
+    keep_length: bool = False,
+    coding: bytes = b"chunked",
+    after: bytes = b"",
+    old_errors: bool = False,
+) -> What[list[Buffer]]:
+    """A server that sends each body as one chunk; `size_line` is the line before it. With
+    `old_errors` it does so in errors alone, as HTTP/1.0."""
+
+    def what(
+        right: Right[list[Buffer]], response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        head, *body = right()
+        size = sum(map(len, body))
+        if old_errors and response.status < 400:
+            return [head, *body]
+        if not size:
+            return [head]
+        line = _length(bytes(head))
+        kept = line if keep_length else b""
+        coded = bytes(head).replace(line, kept + b"\r\nTransfer-Encoding: " + coding)
+        if old_errors:
+            coded = coded.replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+        return [coded, size_line(size), *body, b"\r\n0\r\n", after, b"\r\n"]
+
+    return what
+
+
+fault("chunks-beside-content-length", "C9", Behaviour.serialize)(
+    "A response in chunks also has a Content-Length.",
+    _chunked(lambda size: b"%x\r\n" % size, keep_length=True),
+)
+fault("chunks-in-http-1.0", "C11", Behaviour.serialize)(
+    "Errors are sent as HTTP/1.0, in chunks.",
+    _chunked(lambda size: b"%x\r\n" % size, old_errors=True),
+)
+fault("content-length-in-trailer", "C9", Behaviour.serialize)(
+    "A response in chunks has a Content-Length in its trailer section.",
+    _chunked(lambda size: b"%x\r\n" % size, after=b"Content-Length: 7\r\n"),
+)
+fault("chunked-twice", "C11", Behaviour.serialize)(
+    "The Transfer-Encoding of a response names chunked twice, although it is applied once.",
+    _chunked(lambda size: b"%x\r\n" % size, coding=b"chunked, chunked"),
+)
+fault("chunk-size-padded", "C17", Behaviour.serialize)(
+    "The size of a chunk is padded with spaces.", _chunked(lambda size: b"%-8x\r\n" % size)
+)
+fault("chunk-extension-with-control-character", "C17", Behaviour.serialize)(
+    "The extension of a chunk has a control character.",
+    _chunked(lambda size: b"%x;a=\x01\r\n" % size),
+)
+
+
+@fault("interim-response-with-length", "C18", Behaviour.interim_responses)
+def _(right: Right[bytes], request: Request) -> bytes:
+    """Each response is preceded by a 103 that has a Content-Length."""
+    sent = right()
+    hint = b"HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n"
+    return sent + hint if request.version == "1.1" else sent

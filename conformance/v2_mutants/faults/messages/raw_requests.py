@@ -1,0 +1,186 @@
+"""Faults of raw binary requests (W)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import msgspec
+
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Shape,
+    element_count,
+    encode_bytes,
+)
+from v2_conformance.protocol.message import MessageError, Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest, RequestOutput
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import resize
+from v2_mutants.faults.shared.crashes import CrashingServer
+from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
+from v2_mutants.registry import Right, fault, refuses
+
+
+def _is_raw(request: Request) -> bool:
+    return request.values(HEADER_LENGTH) == ["0"]
+
+
+@fault("raw-refused", "W1", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """Raw requests are rejected."""
+    raise Rejected("raw requests are not supported")
+
+
+@fault("raw-answered-as-json", "W2", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """A raw request is answered in JSON."""
+    inference = right()
+    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
+    return replace(inference, outputs=outputs)
+
+
+@fault("raw-first-output-only", "W2", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """A raw request is answered with only the first output of the model."""
+    inference = right()
+    return replace(inference, outputs=inference.outputs[:1])
+
+
+@fault("raw-shape-counts-bytes", "W3", Behaviour.raw_shape)
+def _(right: Right[Shape], datatype: str, dims: Shape, size: int) -> Shape:
+    """The variable dimension of a raw tensor is its number of bytes."""
+    right()
+    return tuple(size if dimension == -1 else dimension for dimension in dims)
+
+
+fault("raw-variable-dimension-refused", "W3", Behaviour.raw_shape)(
+    "A raw request is rejected if the model has a variable dimension.",
+    refuses(lambda datatype, dims, size: -1 in dims),
+)
+
+
+@fault("raw-size-from-content-length", "W3", Behaviour.infer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
+    """A raw tensor is as long as Content-Length says, so it is empty if the body is chunked."""
+    if is_chunked(request) and _is_raw(request):
+        request = replace(request, body=request.body[:0])
+    return right(request=request)
+
+
+fault("raw-body-read-once", "W3", Behaviour.handle)(
+    "The body of a raw request is read from the socket only once.", reads_body_once(_is_raw)
+)
+
+
+@fault("raw-without-batch-dimension", "W4", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """The input of a raw request to a batching model gets no batch dimension."""
+    inference = right()
+    if not model.batching:
+        return inference
+    inputs = {
+        name: msgspec.structs.replace(tensor, shape=tensor.shape[1:])
+        for name, tensor in inference.inputs.items()
+    }
+    return replace(inference, inputs=inputs)
+
+
+@fault("raw-several-inputs-accepted", "W5", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """A raw request to a model with several inputs fills its BOOL input; the others are empty."""
+    if len(model.inputs) == 1:
+        return right()
+    inputs = {
+        spec.name: Tensor(spec.name, "BOOL", (len(body),), body)
+        if spec.datatype == "BOOL"
+        else Tensor(spec.name, spec.datatype, (0,) * len(spec.dims), b"")
+        for spec in model.inputs
+    }
+    outputs = tuple(RequestOutput(spec.name, True) for spec in model.outputs)
+    return InferenceRequest(inputs, outputs)
+
+
+@fault("raw-two-variable-dimensions", "W6", Behaviour.raw_shape)
+def _(right: Right[Shape], datatype: str, dims: Shape, size: int) -> Shape:
+    """All variable dimensions of a raw tensor except the last are read as 1."""
+    fixed = list(dims)
+    while fixed.count(-1) > 1:
+        fixed[fixed.index(-1)] = 1
+    return right(dims=tuple(fixed))
+
+
+fault("raw-bytes-split-into-elements", "W7", Behaviour.raw_bytes_tensor)(
+    "A raw request for BYTES of variable shape is read as elements of one byte.",
+    lambda right, dims, body: (
+        right() if dims != (-1,) else ((len(body),), encode_bytes([bytes([byte]) for byte in body]))
+    ),
+)
+
+
+fault("raw-bytes-cut-at-nul", "W8", Behaviour.raw_bytes_tensor)(
+    "The body of a raw request for BYTES ends at its first NUL.",
+    lambda right, dims, body: right(body=memoryview(bytes(body).partition(b"\x00")[0])),
+)
+
+
+fault("raw-bytes-lose-nuls-at-end", "W8", Behaviour.raw_bytes_tensor)(
+    "The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
+    lambda right, dims, body: right(body=memoryview(bytes(body).rstrip(b"\x00"))),
+)
+
+
+@fault("raw-odd-size-cut", "W9", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """Surplus bytes of a raw tensor are dropped, and missing bytes are read as zeros."""
+    spec = model.inputs[0]
+    size = DATATYPES[spec.datatype].size
+    if size is None:
+        return right()
+    step = size * abs(element_count(spec.dims))
+    fitting = len(body) // step * step if -1 in spec.dims else step
+    return right(body=memoryview(resize(body, fitting)))
+
+
+fault("empty-body-taken-as-raw", "W10", Behaviour.read_request)(
+    "An empty body is read as a raw tensor, even without a header length of 0.",
+    lambda right, model, request, length: (
+        right.server.read_raw(model, request.body)
+        if length is None and not len(request.body)
+        else right()
+    ),
+)
+
+
+@fault("unparsable-body-taken-as-raw", "W10", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A body that is not JSON is read as raw, even without a header length of 0."""
+    try:
+        return right()
+    except MessageError:
+        if length is not None or bytes(request.body[:1]) == b"{":
+            raise
+        return right.server.read_raw(model, request.body)
+
+
+@fault.several("header-length-zero-crashes", "W11")
+class _HeaderLengthZeroCrashes(CrashingServer):
+    """The server does not support raw requests, and a header length of 0 crashes it."""
+
+    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+        super().__init__([profile for profile in profiles if profile != "raw"])
+
+    def read_zero_header_length(self, model: ModelContract, request: Request) -> InferenceRequest:
+        self.crashed = True
+        return super().read_zero_header_length(model, request)
+
+
+fault("raw-json-looked-for", "W1", Behaviour.read_raw)(
+    "A raw body that begins with a brace is taken for JSON, and rejected.",
+    refuses(lambda model, body: bytes(body[:1]) == b"{"),
+)

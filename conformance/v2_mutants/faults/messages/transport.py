@@ -1,0 +1,163 @@
+"""Faults of transport: chunks, slow bodies, kept connections, concurrency (C)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import pairwise
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
+from v2_mutants.registry import Right, fault
+
+_MANY_READS = 20
+# Lets a request of another connection come in between.
+_OVERLAP_S = 0.002
+
+
+def _rejected_inference(request: Request, response: Response) -> bool:
+    return response.status >= 400 and request.target.endswith("/infer")
+
+
+@fault("last-chunk-lost", "C1", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
+    """The last chunk of a chunked body is lost, unless it is the only one."""
+    if len(request.chunk_cuts) > 1:
+        request = replace(request, body=request.body[: request.chunk_cuts[-2]])
+    return right(request)
+
+
+@fault("json-in-chunks-refused", "C1", Behaviour.infer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
+    """A chunked request without a header length is rejected with 400."""
+    # 411 would be legal, see RFC 9112, section 6.3.
+    if is_chunked(request) and not request.values(HEADER_LENGTH):
+        raise Rejected("the request has no Content-Length", 400)
+    return right()
+
+
+@fault("small-chunks-refused", "C2", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
+    """A body of more than 64 chunks is rejected if they have fewer than 16 bytes on average."""
+    chunks = len(request.chunk_cuts)
+    if chunks > 64 and len(request.body) < 16 * chunks:
+        return right.server.error(400, "the body has too many small chunks")
+    return right()
+
+
+@fault("chunks-read-as-text", "C2", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """Each chunk of JSON is decoded by itself, which breaks characters that a chunk splits."""
+    if length is None and request.chunk_cuts:
+        cuts = pairwise([0, *request.chunk_cuts])
+        text = "".join((str(request.body[a:b], "utf-8", "replace") for a, b in cuts))
+        request = replace(request, body=memoryview(text.encode()), chunk_cuts=())
+    return right(request=request)
+
+
+fault("body-read-once", "C4", Behaviour.handle)(
+    "A body is read from the socket only once, so it ends where its first piece ends.",
+    reads_body_once(lambda request: True),
+)
+fault("json-body-read-once", "C4", Behaviour.handle)(
+    "A body without a header length is read from the socket only once.",
+    reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
+)
+
+
+fault("many-reads-refused", "C4", Behaviour.handle)(
+    f"A body that arrives in more than {_MANY_READS} pieces is rejected.",
+    lambda right, request: (
+        right.server.error(408, "the body arrives too slowly")
+        if len(request.segment_cuts) >= _MANY_READS
+        else right()
+    ),
+)
+
+
+@fault.several("header-length-kept-from-last-request", "C5")
+class _HeaderLengthKeptFromLastRequest(Behaviour):
+    """A request without a header length is read with that of the last rejected request."""
+
+    kept: int | None = None
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        length = None
+        try:
+            length = self.header_length(request)
+            return super().infer(model, request)
+        except Exception:
+            self.kept = length
+            raise
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        used, self.kept = (self.kept if length is None else length), None
+        return super().read_request(model, request, used)
+
+
+fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
+    "The body of a rejected inference request is read as the connection's next request.",
+    lambda right, request, response: (
+        bytes(request.body) if _rejected_inference(request, response) else b""
+    ),
+)
+
+
+@fault.several("chunks-declined-but-left-on-connection", "C5")
+class _ChunksDeclinedButLeftOnConnection(Behaviour):
+    """A chunked request is answered with 411, and its body is read as the next request."""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if is_chunked(request):
+            raise Rejected("the request has no Content-Length", 411)
+        return super().infer(model, request)
+
+    def left_on_connection(self, request: Request, response: Response) -> bytes:
+        return bytes(request.body) if response.status == 411 else b""
+
+
+@fault("stray-bytes-after-binary-response", "C5", Behaviour.serialize)
+def _(
+    right: Right[list[Buffer]], response: Response, *, keep_open: bool, with_body: bool = True
+) -> list[Buffer]:
+    """Four zero bytes that Content-Length does not count follow a response with blobs."""
+    pieces = right()
+    binary = any((name == HEADER_LENGTH for name, _ in response.headers))
+    return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
+
+
+@fault.several("concurrent-requests-mixed", "C6")
+class _ConcurrentRequestsMixed(Behaviour):
+    """Concurrent requests are all answered with the tensors of the last one."""
+
+    latest: Request | None = None
+
+    def handle(self, request: Request) -> Response:
+        self.latest = request
+        threading.Event().wait(_OVERLAP_S)
+        return super().handle(self.latest)
+
+
+@fault.several("concurrent-json-inputs-mixed", "C6")
+class _ConcurrentJsonInputsMixed(Behaviour):
+    """JSON inputs of concurrent requests all have the values of the last one."""
+
+    latest: tuple[RequestInput, ...] = ()
+
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        parsed = self.latest = tuple(entry for entry in entries if entry.has_data)
+        if len(parsed) == len(entries):
+            return entries
+        threading.Event().wait(_OVERLAP_S)
+        data = {entry.spec: entry for entry in self.latest}
+        return [data.get(entry.spec, entry) if entry.has_data else entry for entry in entries]

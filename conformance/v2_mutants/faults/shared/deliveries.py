@@ -1,0 +1,26 @@
+"""How a request arrived: in chunks, or in several reads from the socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.reference.http_messages import Request, Response
+from v2_mutants.registry import What
+
+
+def is_chunked(request: Request) -> bool:
+    """Whether the body came in the chunked coding, without a Content-Length."""
+    return bool(request.values("Transfer-Encoding"))
+
+
+def first_read(request: Request) -> Request:
+    """The request as a server gets it that reads the body from the socket only once."""
+    if not request.segment_cuts:
+        return request
+    return replace(request, body=request.body[: request.segment_cuts[0]])
+
+
+def reads_body_once(applies: Callable[[Request], bool]) -> What[Response]:
+    """A server that reads the body of a request only once if `applies` to the request."""
+    return lambda right, request: right(first_read(request) if applies(request) else request)

@@ -1,0 +1,277 @@
+"""Faults of reading HTTP that is written in another way than usual (V2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.spellings import crashes, refuses_if
+from v2_mutants.registry import Right, fault
+
+# The chunk that ends a body without trailer fields.
+_LAST_CHUNK = re.compile(rb"\r\n0+(;[^\r\n]*)?\r\n\r\n$")
+# The trailer fields of a body in chunks, each with the end of its line.
+_TRAILERS = re.compile(rb"\r\n0+(?:;[^\r\n]*)?\r\n((?:[^\r\n]+\r\n)+)\r\n\Z")
+_MOST_FIELDS = 50
+_LONGEST_FIELD = 3000
+_PATIENCE_S = 0.15
+
+
+def _head(pattern: bytes) -> Callable[[Request], bool]:
+    """Whether the head matches somewhere."""
+    compiled = re.compile(pattern)
+    return lambda request: compiled.search(request.head) is not None
+
+
+def _field(name: str, pattern: str) -> Callable[[Request], bool]:
+    """Whether a value of a field matches somewhere."""
+    compiled = re.compile(pattern)
+    return lambda request: any(compiled.search(value) for value in request.values(name))
+
+
+def _first_chunk_line(request: Request) -> bytes:
+    return request.framing.partition(b"\r\n")[0]
+
+
+@fault("refused-codings-used", "V2", Behaviour.encode_response)
+def _(right: Right[Response], request: Request, response: Response) -> Response:
+    """A response is in gzip if Accept-Encoding is there and allows neither gzip nor deflate."""
+    allowed = ",".join(request.values("accept-encoding")).replace(" ", "").split(",")
+    if allowed == [""] or {"gzip", "deflate"}.intersection(allowed):
+        return right()
+    headers = (*response.headers, *right.server.coding_headers("gzip"))
+    return replace(response, headers=headers, body=right.server.compress("gzip", response.body))
+
+
+_REFUSALS: tuple[tuple[str, str, Callable[[Request], bool], int], ...] = (
+    (
+        "lower-case-fields-refused",
+        "A request with Content-Type in lower case is rejected.",
+        _head(rb"\ncontent-type:"),
+        400,
+    ),
+    (
+        "upper-case-fields-refused",
+        "A request with Content-Type in upper case is rejected.",
+        _head(rb"\nCONTENT-TYPE:"),
+        400,
+    ),
+    (
+        "mixed-case-fields-refused",
+        "A request with Content-Type in letters of both cases by turns is rejected.",
+        _head(rb"\ncOnTeNt-tYpE:"),
+        400,
+    ),
+    (
+        "host-last-refused",
+        "A request whose last field is Host is rejected.",
+        _head(rb"\nHost:[^\n]*\r\n\r\n$"),
+        400,
+    ),
+    (
+        "several-spaces-before-value-refused",
+        "A request with two spaces before the value of a field is rejected.",
+        _head(rb"\n[A-Za-z-]+:  "),
+        400,
+    ),
+    (
+        "tab-before-value-refused",
+        "A request with a tab before the value of a field is rejected, unless Host has one, too.",
+        _head(rb"(?s)\A(?!.*\nHost:[ ]*\t).*\n[A-Za-z-]+:[ ]*\t"),
+        400,
+    ),
+    (
+        "tab-before-host-refused",
+        "A request with a tab before the value of Host is rejected.",
+        _head(rb"\nHost:[ ]*\t"),
+        400,
+    ),
+    (
+        "value-after-colon-refused",
+        "A request with no space between the colon and the value of Host is rejected.",
+        _head(rb"\nHost:[^ \t]"),
+        400,
+    ),
+    (
+        "upper-case-media-type-refused",
+        "A media type in upper case is answered with 415.",
+        _field("Content-Type", "APPLICATION/"),
+        415,
+    ),
+    (
+        "media-type-with-charset-refused",
+        "A media type with the parameter charset is answered with 415.",
+        _field("Content-Type", "charset="),
+        415,
+    ),
+    (
+        "quoted-parameter-refused",
+        "A media type with a parameter in quotes is answered with 415.",
+        _field("Content-Type", '"'),
+        415,
+    ),
+    (
+        "accept-required",
+        "A request without Accept is answered with 406.",
+        lambda request: not request.values("Accept"),
+        406,
+    ),
+    (
+        "weights-refused",
+        "An Accept field with weights is answered with 406.",
+        _field("Accept", ";q="),
+        406,
+    ),
+    (
+        "second-accept-refused",
+        "A second Accept field is answered with 406.",
+        lambda request: len(request.values("Accept")) > 1,
+        406,
+    ),
+    (
+        "empty-field-refused",
+        "A request with a field without a value is rejected.",
+        _head(rb"\n[A-Za-z-]+:[ ]*\r\n"),
+        400,
+    ),
+    (
+        "connection-close-refused",
+        "A request that ends the connection is rejected.",
+        _field("Connection", "close"),
+        400,
+    ),
+    (
+        "keep-alive-refused",
+        "A request with Connection: keep-alive is rejected.",
+        _field("Connection", "keep-alive"),
+        400,
+    ),
+    (
+        "empty-line-refused",
+        "An empty line before a request makes it be rejected.",
+        lambda request: request.head.startswith(b"\r\n"),
+        400,
+    ),
+    (
+        "absolute-form-not-found",
+        "A target in absolute form is answered with 404.",
+        _head(rb"^POST http"),
+        404,
+    ),
+    (
+        "percent-encoding-not-found",
+        "A percent-encoded character in a model's name is answered with 404.",
+        _head(rb"^POST [^ ]*%"),
+        404,
+    ),
+    (
+        "versioned-path-not-found",
+        "A path with a version is answered with 404.",
+        _head(rb"^POST [^ ]*/versions/"),
+        404,
+    ),
+    (
+        "http-1.0-refused",
+        "HTTP/1.0 is answered with 400.",
+        lambda request: request.version == "1.0",
+        400,
+    ),
+    (
+        "expectation-refused",
+        "An Expect field is answered with 400 where the body is not in chunks.",
+        lambda request: request.framing == b"" and request.values("Expect") != [],
+        400,
+    ),
+    (
+        "chunk-extension-refused",
+        "A chunk with an extension is rejected.",
+        lambda request: b";" in _first_chunk_line(request),
+        400,
+    ),
+    (
+        "upper-case-chunk-size-refused",
+        "A chunk with an upper-case digit in its size is rejected.",
+        lambda request: re.match(rb"[0-9]*[A-F]", _first_chunk_line(request)) is not None,
+        400,
+    ),
+    (
+        "zeros-in-chunk-size-refused",
+        "A chunk whose size begins with a zero is rejected.",
+        lambda request: _first_chunk_line(request).startswith(b"0"),
+        400,
+    ),
+    (
+        "trailers-refused",
+        "A body with trailer fields is rejected.",
+        lambda request: request.framing != b"" and not _LAST_CHUNK.search(request.framing),
+        400,
+    ),
+    (
+        "expectation-of-chunks-refused",
+        "An Expect field is answered with 400 where the body is in chunks.",
+        lambda request: request.framing != b"" and request.values("Expect") != [],
+        400,
+    ),
+    (
+        "upper-case-coding-refused",
+        "A transfer coding in upper case is answered with 501.",
+        _head(rb": CHUNKED"),
+        501,
+    ),
+    (
+        "head-read-once",
+        "A head of which a part comes later is rejected.",
+        lambda request: request.head_reads[0] < len(request.head) - 4,
+        400,
+    ),
+    (
+        "end-of-head-in-one-read",
+        "A head of which the empty line at its end comes later is rejected.",
+        lambda request: len(request.head) - 4 < request.head_reads[0] < len(request.head),
+        400,
+    ),
+    (
+        "slow-body-refused",
+        f"A body that begins more than {_PATIENCE_S} seconds after its head is rejected.",
+        lambda request: request.waited_s > _PATIENCE_S,
+        408,
+    ),
+)
+for _name, _text, _when, _status in _REFUSALS:
+    fault(_name, "V2", Behaviour.infer)(_text, refuses_if(_when, _status))
+
+fault("many-fields-end-in-a-stack-trace", "V2", Behaviour.infer)(
+    f"A request with more than {_MOST_FIELDS} fields is answered with 500 in plain text.",
+    crashes(lambda request: len(request.headers) > _MOST_FIELDS),
+)
+fault("long-field-ends-in-a-stack-trace", "V2", Behaviour.infer)(
+    f"A field of more than {_LONGEST_FIELD} characters is answered with 500 in plain text.",
+    crashes(lambda request: any(len(value) > _LONGEST_FIELD for _, value in request.headers)),
+)
+
+
+fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
+    "What comes behind a request before its answer is thrown away.",
+    lambda right, data: b"",
+)
+
+
+@fault("trailers-merged-into-head", "V2", Behaviour.infer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
+    """Fields behind a body count as fields of the head, and win over those."""
+    trailers = _TRAILERS.search(request.framing)
+    lines = trailers[1].decode("latin-1").split("\r\n")[:-1] if trailers else []
+    pairs = [line.partition(":") for line in lines]
+    fields = {name.lower(): value.strip() for name, _, value in pairs}
+    headers = tuple({**dict(request.headers), **fields}.items())
+    return right(request=replace(request, headers=headers))
+
+
+fault("expectation-ignored", "V2", Behaviour.before_expected_body)(
+    "Whoever waits for 100 Continue gets nothing until the body is there.",
+    lambda right, request: b"",
+)

@@ -1,0 +1,279 @@
+"""Faults of BYTES tensors and of their blobs (B)."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from v2_conformance.protocol.datatypes import (
+    Buffer,
+    ElementError,
+    decode_bytes,
+    element_count,
+    encode_bytes,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_mutants.faults.shared.blobs import change_elements, is_bytes
+from v2_mutants.faults.shared.crashes import CrashingModels, FatalRequest
+from v2_mutants.registry import Right, What, fault, refuses
+
+
+def _prefixes(blob: Buffer) -> Iterator[tuple[int, int]]:
+    """The offset and the value of each prefix, up to the end of the blob."""
+    offset = 0
+    while offset + 4 <= len(blob):
+        length = struct.unpack_from("<I", blob, offset)[0]
+        yield offset, length
+        offset += 4 + length
+
+
+def _read_leniently(blob: Buffer, count: int) -> bytes:
+    """The elements that the blob has, cut at its end, and then empty ones, `count` in all."""
+    data = bytes(blob)
+    found = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
+    return encode_bytes(found + [b""] * (count - len(found)) if count < 2**20 else found)
+
+
+def _changes_elements(change: Callable[[bytes], bytes]) -> What[Tensor]:
+    """A server whose models apply `change` to BYTES elements."""
+
+    def what(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = right()
+        if made.datatype != "BYTES":
+            return made
+        return msgspec.structs.replace(made, blob=change_elements(made.blob, change))
+
+    return what
+
+
+def _bytes_taken(view: memoryview, count: int) -> int | None:
+    """How many bytes `count` BYTES elements take, None if there are fewer."""
+    offset = 0
+    for _ in range(min(count, len(view))):
+        if offset + 4 > len(view):
+            return None
+        offset += 4 + int(struct.unpack_from("<I", view, offset)[0])
+    return offset if offset <= len(view) else None
+
+
+def _refuses_split_prefixes(
+    cuts_of: Callable[[Blobs], Sequence[int]],
+) -> What[memoryview]:
+    """A server that rejects a BYTES prefix with one of the cuts in it."""
+
+    def what(
+        right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+    ) -> memoryview:
+        blob = right()
+        cuts = cuts_of(blobs)
+        if not is_bytes(entry) or not cuts:
+            return blob
+        for at, _ in _prefixes(blob):
+            start = offset + at
+            if bisect_right(cuts, start) != bisect_right(cuts, start + 3):
+                raise Rejected(f"input {entry.spec.name}: a BYTES length is incomplete")
+        return blob
+
+    return what
+
+
+@fault("bytes-inputs-big-endian", "B1", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """The prefixes of binary BYTES inputs are read big-endian."""
+    data, elements, offset = (bytes(blob), [], 0)
+    while offset < len(data):
+        end = offset + 4 + int.from_bytes(data[offset : offset + 4], "big")
+        if end > len(data):
+            raise ElementError(f"the BYTES element at byte {offset} extends past the end")
+        elements.append(data[offset + 4 : end])
+        offset = end
+    return right(blob=encode_bytes(elements))
+
+
+@fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)
+def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
+    """The prefixes of binary BYTES outputs are big-endian."""
+    blob = right()
+    if tensor.datatype != "BYTES":
+        return blob
+    return b"".join(struct.pack(">I", len(item)) + item for item in decode_bytes(blob))
+
+
+@fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """A binary BYTES input with an empty element is rejected."""
+    checked = right()
+    if b"" in decode_bytes(checked):
+        raise Rejected(f"input {entry.spec.name}: a BYTES element is empty")
+    return checked
+
+
+@fault("empty-bytes-elements-dropped", "B3", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """Empty BYTES elements are left out of outputs."""
+    made = right()
+    if made.datatype != "BYTES":
+        return made
+    return msgspec.structs.replace(
+        made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item])
+    )
+
+
+@fault("non-utf8-bytes-refused", "B4", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """A binary BYTES input that is not UTF-8 is rejected."""
+    checked = right()
+    try:
+        for element in decode_bytes(checked):
+            element.decode()
+    except UnicodeDecodeError as error:
+        raise Rejected(f"input {entry.spec.name}: a BYTES element is not UTF-8") from error
+    return checked
+
+
+@fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """In binary BYTES inputs, bytes that are not UTF-8 become replacement characters."""
+    checked = right()
+    return change_elements(checked, lambda element: element.decode(errors="replace").encode())
+
+
+@fault("bytes-read-until-enough", "B6", Behaviour.read_inputs)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
+) -> dict[str, Tensor]:
+    """BYTES elements are read until there are enough; the declared size is ignored."""
+    *_, last = entries = right.server.request_inputs(model, document)
+    size = right.server.declared_size(last)
+    if len(entries) == 1 and is_bytes(last) and size and not last.has_data:
+        taken = _bytes_taken(blobs.view, element_count(last.shape))
+        (listed,) = document["inputs"]
+        listed = listed | {"parameters": {BINARY_DATA_SIZE: size if taken is None else taken}}
+        document = document | {"inputs": [listed]}
+    return right(document=document)
+
+
+@fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """A BYTES element that extends past the end is cut there; missing elements are empty."""
+    past_end = any(
+        (at + 4 + length > len(blob) and length < 2**32 - 1 for at, length in _prefixes(blob))
+    )
+    lenient = _read_leniently(blob, element_count(entry.shape)) if past_end else blob
+    return right(blob=lenient)
+
+
+@fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty."""
+    found = any((length == 2**32 - 1 for _, length in _prefixes(blob)))
+    lenient = _read_leniently(blob, element_count(entry.shape)) if found else blob
+    return right(blob=lenient)
+
+
+@fault.several("bytes-prefix-minus-one-kills-model", "B7")
+class _BytesPrefixMinusOneKillsModel(CrashingModels):
+    """A BYTES prefix of 0xFFFFFFFF is rejected, but its model stops working."""
+
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        if any(length == 2**32 - 1 for _, length in _prefixes(blob)):
+            raise FatalRequest("the model crashed while it served this request")
+        return super().bytes_blob(entry, blob)
+
+
+@fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """BYTES outputs always have one dimension."""
+    made = right()
+    if made.datatype != "BYTES" or 0 in made.shape:
+        return made
+    return msgspec.structs.replace(made, shape=(element_count(made.shape),))
+
+
+@fault("missing-bytes-elements-empty", "B9", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """Missing BYTES elements of a binary input are read as empty."""
+    missing = element_count(entry.shape) - len(decode_bytes(blob))
+    filler = bytes(4 * missing) if 0 < missing < 2**20 and len(blob) else b""
+    return right(blob=bytes(blob) + filler)
+
+
+fault("extra-bytes-elements-dropped", "B9", Behaviour.bytes_blob)(
+    "Surplus BYTES elements of a binary input are dropped.",
+    lambda right, entry, blob: right(
+        blob=encode_bytes(decode_bytes(blob)[: element_count(entry.shape)])
+    ),
+)
+
+
+@fault("bytes-trailing-bytes-ignored", "B9", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """One to three bytes after the last BYTES element are ignored."""
+    end = sum((4 + length for _, length in _prefixes(blob)))
+    return right(blob=blob[:end] if end <= len(blob) else blob)
+
+
+@fault("bytes-trailing-bytes-of-later-inputs-ignored", "B9", Behaviour.input_blob)
+def _(
+    right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
+) -> tuple[Buffer, int]:
+    """Bytes after the last BYTES element are ignored unless it is in the first input."""
+    size = right.server.declared_size(entry)
+    if not (offset and size and is_bytes(entry)):
+        return right(entry)
+    taken = sum((4 + length for _, length in _prefixes(blobs.view[offset : offset + size])))
+    read = taken if taken < size < taken + 4 else size
+    entry = replace(entry, parameters=entry.parameters | {BINARY_DATA_SIZE: read})
+    return (right(entry)[0], offset + size)
+
+
+fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)(
+    "A BYTES prefix with a chunk boundary in it is rejected.",
+    _refuses_split_prefixes(lambda blobs: blobs.chunk_cuts),
+)
+fault("bytes-prefix-split-by-segment", "B10", Behaviour.slice_blob)(
+    "A BYTES prefix that arrives in two reads from the socket is rejected.",
+    _refuses_split_prefixes(lambda blobs: blobs.segment_cuts),
+)
+fault("bytes-cut-at-nul", "B11", Behaviour.output_tensor)(
+    "BYTES elements end at their first NUL.",
+    _changes_elements(lambda element: element.partition(b"\0")[0]),
+)
+fault("bytes-trailing-nul-stripped", "B11", Behaviour.output_tensor)(
+    "BYTES elements lose their trailing NULs.",
+    _changes_elements(lambda element: element.rstrip(b"\0")),
+)
+fault("bytes-elements-cut-at-64k", "B12", Behaviour.output_tensor)(
+    "BYTES elements are truncated to 65,535 bytes.",
+    _changes_elements(lambda element: element[:65535]),
+)
+
+
+@fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """A binary BYTES input with more than 32,767 elements is rejected."""
+    checked = right()
+    if element_count(entry.shape) > 32767:
+        raise Rejected(f"input {entry.spec.name} has too many elements")
+    return checked
+
+
+fault("bodies-capped-at-32-kib", "B12", Behaviour.infer)(
+    "An inference request with a body of more than 32 KiB is answered with 413.",
+    refuses(lambda model, request: len(request.body) > 2**15, 413),
+)
+
+
+@fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)
+def _(right: Right[int], tensor: Tensor) -> int:
+    """The size of a binary BYTES output does not count the prefixes."""
+    size = right()
+    return size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size

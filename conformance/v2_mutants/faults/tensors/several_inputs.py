@@ -1,0 +1,181 @@
+"""Faults of several inputs (M)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import is_bytes
+from v2_mutants.registry import Right, What, fault
+
+
+def _json_takes_blob_bytes(
+    applies: Callable[[RequestInput], bool],
+) -> What[tuple[Buffer, int]]:
+    """A server that moves the offset of later blobs past an input in JSON if `applies` to it."""
+
+    def what(
+        right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
+    ) -> tuple[Buffer, int]:
+        blob, end = right()
+        return (blob, end + len(blob) * (entry.has_data and applies(entry)))
+
+    return what
+
+
+@fault("every-input-reads-first-blob", "M1", Behaviour.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """Every binary input is read from the start of the first blob."""
+    right()
+    return blobs.view[:size]
+
+
+@fault("every-input-gets-the-rest", "M1", Behaviour.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """Every binary input gets the rest of the body, including the blobs of later inputs."""
+    right()
+    rest = blobs.view[offset:]
+    if len(rest) != size:
+        raise Rejected(f"input {entry.spec.name}: {len(rest)} bytes do not fit its shape")
+    return rest
+
+
+fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
+    "Request blobs are read in the order of the model's inputs, not of the request's JSON.",
+    lambda right, model, entries: sorted(entries, key=lambda entry: model.inputs.index(entry.spec)),
+)
+
+
+fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
+    "An input in JSON moves the offset of the blobs after it.",
+    _json_takes_blob_bytes(lambda entry: True),
+)
+fault("json-bytes-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
+    "A BYTES input in JSON moves the offset of the blobs after it.",
+    _json_takes_blob_bytes(is_bytes),
+)
+
+
+@fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)
+def _(
+    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+) -> list[RequestInput]:
+    """A request with both binary and JSON inputs is rejected."""
+    entries = right()
+    if len({BINARY_DATA_SIZE in entry.parameters for entry in entries}) > 1:
+        raise Rejected("inputs must be all JSON or all binary")
+    return entries
+
+
+def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behaviour]:
+    """A server that takes so many bytes too many for some inputs; the last blob ends in zeros."""
+
+    class EmptyInputsTake(Behaviour):
+        def read_inputs(
+            self, model: ModelContract, document: JsonObject, blobs: Blobs
+        ) -> dict[str, Tensor]:
+            taken = sum(map(surplus, self.request_inputs(model, document)))
+            padded = memoryview(bytes(blobs.view) + bytes(taken)) if len(blobs.view) else blobs.view
+            return super().read_inputs(model, document, replace(blobs, view=padded))
+
+        def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+            blob, end = super().input_blob(entry, blobs, offset)
+            return blob, end + (surplus(entry) if len(blobs.view) else 0)
+
+    return EmptyInputsTake
+
+
+fault.several(
+    "empty-input-shifts-blobs",
+    "M4",
+    "A binary input without elements takes one byte of the next blob.",
+)(_empty_inputs_take(lambda entry: int(entry.parameters.get(BINARY_DATA_SIZE) == 0)))
+fault.several(
+    "empty-bytes-input-takes-a-prefix",
+    "M4",
+    "A binary BYTES input without elements takes the four bytes of a prefix.",
+)(
+    _empty_inputs_take(
+        lambda entry: 4 * (entry.parameters.get(BINARY_DATA_SIZE) == 0 and is_bytes(entry))
+    )
+)
+fault.several(
+    "empty-data-takes-a-byte",
+    "M4",
+    "In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
+)(_empty_inputs_take(lambda entry: int(entry.data == [])))
+
+
+@fault("many-inputs-refused", "M5", Behaviour.request_inputs)
+def _(
+    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+) -> list[RequestInput]:
+    """A request with more than eight binary inputs is rejected."""
+    entries = right()
+    if sum(BINARY_DATA_SIZE in entry.parameters for entry in entries) > 8:
+        raise Rejected("the request has too many binary inputs")
+    return entries
+
+
+@fault("common-dimension-taken-for-a-batch", "M5", Behaviour.request_inputs)
+def _(
+    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
+) -> list[RequestInput]:
+    """Three binary inputs that all begin with the same dimension, which is more than 32, are
+    rejected as a batch that is too large."""
+    entries = right()
+    binary = [entry for entry in entries if BINARY_DATA_SIZE in entry.parameters]
+    first = {entry.shape[0] for entry in binary}
+    if len(binary) == 3 and len(first) == 1 and (max(first) > 32):
+        raise Rejected("the batch is too large")
+    return entries
+
+
+@fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """If all inputs are JSON, all outputs are, too."""
+    inference = right()
+    if BINARY_DATA_SIZE.encode() in bytes(request.body):
+        return inference
+    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
+    return replace(inference, outputs=outputs)
+
+
+@fault("output-flags-shift-behind-reordered-inputs", "M7", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """If inputs and outputs are both reordered, each output has the form of the next one."""
+    inference = right()
+    input_names = [spec.name for spec in model.inputs]
+    output_names = [spec.name for spec in model.outputs]
+    positions = [output_names.index(output.name) for output in inference.outputs]
+    if list(inference.inputs) == input_names or positions == sorted(positions):
+        return inference
+    flags = [output.binary for output in inference.outputs]
+    shifted = zip(inference.outputs, flags[1:] + flags[:1], strict=True)
+    outputs = tuple((replace(output, binary=flag) for output, flag in shifted))
+    return replace(inference, outputs=outputs)
+
+
+fault("blob-offset-in-16-bits", "M1", Behaviour.slice_blob)(
+    "Where a blob begins is kept in 16 bits.",
+    lambda right, entry, blobs, offset, size: right(offset=offset % 2**16),
+)

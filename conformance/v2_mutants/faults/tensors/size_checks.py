@@ -1,0 +1,282 @@
+"""Faults of comparing `binary_data_size` with the shape and with the body (S)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from v2_conformance.protocol.datatypes import Buffer, element_count
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import (
+    MAX_MADE_UP,
+    is_bytes,
+    resize,
+    resize_to_shape,
+    size_by_shape,
+)
+from v2_mutants.faults.shared.crashes import (
+    CrashingModels,
+    CrashingServer,
+    FatalRequest,
+)
+from v2_mutants.registry import Right, What, fault
+
+
+class _ResizesBlobs(Behaviour):
+    """A server that cuts or zero-pads a blob whose size passed the check but not its shape."""
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        return super().binary_blob(entry, resize_to_shape(entry, blob))
+
+
+def _checks_one_size(position: int) -> type[Behaviour]:
+    """A server that compares with its shape only the size of the input at `position`."""
+
+    class ChecksOneSize(_ResizesBlobs):
+        def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+            entries = super().request_inputs(model, document)
+            checked = entries[position] if entries else None
+            return [
+                entry
+                if entry is checked
+                else replace(entry, parameters=entry.parameters | {"unchecked": True})
+                for entry in entries
+            ]
+
+        def check_size(self, entry: RequestInput, size: int) -> None:
+            native = size_by_shape(entry)
+            if "unchecked" not in entry.parameters or not (native and 0 < size <= MAX_MADE_UP):
+                super().check_size(entry, size)
+
+    return ChecksOneSize
+
+
+def _pads_short_blobs_if(
+    applies: Callable[[RequestInput, Blobs], bool],
+) -> What[memoryview]:
+    """A server that pads a blob with zeros if the body ends too early and `applies`."""
+    return lambda right, entry, blobs, offset, size: (
+        memoryview(resize(blobs.view[offset:], size))
+        if applies(entry, blobs) and size <= MAX_MADE_UP
+        else right()
+    )
+
+
+def _checks_sum_of_sizes(*, and_first: bool) -> What[dict[str, Tensor]]:
+    """A server that compares with the shapes only the sum of all sizes, and maybe the first."""
+
+    def what(
+        right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> dict[str, Tensor]:
+        entries = right.server.request_inputs(model, document)
+        # An input in JSON has no size, and none is added to the sum.
+        sizes = [0 if entry.has_data else right.server.declared_size(entry) for entry in entries]
+        natives = [0 if entry.has_data else size_by_shape(entry) for entry in entries]
+        total = _sum(natives)
+        fits = total is not None and _sum(sizes) == total
+        if fits and (sizes[:1] == natives[:1] or not and_first):
+            listed = [
+                item if "data" in item else item | {"parameters": {BINARY_DATA_SIZE: native}}
+                for item, native in zip(document["inputs"], natives, strict=True)
+            ]
+            document = document | {"inputs": listed}
+        return right(document=document)
+
+    return what
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+@fault.several("short-size-zero-padded", "S2")
+class _ShortSizeZeroPadded(_ResizesBlobs):
+    """A size smaller than shape × element size is accepted, and the blob is zero-padded."""
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        native = size_by_shape(entry)
+        if not (native and 0 < size < native <= MAX_MADE_UP):
+            super().check_size(entry, size)
+
+
+@fault.several("long-size-truncated", "S2")
+class _LongSizeTruncated(_ResizesBlobs):
+    """A size larger than shape × element size is accepted, and the blob is truncated."""
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        native = size_by_shape(entry)
+        if native is None or size <= native:
+            super().check_size(entry, size)
+
+
+@fault("declared-size-ignored", "S2", Behaviour.declared_size)
+def _(right: Right[int | None], entry: RequestInput) -> int | None:
+    """Inputs are read as shape × element size bytes, whatever size they declare."""
+    size = right()
+    native = size_by_shape(entry)
+    return size if not size or native is None or size >= 2**31 else native
+
+
+fault.several(
+    "only-first-size-compared-with-shape",
+    "S2",
+    "Only the size of the first input is compared with its shape.",
+)(_checks_one_size(0))
+fault.several(
+    "only-last-size-compared-with-shape",
+    "S2",
+    "Only the size of the last input is compared with its shape.",
+)(_checks_one_size(-1))
+
+
+@fault.several("bf16-size-not-compared-with-shape", "S2")
+class _Bf16SizeNotComparedWithShape(_ResizesBlobs):
+    """The size of a BF16 input is not compared with its shape; the blob is cut or padded."""
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        if entry.spec.datatype != "BF16":
+            super().check_size(entry, size)
+
+
+@fault("sizes-clamped-to-body", "S3", Behaviour.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """If the body ends before a blob does, the blob is padded with zeros."""
+    blob = blobs.view[offset : offset + size]
+    if size <= MAX_MADE_UP:
+        return memoryview(resize(blob, size))
+    return blob[: len(blob) // 8 * 8]
+
+
+fault("bytes-blob-filled-up", "S3", Behaviour.slice_blob)(
+    "If the body ends before a BYTES blob does, the blob is padded with zeros.",
+    _pads_short_blobs_if(lambda entry, blobs: is_bytes(entry)),
+)
+fault("short-body-in-chunks-filled-up", "S3", Behaviour.slice_blob)(
+    "If a chunked body ends before a blob does, the blob is padded with zeros.",
+    _pads_short_blobs_if(lambda entry, blobs: bool(blobs.chunk_cuts)),
+)
+
+
+fault("slack-ignored", "S4", Behaviour.check_all_read)(
+    "Bytes after the last blob are ignored.",
+    lambda right, blobs, offset: None,
+)
+
+
+@fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)
+def _(right: Right[None], blobs: Blobs, offset: int) -> None:
+    """Bytes after the JSON are ignored if no input declares a blob."""
+    if offset:
+        right()
+
+
+@fault("slack-behind-bytes-ignored", "S4", Behaviour.read_inputs)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
+) -> dict[str, Tensor]:
+    """Bytes after the blob of a BYTES input are ignored."""
+    entries = right.server.request_inputs(model, document)
+    if entries and is_bytes(entries[-1]):
+        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
+        blobs = replace(blobs, view=blobs.view[:total])
+    return right(blobs=blobs)
+
+
+@fault("slack-behind-several-ignored", "S4", Behaviour.read_inputs)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
+) -> dict[str, Tensor]:
+    """Bytes after the last blob of several inputs are ignored."""
+    entries = right.server.request_inputs(model, document)
+    if len(entries) > 1:
+        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
+        blobs = replace(blobs, view=blobs.view[:total])
+    return right(blobs=blobs)
+
+
+@fault("slack-in-chunks-ignored", "S4", Behaviour.check_all_read)
+def _(right: Right[None], blobs: Blobs, offset: int) -> None:
+    """Bytes after the last blob of a chunked body are ignored."""
+    if not blobs.chunk_cuts:
+        right()
+
+
+def _ignores_slack(of: bytes) -> What[None]:
+    """A server that ignores bytes after the last blob if all of them are some of these."""
+
+    def what(right: Right[None], blobs: Blobs, offset: int) -> None:
+        if bytes(blobs.view[offset:]).strip(of):
+            right()
+
+    return what
+
+
+for _name, _text, _of in (
+    ("zeros", "Zeros after the last blob are ignored.", b"\0"),
+    ("line-end", "A line end after the last blob is ignored.", b"\r\n"),
+):
+    fault(f"{_name}-behind-blobs-ignored", "S4", Behaviour.check_all_read)(
+        _text, _ignores_slack(_of)
+    )
+
+
+@fault("shape-product-wraps", "S8", Behaviour.check_size)
+def _(right: Right[None], entry: RequestInput, size: int) -> None:
+    """Shape × element size is computed modulo 2^64."""
+    if (size_by_shape(entry) or 0) % 2**64 != size:
+        right()
+
+
+@fault.several("overflowing-shape-kills-model", "S8")
+class _OverflowingShapeKillsModel(CrashingModels):
+    """A shape of 2^63 bytes or more is rejected, but its model stops working."""
+
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if any((size_by_shape(entry) or element_count(entry.shape)) >= 2**63 for entry in entries):
+            raise FatalRequest(f"{model.model} crashed while it served this request", 500)
+        return entries
+
+
+@fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)
+def _(right: Right[None], entry: RequestInput, size: int) -> None:
+    """Shape × element size below 2^63 is computed modulo 2^32."""
+    native = size_by_shape(entry)
+    if native is None or native >= 2**63 or native % 2**32 != size:
+        right()
+
+
+@fault("bytes-count-wraps", "S8", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """The number of elements of a BYTES shape is computed modulo 2^64."""
+    count = element_count(entry.shape)
+    right(replace(entry, shape=(count % 2**64,)))
+    return blob
+
+
+@fault.several("overflowing-shape-ends-server", "S8")
+class _OverflowingShapeEndsServer(CrashingServer):
+    """A shape of 2^62 elements or more crashes the server: it accepts no more connections."""
+
+    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
+        entries = super().request_inputs(model, document)
+        if any(element_count(entry.shape) >= 2**62 for entry in entries):
+            self.crashed = True
+        return entries
+
+
+fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)(
+    "Inputs are read as shape × element size bytes if the declared sizes have the right sum.",
+    _checks_sum_of_sizes(and_first=False),
+)
+fault("first-size-and-sum-compared", "S13", Behaviour.read_inputs)(
+    "Only the first size and the sum of all sizes are compared with the shapes.",
+    _checks_sum_of_sizes(and_first=True),
+)

@@ -1,0 +1,63 @@
+"""Faults of tensors with zero elements (E)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.request_reader import JsonObject, RequestInput
+from v2_conformance.suite.models import TensorSpec
+from v2_mutants.registry import Right, fault
+
+
+@fault("size-zero-refused", "E1", Behaviour.check_size)
+def _(right: Right[None], entry: RequestInput, size: int) -> None:
+    """An input with the size 0 is rejected."""
+    right()
+    if size == 0:
+        raise Rejected(f"input {entry.spec.name} has no data")
+
+
+@fault("empty-output-without-size", "E2", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """A binary output without elements has no size."""
+    entry = right()
+    if binary and not len(tensor.blob):
+        del entry["parameters"]
+    return entry
+
+
+fault("empty-output-adds-a-byte", "E2", Behaviour.response_body)(
+    "A binary output without elements adds one byte to the body.",
+    lambda right, text, blobs: right(blobs=[blob if len(blob) else b"\x00" for blob in blobs]),
+)
+
+
+fault("empty-response-header-length-zero", "E4", Behaviour.response_header_length)(
+    "If all outputs are binary and empty, the header length of the response is 0.",
+    lambda right, text, blobs: right() if any(map(len, blobs)) else "0",
+)
+
+
+fault("empty-response-without-json", "E4", Behaviour.response_body)(
+    "If all outputs are binary and empty, the response has no body.",
+    lambda right, text, blobs: () if blobs and (not any(map(len, blobs))) else right(),
+)
+
+
+@fault("empty-shape-flattened", "E5", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """An output without elements has the shape [0]."""
+    made = right()
+    return replace(made, shape=(0,)) if 0 in made.shape else made
+
+
+@fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """A BYTES output without elements is returned with one empty element."""
+    made = right()
+    if made.datatype != "BYTES" or 0 not in made.shape:
+        return made
+    return replace(made, blob=bytes(4))

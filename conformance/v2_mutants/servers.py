@@ -1,0 +1,54 @@
+"""Reference servers with mutants."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.reference.variants import find_variant
+from v2_mutants.faults import find_fault
+
+
+class MutantServer(ReferenceServer):
+    """A reference server with all of the named faults and variants.
+
+    A word in which a fault keeps lengths has `word_bits`; with fewer than 32 a tensor need not be
+    huge to show it. Raises UsageError for an unknown name.
+    """
+
+    def __init__(
+        self,
+        faults: Sequence[str] = (),
+        *,
+        variants: Sequence[str] = (),
+        host: str = "127.0.0.1",
+        port: int = 0,
+        profiles: Collection[str] = SERVER_PROFILES,
+        word_bits: int = 32,
+    ) -> None:
+        self.faults = tuple(faults)
+        wanted = partial(mutated, self.faults, variants=variants, word_bits=word_bits)
+        super().__init__(lambda own: wanted(profiles=own), host=host, port=port, profiles=profiles)
+
+
+def mutated(
+    faults: Sequence[str] = (),
+    *,
+    variants: Sequence[str] = (),
+    profiles: Collection[str] = SERVER_PROFILES,
+    word_bits: int = 32,
+) -> Behaviour:
+    """Return a fresh Behaviour with all of the named faults and variants.
+
+    A fault comes before a variant that decides the same thing. Raises UsageError for an unknown
+    name.
+    """
+    classes: list[type[Behaviour]] = [find_fault(name).cls for name in dict.fromkeys(faults)]
+    classes += [find_variant(name).cls for name in dict.fromkeys(variants)]
+    combined = type("Mutated", tuple(classes), {}) if classes else Behaviour
+    behaviour: Behaviour = combined(profiles)
+    behaviour.word_bits = word_bits
+    return behaviour
