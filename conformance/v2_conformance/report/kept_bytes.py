@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -22,12 +21,7 @@ from v2_conformance.suite.cause_base import Count
 
 PLAIN = 16 * 1024
 """A message of at most so many bytes is kept as it is."""
-_LEVEL = 6
-_FAST = 3  # in half the time, and for what repeats as tensors do nearly as short
-_TASTE = 64 * 1024
-_REPEATS = 80  # a message does if its second taste adds less than such a part of its length
 _STEP = 1 << 20
-_WORTH_A_THREAD = 256 * 1024
 
 Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
 """Bytes, in base64 in JSON."""
@@ -74,27 +68,9 @@ def keep(data: bytes) -> KeptBytes:
     return made if is_shorter(made) else data
 
 
-def keep_two(one: bytes, other: bytes) -> tuple[KeptBytes, KeptBytes]:
-    """`keep` of both, beside each other if both are long: zlib lets other threads run meanwhile."""
-    if min(len(one), len(other)) < _WORTH_A_THREAD:
-        return keep(one), keep(other)
-    with ThreadPoolExecutor(1) as pool:
-        beside = pool.submit(keep, one)
-        kept = keep(other)
-        return beside.result(), kept
-
-
 def deflated(data: bytes) -> Deflated:
     """`data` deflated, even if that makes it longer."""
-    return Deflated(zlib.compress(data, _FAST if _repeats(data) else _LEVEL), len(data))
-
-
-def _repeats(data: bytes) -> bool:
-    """Whether a long message repeats itself soon, as far as its beginning tells."""
-    if len(data) < 4 * _TASTE:
-        return False
-    one, two = (len(zlib.compress(data[: n * _TASTE], _FAST)) for n in (1, 2))
-    return (two - one) * _REPEATS < _TASTE
+    return Deflated(zlib.compress(data), len(data))
 
 
 def is_shorter(made: Deflated) -> bool:
@@ -108,7 +84,7 @@ def start_of(kept: KeptBytes, length: int) -> KeptBytes:
     if len(data) <= length:
         return kept
     digest = hashlib.sha256(data).hexdigest()
-    return Deflated(zlib.compress(data[:length], _LEVEL), len(data), length, digest)
+    return Deflated(zlib.compress(data[:length]), len(data), length, digest)
 
 
 def beginning(kept: KeptBytes, length: int) -> bytes:

@@ -16,7 +16,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
-from v2_conformance.report.kept_bytes import keep_two
+from v2_conformance.report.kept_bytes import keep
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.circumstances import SuiteError
@@ -129,15 +129,13 @@ def recorded_exchange(
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
     idle, short = transcript.closed_before_s, transcript.shortened_s
-    request_kept, response_kept = keep_two(
-        (mask.data if of_client else mask.sent)(transcript.request),
-        mask.data(transcript.received, _LIMITS.response_to(len(transcript.request))),
-    )
+    sent = (mask.data if of_client else mask.sent)(transcript.request)
+    received = mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
     return RecordedExchange(
         purpose=exchange.purpose,
         note=exchange.note,
-        request_kept=request_kept,
-        response_kept=response_kept,
+        request_kept=keep(sent),
+        response_kept=keep(received),
         ending=transcript.ending,
         detail=mask.text(transcript.detail),
         sent=transcript.sent,
