@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
-
-import msgspec
 
 from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.cases import (
-    Case,
-    ClientCase,
-    GeneratedCase,
-    GetCase,
-    ObservedCase,
-    RequestCase,
-)
+from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.selection import asked_for
 
@@ -45,13 +34,13 @@ def every_case() -> Sequence[Case]:
 
 @cache
 def _scenarios() -> tuple[Case, ...]:
-    return tuple(one.case for one in derived("scenarios", list[_OneCase], _read_scenarios))
+    return derived("scenarios", _read_scenarios)
 
 
-def _read_scenarios() -> list[_OneCase]:
+def _read_scenarios() -> tuple[Case, ...]:
     from v2_conformance.suite.scenario_files import load_scenarios
 
-    return list(map(_one_case, load_scenarios()))
+    return _with_content(load_scenarios())
 
 
 @cache
@@ -59,57 +48,21 @@ def _cases(*, thorough: bool) -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
     if not thorough:
         return tuple(case for case in _cases(thorough=True) if not case.thorough)
-    with _without_garbage_collection():
-        made = derived("cases", list[_OneCase], _read_cases)
-        return (*(one.case for one in made), generated_case())
+    return (*derived("cases", _read_cases), generated_case())
 
 
-def _read_cases() -> list[_OneCase]:
+def _read_cases() -> tuple[Case, ...]:
     from v2_conformance.suite.case_files import load_cases
 
-    return list(map(_one_case, load_cases(large=True, huge=True, thorough=True)))
+    return _with_content(load_cases(large=True, huge=True, thorough=True))
 
 
-class _OneCase(msgspec.Struct, omit_defaults=True):
-    """A case in a file, which has to say of which kind it is, and its `content`."""
-
-    content: str
-    request: RequestCase | None = None
-    get: GetCase | None = None
-    observed: ObservedCase | None = None
-    client: ClientCase | None = None
-
-    @property
-    def case(self) -> Case:
-        kinds = (self.request, self.get, self.observed, self.client)
-        found = next(case for case in kinds if case is not None)
-        vars(found)["content"] = self.content  # so that it is not made again
-        return found
-
-
-def _one_case(case: Case) -> _OneCase:
-    if isinstance(case, RequestCase):
-        return _OneCase(case.content, request=case)
-    if isinstance(case, GetCase):
-        return _OneCase(case.content, get=case)
-    if isinstance(case, ObservedCase):
-        return _OneCase(case.content, observed=case)
-    if isinstance(case, ClientCase):
-        return _OneCase(case.content, client=case)
-    raise TypeError("the generated case is in no file of cases")
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Cases are many small objects, all of which stay: a third of the time to make them would go
-    into looking for garbage among them."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+def _with_content(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the cases, each with the digest of its content, so that this is kept as well."""
+    made = tuple(cases)
+    for case in made:
+        _ = case.content
+    return made
 
 
 @cache
@@ -118,7 +71,7 @@ def generated_case() -> GeneratedCase:
 
     Raises CaseFileError if their file cannot be read.
     """
-    return derived("generated", GeneratedCase, _read_generated)
+    return derived("generated", _read_generated)
 
 
 def _read_generated() -> GeneratedCase:

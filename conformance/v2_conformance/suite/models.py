@@ -77,7 +77,7 @@ class ModelContract:
 @cache
 def contract() -> dict[str, ModelContract]:
     """Every role of cases/models.yaml, in its order."""
-    return derived("models", dict[str, ModelContract], _read_contract)
+    return derived("models", _read_contract)
 
 
 def _read_contract() -> dict[str, ModelContract]:

@@ -228,7 +228,12 @@ def _file() -> YamlFile:
 
 @cache
 def _data() -> dict[str, Any]:
-    return derived("requirements", dict[str, Any], lambda: _file().document)
+    return derived("requirements", _read_data)
+
+
+def _read_data() -> dict[str, Any]:
+    document: dict[str, Any] = _file().document
+    return document
 
 
 def _requirement(entry: Mapping[str, Any]) -> Requirement:

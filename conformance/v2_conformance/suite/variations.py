@@ -88,7 +88,7 @@ class Variation:
 @cache
 def variations() -> dict[str, Variation]:
     """Every variation by name, in the order of the file. Raises CaseFileError for a wrong file."""
-    return derived("variations", dict[str, Variation], _read_variations)
+    return derived("variations", _read_variations)
 
 
 def _read_variations() -> dict[str, Variation]:
