@@ -10,7 +10,7 @@ from support.cases import binding
 from support.connections import FakeConnection, instant_patience
 from support.responses import answer, entry, http, sized, transcript, v2
 from v2_conformance.engine import canary as canary_module
-from v2_conformance.engine.canary import Canary, Seen
+from v2_conformance.engine.canary import Canary
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.target import Target
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -44,7 +44,8 @@ def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
     assert canary.calibrate(ROLE, replies) == ""
     assert not replies.open
     assert canary.expected(ROLE) is None
-    assert canary.send(ROLE, replies) == (EXACT_JSON, None)
+    heard = canary.send(ROLE, replies)
+    assert (heard.transcript, heard.problem) == (EXACT_JSON, None)
     assert replies.requests[3] == replies.requests[2]
     assert HEADER_LENGTH not in dict(replies.requests[3].head.fields)
     forms = [dict(request.head.fields).get(HEADER_LENGTH) for request in replies.requests[:3]]
@@ -65,9 +66,10 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     canary.calibrate(ROLE, replies)
     canary.calibrate(ROLE, replies, form="json")
     assert (canary.expected(ROLE), canary.expected(ROLE, form="json")) == (None, "status 500")
-    _, problem = canary.send(ROLE, replies, form="json")
-    assert problem == ChangedAnswer("status 500", "status 200")
-    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies, form="json").problem == ChangedAnswer(
+        "status 500", "status 200"
+    )
+    assert canary.send(ROLE, replies).problem is None
     assert not replies.replies
 
 
@@ -75,14 +77,14 @@ def test_an_answer_that_is_not_exact_any_more_is_the_cause() -> None:
     replies = FakeConnection(EXACT, EXACT, REFUSES, WRONG, CLOSES)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    assert canary.send(ROLE, replies)[1] is None
-    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 500, "no")
-    wrong = canary.send(ROLE, replies)[1]
+    assert canary.send(ROLE, replies).problem is None
+    assert canary.send(ROLE, replies).problem == WrongStatus("200", 500, "no")
+    wrong = canary.send(ROLE, replies).problem
     assert isinstance(wrong, WrongValue)
     assert (wrong.difference.element, wrong.difference.got) == (2, "02000000")
-    last, problem = canary.send(ROLE, replies)
-    assert last is CLOSES
-    assert problem == NoResponse("closed", "the server closed the connection")
+    last = canary.send(ROLE, replies)
+    assert last.transcript is CLOSES
+    assert last.problem == NoResponse("closed", "the server closed the connection")
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
     canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == expected
-    assert canary.send(ROLE, replies)[1] is None
-    assert canary.send(ROLE, replies)[1] == ChangedAnswer(expected, changed)
+    assert canary.send(ROLE, replies).problem is None
+    assert canary.send(ROLE, replies).problem == ChangedAnswer(expected, changed)
 
 
 def test_a_whole_answer_is_a_better_canary_than_none_and_silence_the_worst() -> None:
@@ -134,13 +136,13 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
     replies = FakeConnection(EXACT, EXACT, EXACT, WRONG)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies).problem is None
 
     def never(*_: object) -> None:
         raise AssertionError("judged again")
 
     monkeypatch.setattr(canary_module, "problem_with", never)
-    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies).problem is None
     with pytest.raises(AssertionError, match="judged again"):
         canary.send(ROLE, replies)
 
@@ -149,9 +151,9 @@ def test_a_server_that_becomes_exact_has_survived_and_must_stay_so() -> None:
     replies = FakeConnection(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    assert canary.send(ROLE, replies)[1] is None
+    assert canary.send(ROLE, replies).problem is None
     assert canary.expected(ROLE) is None
-    assert canary.send(ROLE, replies)[1] == WrongStatus("200", 500, "no")
+    assert canary.send(ROLE, replies).problem == WrongStatus("200", 500, "no")
 
 
 def test_a_server_that_is_unavailable_at_first_is_waited_for() -> None:
@@ -173,13 +175,15 @@ def test_a_fresh_canary_is_sent_again_while_a_gateway_cannot_reach_the_server() 
     replies = FakeConnection(EXACT, BAD_GATEWAY, BAD_GATEWAY, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None)
+    heard = canary.send_patiently(ROLE, replies)
+    assert (heard.transcript, heard.problem, heard.liveness) == (EXACT, None, None)
 
 
 def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None:
     replies = FakeConnection(EXACT, *[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY, EXACT)
     canary = new_canary()
     canary.calibrate(ROLE, replies)
-    assert canary.send_patiently(ROLE, replies) == Seen(EXACT, None, ALIVE)
+    heard = canary.send_patiently(ROLE, replies)
+    assert (heard.transcript, heard.problem, heard.liveness) == (EXACT, None, ALIVE)
     path = replies.requests[-3].head.target
     assert path == "/v2/health/live"

@@ -16,7 +16,7 @@ from support.cases import make_case
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, results, target_of
 from support.servers import Start, free_port
-from v2_conformance.engine import aftermath
+from v2_conformance.engine import blame
 from v2_conformance.engine.deaths import DeathsHere, Recovery
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
@@ -269,7 +269,7 @@ class TestRecovery:
             server.start()
 
         restarts: list[threading.Timer] = []
-        monkeypatch.setattr(aftermath, "liveness", noticed)
+        monkeypatch.setattr(blame, "liveness", noticed)
         with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
             for timer in restarts:

@@ -18,7 +18,7 @@ from support.cases import make_case, make_get
 from support.responses import GOOD
 from support.runs import cause_of, chosen, engine_for, outcomes, results, target_of
 from support.servers import Peer, Start, served, serving
-from v2_conformance.engine import sender
+from v2_conformance.conversations import case as conversations
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.result import Result
 from v2_conformance.engine.target import Target
@@ -273,7 +273,7 @@ class TestTheSuiteItself:
         def broken(*_: object) -> None:
             raise ZeroDivisionError("at the wrong moment")
 
-        monkeypatch.setattr(sender, "judge", broken)
+        monkeypatch.setattr(conversations, "judge", broken)
         with ReferenceServer() as server:
             found = results(target_of(server.url), chosen("R3/survives"))
         assert set(outcomes(found).values()) == {Outcome.ERROR}

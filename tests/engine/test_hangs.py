@@ -138,19 +138,19 @@ def test_after_three_hangs_in_a_row_the_time_limit_shrinks_and_nothing_fails_by_
 ) -> None:
     hangs = Hangs(Limits(exchange_s=30))
     case = make_case(REJECT)
-    usual = prepared(case)
+    usual = prepared(case).request
     hung = Verdict(Outcome.FAIL, Hung(30.0, 0, 5))
     for _ in range(3):
         assert hangs.hurried(case, usual, 0.01) is usual
         hangs.note(case, hung)
-    assert hangs.hurried(case, usual, 0.01).request.limit_s == 1.0
-    slower = hangs.hurried(case, usual, 0.3).request.limit_s
+    assert hangs.hurried(case, usual, 0.01).limit_s == 1.0
+    slower = hangs.hurried(case, usual, 0.3).limit_s
     assert slower is not None
     assert 6.0 <= slower < 6.1
     assert hangs.hurried(case, usual, 5.0) is usual
     assert hangs.hurried(make_case(), usual, 0.01) is usual  # it is of another kind
     hangs.note(case, Verdict(Outcome.INCONCLUSIVE, TimedOutEarly(1.0, 0)))
-    assert hangs.hurried(case, usual, 0.01).request.limit_s == 1.0
+    assert hangs.hurried(case, usual, 0.01).limit_s == 1.0
     hangs.note(case, Verdict(Outcome.PASS))
     assert hangs.hurried(case, usual, 0.01) is usual
 
@@ -202,9 +202,9 @@ def test_a_case_that_failed_beside_others_is_judged_even_if_the_time_is_spent() 
         target = target_of(server.url)
         engine = Engine(target, discover(target), budget=budget)
         (case,) = chosen("P2/blob-follows-json[INT32]")
-        first = engine.run(case, beside=True)
+        first = engine.run_beside(case)
         now[0] = 11
-        again = engine.run(first.case, again=True)
+        again = engine.run(first.case, in_any_case=True)
         assert isinstance(engine.run(case).cause, OutOfTime)
         engine.close()
     assert isinstance(again.cause, WrongValue)

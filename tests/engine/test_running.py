@@ -14,10 +14,11 @@ from support.cases import REJECT, make_case, make_get
 from support.responses import transcript
 from support.runs import CASES, chosen, outcomes, results, target_of
 from support.servers import Start
-from v2_conformance.engine.aftermath import Killing
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.engine.blame import Killing
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.result import CaseFinished, Exchange, Result
+from v2_conformance.engine.result import CaseFinished, Result
 from v2_conformance.engine.running import in_order, run
 from v2_conformance.engine.turns import Turns
 from v2_conformance.judging.survival import passed_alone
@@ -51,15 +52,22 @@ class Scripted:
         self.beside: list[str] = []
         self.lingering: set[str] = set()
         self.closed = False
+        self.turns: Turns | None = None
+        self.opens_ahead = False
 
-    def run(
-        self, case: Case, *, beside: bool = False, again: bool = False, coming: Case | None = None
-    ) -> Result:
+    @property
+    def live(self) -> Scripted:
+        return self
+
+    def run(self, case: Case, *, in_any_case: bool = False) -> Result:
         self.ran.append(case.id)
-        self.beside += [case.id] if beside else []
         mine = self._verdicts.get(case.id, [Verdict(Outcome.PASS)])
         verdict = mine[min(self.ran.count(case.id), len(mine)) - 1]
-        return Result(case, verdict, exchanges=(EXCHANGE,), beside=beside)
+        return Result(case, verdict, exchanges=(EXCHANGE,))
+
+    def run_beside(self, case: Case) -> Result:
+        self.beside.append(case.id)
+        return msgspec.structs.replace(self.run(case), beside=True)
 
     def settled(self, result: Result) -> Result:
         return msgspec.structs.replace(result, beside=False)
@@ -82,19 +90,10 @@ class Scripted:
     def send_ahead(self, case: Case) -> None:
         pass
 
-    def make_ahead(self, case: Case) -> None:
-        pass
+    def sends(self, case: Case) -> bool:
+        return True
 
-    def open_ahead(self) -> None:
-        pass
-
-    def share(self, cases: int) -> Turns:
-        return Turns(0.0, cases)
-
-    def share_no_more(self, *, disturbed: bool) -> None:
-        pass
-
-    def hang_up(self) -> None:
+    def hang_up(self, *, forget: bool = False) -> None:
         pass
 
     def close(self) -> None:

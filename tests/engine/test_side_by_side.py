@@ -245,7 +245,7 @@ def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_ar
 ) -> None:
     server = start(DiesOfAnId)
     monkeypatch.setattr(server, "restart", lambda: None)
-    monkeypatch.setattr("v2_conformance.engine.aftermath._ANEW_WITHIN_S", 0.0)
+    monkeypatch.setattr("v2_conformance.engine.blame._ANEW_WITHIN_S", 0.0)
     found = run_of(server, _deadly(), _WORKERS)
     (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
     assert isinstance(blamed.cause, DidNotSurvive)

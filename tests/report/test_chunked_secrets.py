@@ -9,7 +9,8 @@ import pytest
 
 from support.cases import make_case
 from support.leaks import is_shown
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.engine.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange

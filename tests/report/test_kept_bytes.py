@@ -14,8 +14,9 @@ import pytest
 from support.cases import make_case
 from support.reports import case, exchange, report_of
 from support.responses import http, transcript
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.case_text import lines

@@ -17,8 +17,9 @@ from support.cases import make_case, prepared
 from support.leaks import is_shown
 from support.reports import expectation
 from support.responses import BLOB, http, transcript, v2
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Calibrated, Exchange, Result
+from v2_conformance.engine.result import Calibrated, Result
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats

@@ -12,12 +12,12 @@ import pytest
 
 from support.reports import Document, case_of, read_document
 from support.small_suite import BAD, GOOD, MORE, SMALL, small_run
+from v2_conformance.conversations.case import requests_of
+from v2_conformance.conversations.steps import Known
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.verifying.exchanges import requests_of
-from v2_conformance.verifying.setting import Setting
 from v2_conformance.verifying.verification import Verification, verify
 from v2_conformance.wire.encode import Prepared
 
@@ -80,11 +80,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of the cases whose requests are made again, as they are."""
     made: list[str] = []
 
-    def noted(case: RequestCase, known: Setting) -> list[Prepared]:
+    def noted(case: RequestCase, known: Known) -> list[Prepared]:
         made.append(case.id)
         return requests_of(case, known)
 
-    monkeypatch.setattr("v2_conformance.verifying.verdicts.requests_of", noted)
+    monkeypatch.setattr("v2_conformance.conversations.case.requests_of", noted)
     return made
 
 

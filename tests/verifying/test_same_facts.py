@@ -11,7 +11,7 @@ import pytest
 from support.cases import make_case
 from support.http2_servers import OK, Http2Peer, exchanged, http2_request
 from support.servers import PATIENT, Peer, connected, request_of, serving
-from v2_conformance.engine.result import Exchange
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.survival import hung
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange

@@ -14,8 +14,8 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.circumstances import Hung, TimedOutEarly
 from v2_conformance.suite.sizes import huge_sizes
-from v2_conformance.wire.encode import Prepared
 from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.transport import Request
 
 _LEAST_S = 600.0
 # A tenth of the time-out for each case, which few take; and some that time out.
@@ -80,16 +80,15 @@ class Hangs:
         self._in_a_row = {True: 0, False: 0}
         self._lock = threading.Lock()
 
-    def hurried(self, case: RequestCase, prepared: Prepared, known_good_s: float) -> Prepared:
-        """`prepared` with its time-out; `known_good_s` is how long known-good requests took."""
-        if self._in_a_row[case.negative] < _HANGS_IN_A_ROW or case.together > 1:
-            return prepared
-        request = prepared.request
+    def hurried(self, case: RequestCase, request: Request, known_good_s: float) -> Request:
+        """Return `request` with its time-out; `known_good_s` is how long known-good ones took."""
+        if self._in_a_row[case.negative] < _HANGS_IN_A_ROW:
+            return request
         needed = time_needed_s(request.size, request.pause_s * len(request.http1), known_good_s)
         limit = max(_FLOOR_S, needed)
         if limit >= self._limits.exchange_s:
-            return prepared
-        return replace(prepared, request=replace(request, limit_s=limit))
+            return request
+        return replace(request, limit_s=limit)
 
     def note(self, case: RequestCase, verdict: Verdict) -> None:
         """Count what became of a case that was sent."""

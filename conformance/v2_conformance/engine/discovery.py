@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.engine.patience import Patience
-from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
 from v2_conformance.engine.unreachable import no_answer, of_status
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from v2_conformance.engine.result import Exchange
+from v2_conformance.conversations.steps import Exchange
 
 MOST_WORKERS = 8
 """How many cases run at the same time at most unless the user says so."""

@@ -1,4 +1,4 @@
-"""Runs one case against a server: whether it is sent, what comes of it, and who killed what.
+"""Runs cases against a server: whether each is sent, what comes of it, and who killed what.
 
 A server may die from a case. The case after which the canary fails is the one that fails; later
 cases that need what it killed are `not_run` and name it, so that nothing is a collateral failure.
@@ -9,28 +9,28 @@ from __future__ import annotations
 import contextlib
 import time
 import traceback
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
-from v2_conformance.engine.aftermath import Aftermath, Killing
-from v2_conformance.engine.ahead import Ahead, goes_ahead
-from v2_conformance.engine.budget import Budget
-from v2_conformance.engine.canary import Canary
+from v2_conformance.conversations.case import known_good_needed
+from v2_conformance.conversations.generated import generated, sendable
+from v2_conformance.conversations.steps import AskApart, Concluded, Known, play
+from v2_conformance.engine.blame import Blame, Killing
+from v2_conformance.engine.budget import Budget, Hangs
+from v2_conformance.engine.canary import Canary, DisturbedError
 from v2_conformance.engine.counterexamples import remove_counterexample, write_counterexample
 from v2_conformance.engine.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.distance import round_trip_s
 from v2_conformance.engine.fuzzing import Exploration
-from v2_conformance.engine.generated import ANSWERED, GeneratedResults
+from v2_conformance.engine.live import Begun, Live
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.repeating import Repeats
 from v2_conformance.engine.result import Calibrated, Result
-from v2_conformance.engine.sender import Sender
 from v2_conformance.engine.target import Target
-from v2_conformance.engine.turns import Turns
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.observed import Observations
 from v2_conformance.judging.survival import (
@@ -38,20 +38,13 @@ from v2_conformance.judging.survival import (
     MOST_SURPLUS,
     Claims,
     needs_the_dead,
+    not_sent,
     out_of_time,
     skipped,
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.case_files import make_case
-from v2_conformance.suite.cases import (
-    Case,
-    ClientCase,
-    GeneratedCase,
-    GetCase,
-    ObservedCase,
-    RequestCase,
-)
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import GeneratedFailure
 from v2_conformance.suite.circumstances import InvalidCase, SuiteError
@@ -60,8 +53,21 @@ from v2_conformance.wire.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport
 
 
+class _Ahead(msgspec.Struct, frozen=True):
+    """The conversation of the next `case`, whose request was sent before its turn."""
+
+    case: Case
+    moved: RequestCase | GetCase
+    begun: Begun
+    started: float
+
+
 class Engine:
-    """Runs single cases against one target: whether each is sent, and what it counts for."""
+    """Runs single cases against one target.
+
+    A case that has the server for itself is `run`. One beside others is run by `run_beside`, and
+    counts only once it is `settled`.
+    """
 
     def __init__(
         self,
@@ -83,6 +89,9 @@ class Engine:
         """
         self.target = target
         self.server = server
+        self.round_trip_s = round_trip_s(server.asked)
+        self.out_of_time = False  # whether a case was not sent because the time was spent
+        self.cuts_off = False  # whether a case was cut off that no other can have disturbed
         self._deaths = deaths or DeathsHere()
         self._directory = directory
         self._claims = Claims(
@@ -95,118 +104,61 @@ class Engine:
         )
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
-        self._repeats = Repeats(self._canary)
-        self._aftermath = Aftermath(target, self._canary, self._deaths, recovery or Recovery())
-        self._sender = Sender(
-            target,
-            server,
-            transport=transport or target.transport(),
-            patience=patience,
-            canary=self._canary,
-            aftermath=self._aftermath,
+        self._hangs = Hangs(target.limits)
+        self.live = Live(
+            Known(target.address, self._claims),
+            transport or target.transport(),
+            patience,
+            self._canary,
+            self._hangs,
         )
+        self._repeats = Repeats(self._canary)
+        self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery())
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
-        self._made: Ahead | None = None
-        self._ahead: Ahead | None = None
+        self._ahead: _Ahead | None = None
         self._budget = budget
-        self.round_trip_s = round_trip_s(server.asked)
-        self.cuts_off = False  # whether a case was cut off that no other can have disturbed
-        self.out_of_time = False  # whether a case was not sent because the time was spent
 
-    def run(
-        self,
-        case: Case,
-        observations: Observations | None = None,
-        *,
-        beside: bool = False,
-        again: bool = False,
-        answers: Sequence[Result] = (),
-        coming: Case | None = None,
-    ) -> Result:
-        """One case with all that belongs to it. Never raises for what the server does.
+    def run(self, case: Case, *, in_any_case: bool = False) -> Result:
+        """Run one case while nothing else runs. Never raises for what the server does.
 
-        A case about all exchanges sends nothing: `observations` has what they show. A case whose
-        model the target cannot have is sent to the model that stands in for it, if one does.
-
-        With `beside`, other cases run at the same time. What happens then may be their doing, so
-        nothing is declared dead, and only `settled` counts it. What was begun is run `again` even
-        if the time is spent. `coming` is the case that runs next, whose request may be made while
-        the server answers a known-good one. `answers` are the results of the requests of a
-        GeneratedCase, if they have run already.
+        A case whose model the target cannot have is sent to the model that stands in for it, if one
+        does. It is not sent once the time is spent, unless `in_any_case`.
         """
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead.case is not case:
-            ahead = None
-        started = time.perf_counter() if ahead is None else ahead.started
-        case = stood_in(case, self.target.unsupported)
-        if isinstance(case, ObservedCase):
-            found = observations or Observations()
-            return Result(case, skipped(case, self._claims) or found.verdict(case))
-        if isinstance(case, ClientCase):
-            raise TypeError("a scenario for a client is run on the bench")
         if isinstance(case, GeneratedCase):
-            result = self._run_generated(case, answers)
-            before_s = sum(answer.duration_s for answer in answers)
-            return replace(result, duration_s=time.perf_counter() - started + before_s)
-        if case.id in self._fatal and self._deaths.killer_of(case.role) == case.id:
-            return self._fatal[case.id]  # what it killed is still dead; once is enough
-        unsent = self._unsent(case, again=again) if ahead is None else None
+            return self.run_generated(case)
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or ahead.case is not case:
+            moved, begun, started = self._moved(case), None, time.perf_counter()
+        else:
+            moved, begun, started = ahead.moved, ahead.begun, ahead.started
+        fatal = self._still_fatal(moved)
+        if fatal is not None:
+            return fatal
+        unsent = self._unsent(moved, in_any_case=in_any_case) if begun is None else None
         if unsent is not None:
-            return Result(case, unsent)
-        try:
-            send = self._sender.send
-            begun = None if ahead is None else ahead.prepared
-            meanwhile = None if coming is None else partial(self.make_ahead, coming)
-            result = send(case, beside=beside, begun=begun, meanwhile=meanwhile)
-            if not beside:
-                alone = partial(send, beside=False)
-                result = self._repeats.checked(result, alone, self._sender.fresh_connection)
-        except CaseFileError as error:
-            result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
-        except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            cause = SuiteError(printable(repr(error), 500), where)
-            result = Result(case, Verdict(Outcome.ERROR, cause))
+            return Result(moved, unsent)
+        result = self._guarded(moved, lambda: self._alone(moved, begun))
         result = replace(result, duration_s=time.perf_counter() - started)
-        if beside:
-            return replace(result, beside=True)
         self._count(result)
-        if self._deaths.killer_of(case.role) == case.id:
-            self._fatal[case.id] = result
+        if self._deaths.killer_of(moved.role) == moved.id:
+            self._fatal[moved.id] = result
         return result
 
-    def make_ahead(self, case: Case) -> None:
-        """Make the request of `case`, which runs soon, while the server works on another one."""
-        moved = stood_in(case, self.target.unsupported)
-        if not goes_ahead(moved) or self._skip(moved) is not None:
-            return
-        with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
-            self._made = Ahead(case, moved, self._sender.prepare(moved))
-
-    def send_ahead(self, case: Case) -> None:
-        """Send the request of `case`, which runs next, so that the server works on it while its
-        user is handed the results so far.
-
-        Not if something else has to be sent first, or at the same time, or if it may end the
-        server.
-        """
-        if self._made is None or self._made.case is not case:
-            self._made = None
-            self.make_ahead(case)
-        made, self._made = self._made, None
-        if made is None or self._lost(made.moved) is not None:
-            return
-        if self._budget is not None and self._budget.spent:
-            return
-        started = time.perf_counter()
-        begun = self._sender.begin(made.moved, made.prepared)
-        if begun is not None:
-            self._ahead = replace(made, prepared=begun, started=started)
+    def run_beside(self, case: Case) -> Result:
+        """Run one case while others run, any of which may be why it goes wrong: so nothing comes of
+        it before it is `settled`."""
+        if isinstance(case, GeneratedCase | ObservedCase):
+            raise TypeError("such a case has the server for itself")
+        moved, started = self._moved(case), time.perf_counter()
+        unsent = self._unsent(moved)
+        if unsent is not None:
+            return Result(moved, unsent)
+        result = self._guarded(moved, lambda: self._beside(moved))
+        return replace(result, duration_s=time.perf_counter() - started, beside=True)
 
     def settled(self, result: Result) -> Result:
-        """What an early `result` counts for, once those of all cases before it are settled.
+        """Return the final result of a case that ran early, now that all earlier cases are settled.
 
         A case that could not have been sent any more, had they run one by one, was not sent.
         """
@@ -218,128 +170,186 @@ class Engine:
             return Result(case, unsent)
         if result.beside:
             self._count(result)
-            if isinstance(case, RequestCase):
-                self._sender.hangs.note(case, result.verdict)
+            self._note_hang(result)
         return replace(result, beside=False)
 
-    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
-        """See Aftermath. Nothing else may be in flight."""
-        return self._aftermath.killings(unclear, self._sender.fresh_connection())
+    def run_generated(self, case: GeneratedCase, answers: Sequence[Result] = ()) -> Result:
+        """Run the generated requests whose models the server has.
 
-    def lingers(self, case: Case, *, any_form: bool = False) -> bool:
-        """See Sender; False for a case that is not sent or that no server has to reject."""
-        if not isinstance(case, RequestCase) or not case.negative or self._skip(case) is not None:
-            return False
-        return self._sender.lingers(case, any_form=any_form)
+        `answers` are the results of the first of them that have run already.
+        """
+        started = time.perf_counter() - sum(answer.duration_s for answer in answers)
+        fatal = self._fatal.get(case.id)
+        if fatal is not None and self._deaths.killer_of(fatal.case.role) == case.id:
+            return replace(fatal, case=case)
+        if self._directory:
+            remove_counterexample(self._directory)  # an older run's
+        known = iter(answers)
+
+        def answer(asked: AskApart) -> Concluded | None:
+            result = next(known, None)
+            if result is None:
+                result = self.run(asked.case)
+                if result.case is not asked.case:
+                    return None  # that of an earlier one, which has killed what this one needs
+            return Concluded(result.verdict, result.exchanges)
+
+        came = play(generated(case, sendable(case, self._claims)), answer)
+        verdict, cause = came.verdict, came.verdict.cause
+        if self._directory and isinstance(cause, GeneratedFailure):
+            failed = Result(case, replace(verdict, cause=cause.request))
+            found = Exploration(result=failed, entry=came.exchanges[0].entry)
+            how = f"generated request {cause.number}"
+            path = write_counterexample(found, self.target.mask, self._directory, how)
+            verdict = replace(verdict, cause=replace(cause, file=path.name))
+        return Result(case, verdict, time.perf_counter() - started, came.exchanges)
+
+    def generated(self, case: GeneratedCase) -> list[Case]:
+        """Return the requests of `case` that the target gets, as cases of their own."""
+        return [asked.case for asked in sendable(case, self._claims)]
+
+    def judged(self, case: ObservedCase, observations: Observations) -> Result:
+        """Return the result of a case about all exchanges, which sends nothing."""
+        return Result(case, skipped(case, self._claims) or observations.verdict(case))
+
+    def send_ahead(self, case: Case) -> None:
+        """Send the request of `case`, which runs next, so that the server works on it while its
+        user is handed the results so far.
+
+        Not if something else has to be sent first, or at the same time, or if it may end the
+        server.
+        """
+        self._ahead = None
+        if not isinstance(case, RequestCase | GetCase) or not _goes_ahead(case):
+            return
+        moved = self._moved(case)
+        if self._skip(moved) is not None or (self._budget is not None and self._budget.spent):
+            return
+        started = time.perf_counter()
+        with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
+            begun = self.live.begin(moved)
+            if begun is not None:
+                self._ahead = _Ahead(case, moved, begun, started)
+
+    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
+        """See Blame. Nothing else may be in flight."""
+        return self._blame.killings(unclear, self.live.fresh_connection())
 
     def blame(self, killing: Killing) -> None:
-        """See Aftermath."""
-        self._aftermath.blame(killing)
+        """See Blame."""
+        self._blame.note(killing)
         self._fatal[killing.result.case.id] = killing.result
 
-    def open_ahead(self) -> None:
-        """From now on the server may get a second connection while one is in use."""
-        self._aftermath.opens_ahead = True
-
-    def share(self, cases: int) -> Turns:
-        """From now on so many cases at a time share the server, in these turns."""
-        self.hang_up()
-        self._aftermath.turns = turns = Turns(self.round_trip_s / (2 * cases), cases)
-        return turns
-
-    def share_no_more(self, *, disturbed: bool) -> None:
-        """From now on cases run one by one. Nothing may be in flight. With `disturbed`, one of them
-        may have ended the connections of others."""
-        self._aftermath.turns = None
-        self.hang_up(forget=disturbed)
-
-    def serves_together(self, number: int) -> bool:
-        """See Sender."""
-        return self._sender.serves_together(number)
-
-    def start_over(self) -> bool:
-        """Forget what was learnt of the server, as if no case had run. False if one has killed
-        something, which stays dead."""
-        if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
-            return False
-        self.hang_up()
-        self._canary.forget()
-        return True
-
-    def hang_up(self, *, forget: bool = False) -> None:
-        """See Sender."""
-        self._sender.hang_up(forget=forget)
+    def sends(self, case: Case) -> bool:
+        """Return True if a case can be sent to this target, and what it needs lives."""
+        return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
 
     def calibrate(self, cases: Sequence[Case]) -> None:
         """Find the canaries of all these cases that are sent, beside each other, before any is."""
+        connection = self.live.connection()
         for case in cases:
-            if isinstance(case, RequestCase) and skipped(case, self._claims) is None:
-                self._sender.calibrate(case)
+            if not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
+                continue
+            with contextlib.suppress(DisturbedError):
+                for role, form in known_good_needed(case):
+                    self._canary.calibrate(role, connection, form=form, alone=False)
 
-    def generated(self, case: GeneratedCase) -> list[Case]:
-        """The requests of `case` that the target gets, as cases of their own."""
-        made = map(make_case, case.requests)
-        return [one for one in made if skipped(one, self._claims) is None]
+    def start_over(self) -> bool:
+        """Forget what was learned of the server, as if no case had run. False if one has killed
+        something, which stays dead."""
+        if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
+            return False
+        self.live.hang_up()
+        self._canary.forget()
+        return True
 
     def calibrations(self) -> list[Calibrated]:
-        """The calibrations of canaries since this was last called, for the record."""
+        """Return the calibrations of canaries since this was last called, for the record."""
         return self._canary.news()
 
-    def allow(self, seconds: float) -> None:
-        """Give the run so much more time: something else took it."""
+    def extend(self, seconds: float) -> None:
+        """Extend the deadline of the run by `seconds`."""
         if self._budget is not None:
             self._budget.allow(seconds)
 
     def close(self) -> None:
         """End all use of the server; no thread may be running a case."""
-        self.hang_up()
+        self.live.hang_up()
+
+    def _moved(self, case: Case) -> RequestCase | GetCase:
+        """Return the case, or that which stands in for it."""
+        moved = stood_in(case, self.target.unsupported)
+        if not isinstance(moved, RequestCase | GetCase):
+            raise TypeError(f"{case.id} sends no request to a server")
+        return moved
+
+    def _alone(self, case: RequestCase | GetCase, begun: Begun | None) -> Result:
+        def once(case: RequestCase | GetCase, begun: Begun | None = None) -> Result:
+            came = self.live.converse(case, begun)
+            result = Result(case, came.verdict, exchanges=came.exchanges)
+            self._note_hang(result)
+            self._blame.examine(result, self.live.connection())
+            return result
+
+        return self._repeats.checked(once(case, begun), once, self.live.fresh_connection)
+
+    def _beside(self, case: RequestCase | GetCase) -> Result:
+        try:
+            came = self.live.converse(case, alone=False)
+        except DisturbedError as error:
+            if error.heard is not None and error.heard.problem is not None:
+                unclear = Verdict(Outcome.INCONCLUSIVE, error.heard.problem)
+                return Result(case, unclear, exchanges=(error.heard.exchange,))
+            assert isinstance(case, RequestCase)
+            return Result(case, not_sent(case, error.silence))
+        return Result(case, came.verdict, exchanges=came.exchanges)
+
+    def _guarded(self, case: Case, run: Callable[[], Result]) -> Result:
+        """Return the result of `run`, or that the case or the suite itself is wrong."""
+        try:
+            return run()
+        except CaseFileError as error:
+            return Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+        except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            cause = SuiteError(printable(repr(error), 500), where)
+            return Result(case, Verdict(Outcome.ERROR, cause))
+
+    def _still_fatal(self, case: RequestCase | GetCase) -> Result | None:
+        """Return the result by which the case killed what is still dead; once is enough."""
+        killed = case.id in self._fatal and self._deaths.killer_of(case.role) == case.id
+        return self._fatal[case.id] if killed else None
+
+    def _note_hang(self, result: Result) -> None:
+        case = result.case
+        if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
+            self._hangs.note(case, result.verdict)
 
     def _count(self, result: Result) -> None:
         self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
 
-    def _unsent(self, case: RequestCase | GetCase, *, again: bool) -> Verdict | None:
-        """Why the case is not sent now, None if it is."""
+    def _unsent(self, case: RequestCase | GetCase, *, in_any_case: bool = False) -> Verdict | None:
+        """Return why the case is not sent now, None if it is."""
         unsent = self._skip(case)
-        if unsent is None and not again and self._budget is not None and self._budget.spent:
+        if unsent is None and not in_any_case and self._budget is not None and self._budget.spent:
             self.out_of_time = True
             return out_of_time(self._budget.limit_s)
         return unsent
 
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
-        return skipped(case, self._claims) or self._lost(case)
+        """Return why the case is not sent to this target, or no more, None if it is."""
+        return skipped(case, self._claims) or next(self._lost(case), None)
 
-    def _lost(self, case: RequestCase | GetCase) -> Verdict | None:
-        """Why the case is not sent any more, None if it is: what the run has come to."""
-        killers = map(self._deaths.killer_of, case.roles or (None,))
-        killer = next((killer for killer in killers if killer is not None), None)
-        if killer is not None:
-            return needs_the_dead(case, killer)
-        return FLOODED if self._surplus > MOST_SURPLUS else None
+    def _lost(self, case: RequestCase | GetCase) -> Iterator[Verdict]:
+        for role in case.roles or (None,):
+            killer = self._deaths.killer_of(role)
+            if killer is not None:
+                yield needs_the_dead(case, killer)
+        if self._surplus > MOST_SURPLUS:
+            yield FLOODED
 
-    def _run_generated(self, case: GeneratedCase, answers: Sequence[Result]) -> Result:
-        """The generated requests whose models the server has; the smallest failure counts."""
-        known = iter(answers)
-        if self._directory:
-            remove_counterexample(self._directory)  # an older run's
-        sent = GeneratedResults()
-        for number, entry in enumerate(case.requests, 1):
-            made = make_case(entry)
-            if skipped(made, self._claims) is None:
-                again = next(known, None)
-                result = again or self.run(made)
-                sent.add(number, entry, result)
-                of_another = again is None and result.case is not made
-                if of_another or result.outcome not in ANSWERED:
-                    break  # the server is dead or away: nothing more can be learnt
-        verdict = sent.verdict()
-        failure = sent.failure
-        if failure is not None and failure.exchanges and verdict.cause is not None:
-            name = None
-            if self._directory:
-                how = f"generated request {failure.number}"
-                found = Exploration(result=failure.result, entry=failure.entry)
-                mask = self.target.mask
-                name = write_counterexample(found, mask, self._directory, how).name
-            cause = GeneratedFailure(verdict.cause, failure.number, None, None, name)
-            verdict = replace(verdict, cause=cause)
-        return Result(case, verdict, exchanges=sent.exchanges)
+
+def _goes_ahead(case: RequestCase | GetCase) -> bool:
+    """Return True if the first request of a case leaves whole and the server as it was."""
+    return not (case.dangerous or case.large or case.huge)

@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.generated import ANSWERED
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.generated import ANSWERED
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Result
 from v2_conformance.engine.target import Target
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case

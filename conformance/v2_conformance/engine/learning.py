@@ -8,9 +8,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server, Session, server_metadata_of
 from v2_conformance.engine.patience import Patience
-from v2_conformance.engine.result import Exchange
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
 from v2_conformance.judging.learning import (

@@ -98,7 +98,7 @@ class Repeats:
             return False
         right = wrong = False
         for number in range(_PLAIN):
-            _, problem = self._canary.send(role, connection)
+            problem = self._canary.send(role, connection).problem
             right = right or problem is None
             wrong = wrong or wrong_output(problem) is not None
             if right and wrong:

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.client_observed import observe_client
 from v2_conformance.judging.observed import Seen, observe
 from v2_conformance.judging.observed_cases import observe_verdict
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Said
-from v2_conformance.wire.transcript import Transcript
-
-
-class Exchange(msgspec.Struct, frozen=True):
-    """A transcript and what it was for; `note` says so in words.
-
-    `expected` is the answer that a canary must get again if the server answers none exactly.
-    `entry` is the case file's entry of a generated request.
-    """
-
-    transcript: Transcript
-    purpose: Purpose
-    note: str
-    expected: str | None = None
-    entry: Mapping[str, Any] | None = None
 
 
 class Calibrated(msgspec.Struct, frozen=True):
@@ -43,7 +26,7 @@ class Calibrated(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, frozen=True):
     """What became of one case; of a scenario, what the client `said`, too.
 
-    `beside` says that other cases ran at the same time, so that it does not count yet.
+    `beside` says that other cases ran at the same time, so that it is not settled yet.
     """
 
     case: Case

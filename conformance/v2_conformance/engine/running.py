@@ -68,9 +68,9 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
         for number, result in enumerate(_results(engine, sent, workers), 1):
             observations.add(result.seen())
             yield CaseFinished(result, number, len(ordered))
-        observed = [case for case in ordered if isinstance(case, ObservedCase)]
+        observed = (case for case in ordered if isinstance(case, ObservedCase))
         for number, case in enumerate(observed, len(sent) + 1):
-            yield CaseFinished(engine.run(case, observations), number, len(ordered))
+            yield CaseFinished(engine.judged(case, observations), number, len(ordered))
 
 
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:
@@ -84,7 +84,7 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
     early = None
     if not case.alone:
         with room.shared():
-            early = engine.run(case, beside=True)
+            early = engine.run_beside(case)
             if unclear(early):
                 room.disturb()
             elif engine.cuts_off or not cut_off(early):
@@ -92,7 +92,7 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
     with room.alone():
         disturbed = room.disturbed()
         if disturbed:
-            engine.hang_up(forget=True)
+            engine.live.hang_up(forget=True)
         if early is None:
             result = engine.run(case)
         else:
@@ -108,13 +108,11 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     """The results of cases in their order. With several `workers`, those run first that show
     whether cases can share the server."""
     if workers <= 1:
-        for case, following, later in zip_longest(ordered, ordered[1:], ordered[2:]):
-            result = engine.run(case, coming=following)
+        for case, following in zip_longest(ordered, ordered[1:]):
+            result = engine.run(case)
             if following is not None:
                 engine.send_ahead(following)
             yield result
-            if later is not None and not following.negative:  # else its known-good request is used
-                engine.make_ahead(later)
         return
     side = SideBySide(engine, workers)
     try:
@@ -122,7 +120,7 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
         side.find_interference([case for case in ordered if shows_interference(case)])
         away = engine.round_trip_s
         if side.shared and away >= FAR_S:
-            engine.open_ahead()
+            engine.live.opens_ahead = True
         together = groupby(ordered, key=lambda case: shares(case, away) or shows_interference(case))
         for shared, neighbours in together:
             if shared:

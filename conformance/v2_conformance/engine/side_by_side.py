@@ -93,7 +93,7 @@ class SideBySide:
         self._passed: set[str] = set()  # ids of cases that passed beside others
         self._lingers = False
         # A known-good request after a case is on its way while the next case is.
-        self.shared = workers > 1 and engine.serves_together(2 * workers)
+        self.shared = workers > 1 and engine.live.serves_together(2 * workers)
 
     def close(self) -> None:
         """End its threads, none of which is running a case."""
@@ -110,7 +110,7 @@ class SideBySide:
         for case in cases:
             of_model.setdefault(case.role, []).append(case)
         list(self._pool.map(self._engine.calibrate, of_model.values()))
-        self._engine.hang_up()  # a server may serve one connection at a time
+        self._engine.live.hang_up()  # a server may serve one connection at a time
 
     def find_interference(self, cases: Sequence[Case]) -> None:
         """Run these cases, one by one, before any other; `run` gives their results at their place.
@@ -139,12 +139,12 @@ class SideBySide:
 
     def _certain(self, results: Sequence[Result]) -> Iterator[Result]:
         asking = [r.case for r in results if shows_leavings(r.case) and r.case.id in self._passed]
-        if self.shared and any(map(self._engine.lingers, asking)):
+        if self.shared and any(_lingers(self._engine, case) for case in asking):
             self._lingers, self.shared = True, False
         for result in results:
             again = None
             if self._lingers and result.case.id in self._passed:
-                again = self._engine.run(result.case, again=True)
+                again = self._engine.run(result.case, in_any_case=True)
             yield result if again is None or again.outcome is Outcome.NOT_RUN else again
 
     def _run(self, cases: Sequence[Case]) -> Iterator[Result]:
@@ -161,18 +161,18 @@ class SideBySide:
         """The result of a case whose requests may share the server."""
         answers: list[Result] = []
         if self.shared:
-            turns = self._engine.share(self._workers)
+            turns = _share(self._engine, self._workers)
             stretch = _Stretch(self._engine, self._pool, self._workers, turns)
             came = sorted(stretch.results(deque(self._engine.generated(case))))
-            self._engine.share_no_more(disturbed=stretch.unclear)
+            _share_no_more(self._engine, disturbed=stretch.unclear)
             if not stretch.unclear:
                 answers = [self._engine.settled(one.result) for one in came]
-        return self._engine.run(case, answers=answers)
+        return self._engine.run_generated(case, answers)
 
     def _stretch(self, left: deque[Case]) -> Iterator[Result]:
         """The results of cases taken from `left`, until there are none or one is unclear."""
         threads = self._workers * (2 if left[0].negative else 1)
-        turns = self._engine.share(self._workers)
+        turns = _share(self._engine, self._workers)
         stretch = _Stretch(self._engine, self._pool, threads, turns, self._known)
         early: dict[int, _Came] = {}
         settled = 0
@@ -190,7 +190,7 @@ class SideBySide:
                 self._passed.add(result.case.id)
                 yield self._engine.settled(result)
                 settled += 1
-        self._engine.share_no_more(disturbed=stretch.unclear)
+        _share_no_more(self._engine, disturbed=stretch.unclear)
         held = [early[number].result for number in sorted(early)]
         found = found_alone(self._engine, held)
         self._passed |= {result.case.id for result in held if not unclear(result)}
@@ -245,9 +245,9 @@ def found_alone(
         if result.case.id in killed:
             found[number] = killed[result.case.id]
         elif unclear(result):
-            found[number] = again[number] = engine.run(result.case, again=True)
+            found[number] = again[number] = engine.run(result.case, in_any_case=True)
         elif number not in found and doubtful(result):
-            found[number] = again[number] = engine.run(result.case, again=True)
+            found[number] = again[number] = engine.run(result.case, in_any_case=True)
             engine.cuts_off = cut_off(again[number])
         elif number not in found:
             found[number] = engine.settled(result)
@@ -260,10 +260,10 @@ def found_alone(
         return _found_alone(engine, found, again, interfered=False)
     for number, result in enumerate(results):
         if number not in again and result.beside:
-            found[number] = again[number] = engine.run(result.case, again=True)
+            found[number] = again[number] = engine.run(result.case, in_any_case=True)
     harmed = any(map(_harms_others, again.values()))
     cases = () if harmed else [result.case for result in results]
-    kept = any(engine.lingers(case, any_form=True) for case in cases)
+    kept = any(_lingers(engine, case, any_form=True) for case in cases)
     interfered = not (harmed or kept)
     for number in differing if interfered else ():
         alone, beside = found[number], results[number]
@@ -271,7 +271,7 @@ def found_alone(
         found[number] = replace(
             alone, verdict=verdict or passed_alone(alone.verdict, beside.verdict)
         )
-    return _found_alone(engine, found, again, interfered=interfered, lingers=kept)
+    return _found_alone(engine, found, again, interfered=interfered, left=kept)
 
 
 def _found_alone(
@@ -280,11 +280,11 @@ def _found_alone(
     again: Mapping[int, Result],
     *,
     interfered: bool,
-    lingers: bool = False,
+    left: bool = False,
 ) -> FoundAlone:
     hurt = (result.case for result in again.values() if _hurts_the_next(result))
-    lingers = lingers or any(map(engine.lingers, hurt))
-    return FoundAlone([found[number] for number in range(len(found))], interfered, lingers)
+    left = left or any(_lingers(engine, case) for case in hurt)
+    return FoundAlone([found[number] for number in range(len(found))], interfered, left)
 
 
 def _hurts_the_next(result: Result) -> bool:
@@ -362,7 +362,7 @@ class _Stretch:
                     number, case = self._taken, left.popleft()
                     self._taken += 1
                 known = self._known.get(case.id)
-                result = known or self._engine.run(case, beside=True)
+                result = known or self._engine.run_beside(case)
                 if unclear(result):
                     self.unclear = True
                     self._stop.set()
@@ -371,6 +371,28 @@ class _Stretch:
         finally:
             self._turns.leave()
             came.put(None)
+
+
+def _share(engine: Engine, cases: int) -> Turns:
+    """From now on let so many cases at a time share the server, in these turns."""
+    engine.live.hang_up()
+    engine.live.turns = turns = Turns(engine.round_trip_s / (2 * cases), cases)
+    return turns
+
+
+def _share_no_more(engine: Engine, *, disturbed: bool) -> None:
+    """From now on run cases one by one. Nothing may be in flight. With `disturbed`, one of them may
+    have ended the connections of others."""
+    engine.live.turns = None
+    engine.live.hang_up(forget=disturbed)
+
+
+def _lingers(engine: Engine, case: Case, *, any_form: bool = False) -> bool:
+    """Return True if what a case that is sent, and has to be rejected, leaves behind hurts others:
+    see Live."""
+    if not isinstance(case, RequestCase) or not case.negative or not engine.sends(case):
+        return False
+    return engine.live.lingers(case, any_form=any_form)
 
 
 def _harms_others(result: Result) -> bool:

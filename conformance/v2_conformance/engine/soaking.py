@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server
 from v2_conformance.engine.process_watch import ProcessWatch
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Result
 from v2_conformance.engine.soak_phases import Phases, Progress
 from v2_conformance.engine.soak_requests import (
     RIGHT,

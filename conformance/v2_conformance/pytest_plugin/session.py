@@ -155,10 +155,10 @@ class Session:
 
     def _run(self, case: Case) -> Result:
         if isinstance(case, ObservedCase):
-            return self.engine().run(case, self._observations)
+            return self.engine().judged(case, self._observations)
         if not self._has_company():
             coming, self._coming = self._coming, None
-            result = self.engine().run(case, coming=coming)
+            result = self.engine().run(case)
             # A session may stop after a failure, and what was sent would be in no report.
             if coming is not None and result.outcome.harmless:
                 self.engine().send_ahead(coming)

@@ -136,10 +136,10 @@ class StartedRun:
     def _soak(
         self, cases: Sequence[Soakable], load: Load, on_load: Callable[[str], object]
     ) -> None:
-        self.engine.hang_up()
+        self.engine.close()
         began = time.monotonic()
         self.record.soaked(soak(self.engine.target, self.engine.server, cases, load, on_load))
-        self.engine.allow(time.monotonic() - began)
+        self.engine.extend(time.monotonic() - began)
 
 
 def start(

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.engine.result import Calibrated, Exchange, Result
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.engine.result import Calibrated, Result
 from v2_conformance.engine.soaking import Soaked, WrongAnswer
 from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed import Seen

@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from v2_conformance.bounded_files import create_new, write_all
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Calibrated, Exchange, Result
+from v2_conformance.engine.result import Calibrated, Result
 from v2_conformance.engine.soaking import Soaked
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError

@@ -6,12 +6,16 @@ same as before. So what a canary is held to is derived, never believed.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+from v2_conformance.conversations.calibration import FirstAnswer
+from v2_conformance.conversations.calibration import calibration as calibrate
+from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.known_good import Form, answer, known_good, problem_with, rank
+from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
@@ -27,14 +31,6 @@ from v2_conformance.wire.encode import Address, Binding, Prepared
 from v2_conformance.wire.transcript import Transcript
 
 _FORMS: Sequence[Form] = get_args(Form)
-
-
-@dataclass(frozen=True)
-class FirstAnswer:
-    """A canary, and the answer that it got at first: None for the exact one."""
-
-    prepared: Prepared
-    expected: str | None
 
 
 @dataclass(frozen=True)
@@ -90,21 +86,21 @@ def _first_answer(
         ways = known_good(calibration.role, address, binding, form)
     except CaseFileError as error:
         raise RecordedError(f"its requests cannot be made again: {error}") from error
-    exchanges = [read_exchange(exchange, address.binding) for exchange in calibration.exchanges]
-    if not 0 < len(exchanges) <= len(ways):
-        raise RecordedError(f"expected 1 to {len(ways)} exchanges, got {len(exchanges)}")
-    found: list[tuple[Transcript, FirstAnswer]] = []
-    for number, (way, exchange) in enumerate(zip(ways, exchanges, strict=False), 1):
+    left = deque(calibration.exchanges)
+
+    def answer(way: Prepared) -> Transcript:
+        if not left:
+            raise RecordedError("a request is missing")
+        exchange = read_exchange(left.popleft(), address.binding)
         _check_request(way, exchange, mask, masks=masks)
-        transcript = exchange.transcript
-        if problem_with(way, None, transcript) is None:
-            if number < len(exchanges):
-                raise RecordedError("requests follow the one that was answered exactly")
-            return FirstAnswer(way, None)
-        found.append((transcript, FirstAnswer(way, answer(transcript))))
-    if len(exchanges) < len(ways):
-        raise RecordedError("requests are missing after one that was not answered exactly")
-    return min(found, key=lambda pair: rank(pair[0]))[1]
+        return exchange.transcript
+
+    first = play(calibrate(ways), answer)
+    if left:
+        raise RecordedError("there are more requests than it takes")
+    if not first.lasting:
+        raise RecordedError("a server that is away is calibrated later")
+    return first
 
 
 def _check_request(way: Prepared, exchange: ReadExchange, mask: Mask, *, masks: bool) -> None:

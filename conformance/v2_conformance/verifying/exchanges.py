@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.known_good import Form, known_good, own_form, problem_with
-from v2_conformance.judging.survival import needs_fresh_canary, on_same_connection
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.recorded import (
     ReadExchange,
@@ -20,7 +17,7 @@ from v2_conformance.verifying.recorded import (
 )
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.verifying.streamed import streamed_problem
-from v2_conformance.wire.encode import LIVE, Binding, Prepared, get_request, prepare, prepare_get
+from v2_conformance.wire.encode import LIVE, Binding, Prepared, get_request
 from v2_conformance.wire.http1_request import asks_to_close
 from v2_conformance.wire.transcript import Ending
 
@@ -32,18 +29,6 @@ _BELIEVED = {
 }
 
 _IN_FRAMES = (Ending.MALFORMED, Ending.TOO_LARGE)
-
-
-def requests_of(case: RequestCase | GetCase, known: Setting) -> list[Prepared]:
-    """The requests that a case can send: one, or one for each connection that it uses at once."""
-    if isinstance(case, GetCase):
-        return [prepare_get(case, known.address)]
-    members = [case.member(n) for n in range(case.together)]
-    present = known.claims.present
-    return [
-        prepare(member, known.address, present[member.model], variant=n)
-        for n, member in enumerate(members)
-    ]
 
 
 def matching(
@@ -73,56 +58,6 @@ def matching(
     )
 
 
-def problems_of_canaries(
-    case: RequestCase,
-    outcome: Outcome,
-    own: ReadExchange,
-    canaries: Sequence[ReadExchange],
-    known: Setting,
-) -> tuple[Cause | None, Cause | None, list[Belief]]:
-    """What was wrong with each canary, None for nothing, and what had to be believed.
-
-    `outcome` is that of the case itself.
-    """
-    purposes = [canary.recorded.purpose for canary in canaries]
-    same_connection, fresh_connection = Purpose.CANARY_SAME, Purpose.CANARY_FRESH
-    expected = (
-        [fresh_connection],
-        [same_connection, fresh_connection],
-        [same_connection],
-    )
-    if purposes not in expected:
-        got = ", ".join(purpose.value for purpose in purposes) or "nothing"
-        raise RecordedError(
-            "expected a known-good request on the same connection, if it is open, and one on a "
-            f"fresh connection; recorded: {got}"
-        )
-    believed = [kind for canary in canaries for kind in beliefs_of(canary)]
-    if any(canary.recorded.expected is not None for canary in canaries):
-        believed.append(Belief.AS_AT_FIRST)
-    same = None
-    if purposes[0] is same_connection:
-        if not own.transcript.open and case.together == 1:
-            raise RecordedError("a canary is recorded on the same connection, which was closed")
-        forms: list[Form] = ["json"] if case.canary == "json" else [own_form(case), "binary"]
-        problem = problem_of_canary(case, canaries[0], known, *forms)
-        same = on_same_connection(canaries[0].transcript, problem)
-        exact = problem is None and canaries[0].recorded.expected is None
-        if len(canaries) == 1:
-            if needs_fresh_canary(case, outcome, exact):
-                raise RecordedError("the known-good request on a fresh connection is left out")
-            return same, None, believed
-    fresh = problem_of_canary(case, canaries[-1], known, "binary")
-    stays = own.transcript.open and case.together == 1 and "client" not in case.request
-    if purposes[0] is fresh_connection and stays:
-        if known.same_suite and fresh is None and not may_be_closed(own, canaries[-1], known):
-            raise RecordedError(
-                "the connection was left open, but no known-good request is recorded on it"
-            )
-        believed.append(Belief.KEPT)
-    return same, fresh, believed
-
-
 def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
     """Whether the connection of `own` may have been closed before the canary, as the record of the
     `fresh` one says, or as nobody can see: after a request to close it, under TLS, and over
@@ -134,37 +69,37 @@ def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> boo
 
 
 def problem_of_canary(
-    case: RequestCase, canary: ReadExchange, known: Setting, *forms: Form
+    role: str, canary: ReadExchange, known: Setting, *forms: Form
 ) -> Cause | None:
-    """What is wrong with a canary's answer, None for nothing."""
-    binding = known.claims.present.get(case.model)
+    """Return what is wrong with the answer to a canary in one of these forms, None for nothing."""
+    binding = known.claims.present.get(role)
     if binding is None:
-        raise RecordedError(f"a canary is recorded for {case.model}, which is not there")
+        raise RecordedError(f"a canary is recorded for {role}, which is not there")
     if not known.same_suite:
-        return _believed_problem(case.model, binding, canary, known, forms)
+        return _believed_problem(role, binding, canary, known, forms)
     first = {
         (form, answer.prepared): answer.expected
         for form in forms
-        for answer in known.first.by_model.get((case.model, form), ())
+        for answer in known.first.by_model.get((role, form), ())
     }
     if not first:
-        raise RecordedError(f"how {case.model} answered its canary at first is not recorded")
+        raise RecordedError(f"how {role} answered its canary at first is not recorded")
     prepared = matching([one for _, one in first], canary, known, "a canary's request")
     stated, transcript = canary.recorded.expected, canary.transcript
     form, expected = next((form, had) for (form, one), had in first.items() if one == prepared)
     if stated is not None:
-        answers = [one.expected for one in known.first.by_model[case.model, form]]
+        answers = [one.expected for one in known.first.by_model[role, form]]
         if stated not in answers:
             was = "exactly" if expected is None else f"with {expected}"
             raise RecordedError(
                 f"its canary is held to {printable(stated, 60)}, but at first it was answered {was}"
             )
     problem = problem_with(prepared, stated, transcript)
-    if stated is None or problem is not None or (case.model, form) not in known.first.changed:
+    if stated is None or problem is not None or (role, form) not in known.first.changed:
         return problem
     if problem_with(prepared, None, transcript) is not None:
         raise UnconfirmedError(
-            f"{case.model} answered known-good requests exactly elsewhere in the run, and whether "
+            f"{role} answered known-good requests exactly elsewhere in the run, and whether "
             "that was before or after this case cannot be shown"
         )
     return None

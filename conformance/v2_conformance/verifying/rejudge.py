@@ -35,6 +35,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.consistency import check_count, check_notes, check_times
+from v2_conformance.verifying.on_record import OWN
 from v2_conformance.verifying.recorded import (
     OmittedError,
     RecordedError,
@@ -44,7 +45,7 @@ from v2_conformance.verifying.recorded import (
 )
 from v2_conformance.verifying.scenarios import verdict_again
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.verifying.verdicts import OWN, verdict_of
+from v2_conformance.verifying.verdicts import verdict_of
 from v2_conformance.wire.transport import Parting
 
 _MASKED = "what the report masks may be what was judged"
@@ -229,7 +230,10 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
     How many of several answers were wrong cannot be shown: only one of them is recorded.
     """
     in_words = msgspec.structs.replace(verdict, cause=recorded.cause).message
-    return without_count(recorded.cause) == verdict.cause and recorded.message == in_words
+    return (
+        without_count(recorded.cause) == without_count(verdict.cause)
+        and recorded.message == in_words
+    )
 
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.learning import Learned
 from v2_conformance.judging.relation_plan import bindings_of
@@ -39,6 +40,11 @@ class Setting:
     cases: Mapping[str, Case]
     plan: Plan | None
     first: FirstAnswers
+
+    @property
+    def known(self) -> Known:
+        """What the conversations of its cases have to know."""
+        return Known(self.address, self.claims)
 
 
 @dataclass(frozen=True)

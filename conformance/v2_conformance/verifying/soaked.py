@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from v2_conformance.conversations.case import requests_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.growth import trends
 from v2_conformance.judging.judge import judge
 from v2_conformance.report.document import Report, Soak, WrongUnderLoad
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.verifying.exchanges import matching, requests_of
+from v2_conformance.verifying.exchanges import matching
 from v2_conformance.verifying.recorded import RecordedError, UnconfirmedError, hides, read_exchange
 from v2_conformance.verifying.setting import Setting
 
@@ -61,7 +62,7 @@ def _problem(wrong: WrongUnderLoad, known: Setting) -> str:
         return "this suite has no such case"
     try:
         read = read_exchange(wrong.exchange, known.address.binding)
-        prepared = matching(requests_of(case, known), read, known, "the request")
+        prepared = matching(requests_of(case, known.known), read, known, "the request")
     except (RecordedError, UnconfirmedError, CaseFileError) as error:
         return str(error)
     if hides(read.transcript, masks=known.masks):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.judge import judge
+from v2_conformance.conversations.generated import generated, sendable
+from v2_conformance.conversations.steps import AskApart, Concluded, play
 from v2_conformance.judging.survival import (
     FLOODED,
     NO_USABLE_MODEL,
-    hung,
-    needs_canary,
     needs_the_dead,
-    of_hang,
     skipped,
-    survived,
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
@@ -37,20 +32,11 @@ from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.exchanges import (
-    beliefs_of,
-    check_liveness,
-    matching,
     problem_of_canary,
-    problems_of_canaries,
-    requests_of,
 )
+from v2_conformance.verifying.on_record import concluded
 from v2_conformance.verifying.recorded import ReadExchange, RecordedError, read_exchange
 from v2_conformance.verifying.setting import Setting
-
-OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
-"""What a case's own exchange can be recorded as."""
-
-_SAMPLES = (Purpose.SAMPLE,)
 
 
 def verdict_of(
@@ -74,7 +60,8 @@ def verdict_of(
         raise RecordedError(f"exchanges are recorded of a case that is not sent: {skip.message}")
     if isinstance(case, GeneratedCase):
         raise RecordedError("no exchange is recorded")
-    return _of_exchanges(case, recorded.outcome, exchanges, known)
+    came, believed = concluded(case, recorded.outcome, exchanges, known)
+    return came.verdict, believed
 
 
 def _unsent(
@@ -87,7 +74,7 @@ def _unsent(
     outcome, cause = recorded.outcome, recorded.cause
     as_recorded = Verdict(outcome, cause)
     if as_recorded == NO_USABLE_MODEL and isinstance(case, GeneratedCase):
-        if _sendable(case, known):
+        if any(sendable(case, known.claims)):
             raise RecordedError("there are models to which generated requests can be sent")
         return as_recorded, []
     if outcome is Outcome.NOT_RUN and not isinstance(cause, OutOfTime):
@@ -110,117 +97,55 @@ def _is_silence(case: Case, cause: Cause | None) -> bool:
     return isinstance(case, GeneratedCase) or cause.role == case.role
 
 
-def _of_exchanges(
-    case: RequestCase | GetCase,
-    recorded: Outcome,
-    exchanges: Sequence[ReadExchange],
-    known: Setting,
-) -> tuple[Verdict, list[Belief]]:
-    """The verdict on a case that was sent; `recorded` is the outcome that the report has."""
-    exchanges = _without_first(case, exchanges, known)
-    own = exchanges[0]
-    verdict, believed = _own_verdict(case, own, known)
-    if not own.transcript.sent and not _is_together(case):
-        if len(exchanges) > 1:
-            raise RecordedError("canaries are recorded after a request that was never sent")
-        return verdict, believed
-    if isinstance(case, GetCase) or not needs_canary(case, verdict.outcome):
-        if len(exchanges) > 1:
-            raise RecordedError("canaries are recorded, but the suite sends none after this case")
-        return verdict, believed
-    checked = [e for e in exchanges if e.recorded.purpose is Purpose.LIVENESS]
-    canaries = [e for e in exchanges[1:] if e.recorded.purpose is not Purpose.LIVENESS]
-    if len(checked) > 1:
-        raise RecordedError("the server is recorded as asked more than once whether it is alive")
-    for exchange in checked:
-        check_liveness(exchange, known)
-    try:
-        same, fresh, more = problems_of_canaries(case, verdict.outcome, own, canaries, known)
-    except RecordedError:
-        if verdict.outcome is Outcome.FAIL and recorded is not Outcome.FAIL:
-            return verdict, believed  # no canary could make it better
-        raise
-    liveness = checked[0].transcript if checked else None
-    if same is None and fresh is None:
-        verdict = of_hang(verdict, hung(case, own.transcript, canaries[-1].transcript))
-    return survived(verdict, same, fresh, liveness), believed + more
-
-
-def _without_first(
-    case: RequestCase | GetCase, exchanges: Sequence[ReadExchange], known: Setting
-) -> Sequence[ReadExchange]:
-    """The exchanges but for that of the request that the case sends first, if there is one.
-
-    Raises RecordedError if it is not there, or not that request.
-    """
-    before = [e for e in exchanges if e.recorded.purpose is Purpose.BEFORE]
-    first = case.first if isinstance(case, RequestCase) else None
-    if first is None:
-        if before:
-            raise RecordedError("a request before the case is recorded, but the suite sends none")
-        return exchanges
-    if len(exchanges) < 2 or [exchanges[0]] != before:
-        raise RecordedError("the request before the case is not recorded first")
-    matching(requests_of(first, known)[:1], before[0], known, "the request before the case")
-    return exchanges[1:]
-
-
-def _is_together(case: RequestCase | GetCase) -> bool:
-    return isinstance(case, RequestCase) and case.together > 1
-
-
 def _of_generated(
     case: GeneratedCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Verdict, list[Belief]]:
-    """The verdict on generated requests: each is a case of its own, made of its recorded entry."""
+    """Return the verdict on generated requests: each is a case of its own, made of its entry."""
     believed: list[Belief] = []
     groups: list[list[ReadExchange]] = []
     for exchange in exchanges:
         if not exchange.recorded.purpose.after or not groups:
             groups.append([])
         groups[-1].append(exchange)
+    left = iter(groups)
+
+    def answer(asked: AskApart) -> Concluded:
+        came, more = concluded(asked.case, recorded.outcome, next(left), known)
+        believed.extend(more)
+        return came
+
+    requests = [_request_of(case, group[0], known) for group in groups]
+    verdict = play(generated(case, requests), answer).verdict
     cause = recorded.cause
-    declined: list[Verdict] = []
-    for group in groups:
-        made = _made_of(case, group[0])
-        skip = skipped(made, known.claims)
-        if skip is not None:
-            raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
-        verdict, more = _of_exchanges(made, recorded.outcome, group, known)
-        believed += more
-        if verdict.outcome is Outcome.UNSUPPORTED:
-            declined.append(verdict)
-        elif verdict.outcome is not Outcome.PASS:
-            if isinstance(cause, GeneratedFailure) and verdict.cause is not None:
-                number = 1 + case.requests.index(group[0].recorded.entry or {})
-                failure = GeneratedFailure(verdict.cause, number, None, None, cause.file)
-                verdict = replace(verdict, cause=failure)
-            return verdict, believed
-    if [group[0].recorded.entry for group in groups] != _sendable(case, known):
+    if isinstance(verdict.cause, GeneratedFailure):
+        file = cause.file if isinstance(cause, GeneratedFailure) else None
+        return replace(verdict, cause=replace(verdict.cause, file=file)), believed
+    if not verdict.outcome.harmless:
+        return verdict, believed
+    if requests != list(sendable(case, known.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
-    passed = len(groups) - len(declined)
-    if not passed:
-        return declined[0], believed
-    if not isinstance(cause, GeneratedRequests) or cause.count != passed:
-        raise RecordedError(
-            f"{passed} generated requests are recorded that passed, its cause has another number"
-        )
-    return Verdict(Outcome.PASS, cause), believed
+    if isinstance(verdict.cause, GeneratedRequests):
+        passed = verdict.cause.count
+        if not isinstance(cause, GeneratedRequests) or cause.count != passed:
+            raise RecordedError(
+                f"{passed} generated requests are recorded that passed, its cause has another "
+                "number"
+            )
+        verdict = replace(verdict, cause=cause)  # an older version adds what made them
+    return verdict, believed
 
 
-def _sendable(case: GeneratedCase, known: Setting) -> list[Mapping[str, Any]]:
-    """The generated requests that the suite sends to this target."""
-    return [e for e in case.requests if skipped(make_case(e), known.claims) is None]
-
-
-def _made_of(case: GeneratedCase, first: ReadExchange) -> RequestCase:
-    """The case that a generated request was, from its recorded entry."""
+def _request_of(case: GeneratedCase, first: ReadExchange, known: Setting) -> AskApart:
+    """Return the generated request that a group of exchanges begins with."""
     entry = first.recorded.entry
     if entry is None or entry not in case.requests:
         raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
     assert isinstance(made, RequestCase)
-    return made
+    skip = skipped(made, known.claims)
+    if skip is not None:
+        raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
+    return AskApart(made, entry)
 
 
 def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
@@ -236,7 +161,7 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
         raise RecordedError(
             f"{killer.id}, which it blames, is not recorded as having killed anything"
         )
-    if problem_of_canary(named, _read(last, known), known, "binary") is None:
+    if problem_of_canary(named.model, _read(last, known), known, "binary") is None:
         raise RecordedError(
             f"after {killer.id}, which it blames, a known-good request was answered well"
         )
@@ -247,23 +172,3 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
 
 def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
     return read_exchange(exchange, known.address.binding)
-
-
-def _own_verdict(
-    case: RequestCase | GetCase, own: ReadExchange, known: Setting
-) -> tuple[Verdict, list[Belief]]:
-    """The verdict on the case's own exchange alone."""
-    try:
-        candidates = requests_of(case, known)
-    except CaseFileError as error:
-        raise RecordedError(f"its request cannot be made again: {error}") from error
-    prepared = matching(candidates, own, known, "the request")
-    believed = beliefs_of(own)
-    together = _is_together(case)
-    if isinstance(case, RequestCase):
-        case = case.member(candidates.index(prepared))
-    if together:
-        believed.append(Belief.OTHERS)
-    if own.recorded.purpose not in (_SAMPLES if together else OWN):
-        raise RecordedError("its first exchange is not marked as its own")
-    return judge(case, prepared, own.transcript), believed

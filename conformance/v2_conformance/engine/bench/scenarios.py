@@ -7,10 +7,11 @@ import traceback
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.bench.clients import Client
 from v2_conformance.engine.bench.listener import Listener
 from v2_conformance.engine.bench.stage import ScenarioStage
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Result
 from v2_conformance.errors import CaseFileError, ConformanceError
 from v2_conformance.judging.clients import judge_client
 from v2_conformance.judging.verdict import Verdict

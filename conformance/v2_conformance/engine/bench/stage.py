@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from v2_conformance.engine.result import Exchange
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase

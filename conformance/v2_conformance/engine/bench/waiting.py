@@ -21,10 +21,11 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec.structs import replace
 
+from v2_conformance.conversations.steps import Exchange
 from v2_conformance.engine.bench.listener import Listener
 from v2_conformance.engine.bench.scenarios import judged
 from v2_conformance.engine.bench.stage import ScenarioStage, Stage, Turn
-from v2_conformance.engine.result import Exchange, Result
+from v2_conformance.engine.result import Result
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.tasks import Said, read_lines

@@ -1,0 +1,51 @@
+"""How a model answers known-good requests at first, before any case has touched it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+
+import msgspec
+
+from v2_conformance.judging.known_good import answer, problem_with, rank
+from v2_conformance.suite.cause_base import describe
+from v2_conformance.suite.circumstances import Unavailable
+from v2_conformance.wire.encode import Prepared
+from v2_conformance.wire.transcript import Ending, Transcript
+
+
+class FirstAnswer(msgspec.Struct, frozen=True):
+    """A canary and the answer `expected` to it: None for the exact one, or else the one at first.
+
+    `silence` says why there was none, which is no answer that a case could be judged by. `lasting`
+    says whether it is about the model, and not about a server that was away or asked to wait.
+    """
+
+    prepared: Prepared
+    expected: str | None
+    silence: str = ""
+    lasting: bool = True
+
+
+Calibration = Generator[Prepared, Transcript, FirstAnswer]
+
+
+def calibration(ways: Sequence[Prepared]) -> Calibration:
+    """Send each of `ways`, on a fresh connection each, up to the first that is answered exactly.
+
+    If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
+    again.
+    """
+    tried: list[tuple[Transcript, FirstAnswer]] = []
+    for way in ways:
+        transcript = yield way
+        problem = problem_with(way, None, transcript)
+        if problem is None:
+            return FirstAnswer(way, None)
+        away = isinstance(problem, Unavailable)
+        silence = describe(problem) if away else rank(transcript)[1]
+        lasting = not (away or transcript.ending is Ending.REFUSED)
+        found = FirstAnswer(way, answer(transcript), silence, lasting)
+        if away:
+            return found
+        tried.append((transcript, found))
+    return min(tried, key=lambda pair: rank(pair[0]))[1]

@@ -1,0 +1,205 @@
+"""A case as a conversation: its request, the known-good ones before and after it, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from v2_conformance.conversations.steps import (
+    Ask,
+    AskTogether,
+    Calibrate,
+    Concluded,
+    Conversation,
+    Exchange,
+    Heard,
+    Known,
+    KnownGood,
+    Step,
+    exchange_of,
+)
+from v2_conformance.judging.judge import judge
+from v2_conformance.judging.known_good import Form, own_form
+from v2_conformance.judging.survival import (
+    hung,
+    needs_canary,
+    needs_fresh_canary,
+    not_sent,
+    of_hang,
+    of_several,
+    on_same_connection,
+    survived,
+)
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
+from v2_conformance.wire.encode import Prepared, prepare, prepare_get
+from v2_conformance.wire.parting import times
+from v2_conformance.wire.transcript import Transcript
+
+_Survival = Generator[Step, Any, Verdict]
+
+
+def conversation(case: RequestCase | GetCase, known: Known) -> Conversation:
+    """Return all that belongs to `case`.
+
+    Raises CaseFileError, at the first step, for a case whose request cannot be made.
+    """
+    if isinstance(case, GetCase):
+        return _get(case, known)
+    if case.together > 1:
+        return _together(case, known)
+    if "client" in case.request:
+        return _broken_off(case, known)
+    return _one_request(case, known)
+
+
+def known_good_needed(case: RequestCase) -> list[tuple[str, Form]]:
+    """Return the roles and forms of the known-good requests that a case needs."""
+    own = known_good_form(case)
+    needed: list[tuple[str, Form]] = [(role, "binary") for role in case.roles]
+    if own != "binary" and (case.negative or case.canary):
+        needed.append((case.model, own))
+    return needed
+
+
+def known_good_form(case: RequestCase) -> Form:
+    """Return the form of the known-good request on the case's own connection, if it is served."""
+    return "json" if case.canary == "json" else own_form(case)
+
+
+def known_good_after(case: RequestCase, *, followed: bool = False) -> KnownGood:
+    """Return the known-good request on the case's own connection: in the case's own form, if the
+    server serves that."""
+    own = known_good_form(case)
+    forms: tuple[Form, ...] = (own,) if case.canary == "json" else (own, "binary")
+    return KnownGood(case.model, forms, followed=followed)
+
+
+def requests_of(case: RequestCase | GetCase, known: Known) -> list[Prepared]:
+    """Return the requests of a case: one, or one for each connection that it uses at once.
+
+    Raises CaseFileError for one that cannot be made.
+    """
+    if isinstance(case, GetCase):
+        return [prepare_get(case, known.address)]
+    present = known.claims.present
+    members = [case.member(n) for n in range(case.together)]
+    return [
+        prepare(member, known.address, present[member.model], variant=n)
+        for n, member in enumerate(members)
+    ]
+
+
+def _get(case: GetCase, known: Known) -> Conversation:
+    [prepared] = requests_of(case, known)
+    exchange: Exchange = yield Ask(prepared, Purpose.CASE)
+    return Concluded(judge(case, prepared, exchange.transcript), (exchange,))
+
+
+def _one_request(case: RequestCase, known: Known) -> Conversation:
+    [prepared] = requests_of(case, known)
+    silence = yield from _calibrated(case)
+    if silence:
+        return Concluded(not_sent(case, silence))
+    told: list[Exchange] = []
+    if case.first is not None:
+        before: Exchange = yield Ask(requests_of(case.first, known)[0], Purpose.BEFORE)
+        told.append(exchange_of(before.transcript, Purpose.BEFORE))
+    then = known_good_after(case) if case.negative else None
+    exchange: Exchange = yield Ask(prepared, Purpose.CASE, then=then)
+    told.append(exchange)
+    own = exchange.transcript
+    verdict = judge(case, prepared, own)
+    # What was not sent met a server that was away before: that is not this case's doing.
+    if own.sent and needs_canary(case, verdict.outcome):
+        verdict = yield from _survival(case, verdict, told, own)
+    return Concluded(verdict, tuple(told))
+
+
+def _broken_off(case: RequestCase, known: Known) -> Conversation:
+    """A case whose client breaks off, on one connection after the other."""
+    [prepared] = requests_of(case, known)
+    silence = yield from _calibrated(case)
+    if silence:
+        return Concluded(not_sent(case, silence))
+    exchange: Exchange = yield Ask(prepared, Purpose.CASE, fresh=True, times=times(case.request))
+    told = [exchange]
+    verdict = judge(case, prepared, exchange.transcript)
+    if exchange.transcript.sent:
+        verdict = yield from _fresh_survival(case, verdict, told)
+    return Concluded(verdict, tuple(told))
+
+
+def _together(case: RequestCase, known: Known) -> Conversation:
+    """A case of which many requests are sent at once; the first failure counts, and is kept."""
+    requests = requests_of(case, known)
+    silence = yield from _calibrated(case)
+    if silence:
+        return Concluded(not_sent(case, silence))
+    came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests))
+    judged = [
+        (judge(case.member(number), requests[number], transcript), transcript)
+        for number, transcript in came
+    ]
+    bad = [item for item in judged if not item[0].outcome.harmless]
+    unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
+    verdict, sample = (bad or unclear or judged)[0]
+    verdict = of_several(verdict, len(bad), len(judged))
+    told = [Exchange(sample, Purpose.SAMPLE, sample_note(len(judged), case.together))]
+    if needs_canary(case, verdict.outcome):
+        verdict = yield from _fresh_survival(case, verdict, told)
+    return Concluded(verdict, tuple(told))
+
+
+def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:
+    """Calibrate what the case needs; why it cannot do without one that got no answer, or ""."""
+    for role, form in known_good_needed(case):
+        silence: str = yield Calibrate(role, form)
+        dispensable = form != "binary" and case.canary != "json"
+        if silence and not dispensable:
+            return silence
+    return ""
+
+
+def _survival(
+    case: RequestCase, verdict: Verdict, told: list[Exchange], own: Transcript
+) -> _Survival:
+    """Return `verdict`, or a failure if the server did not survive the case or hung in it.
+
+    A known-good request on the same connection says enough if it gets its exact answer after an
+    ordinary case that passed.
+    """
+    followed = needs_fresh_canary(case, verdict.outcome, exact=True)
+    heard: Heard | None = yield known_good_after(case, followed=followed)
+    same = None
+    if heard is not None:
+        told.append(heard.exchange)
+        exact = heard.problem is None and heard.exchange.expected is None
+        if not needs_fresh_canary(case, verdict.outcome, exact):
+            return verdict
+        same = on_same_connection(heard.transcript, heard.problem)
+    return (yield from _fresh_survival(case, verdict, told, same=same, own=own))
+
+
+def _fresh_survival(
+    case: RequestCase,
+    verdict: Verdict,
+    told: list[Exchange],
+    *,
+    same: Cause | None = None,
+    own: Transcript | None = None,
+) -> _Survival:
+    """Return `verdict`, or a failure if a known-good request on a fresh connection says so.
+
+    `same` is what was wrong with the one on the case's own connection. The server hung if the
+    case's `own` exchange, if it is given, took far longer than this one.
+    """
+    heard: Heard = yield KnownGood(case.model, fresh=True)
+    if heard.liveness is not None:
+        told.append(exchange_of(heard.liveness, Purpose.LIVENESS))
+    told.append(heard.exchange)
+    if own is not None and same is None and heard.problem is None:
+        verdict = of_hang(verdict, hung(case, own, heard.transcript))
+    return survived(verdict, same, heard.problem, heard.liveness)

@@ -1,0 +1,85 @@
+"""The generated requests of a certifying run, which are one case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from v2_conformance.conversations.steps import AskApart, Concluded, Exchange
+from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.case_files import make_case
+from v2_conformance.suite.cases import GeneratedCase, RequestCase
+from v2_conformance.suite.causes import GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.outcomes import Outcome
+
+ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
+"""The outcomes after which there is more to learn from the same server."""
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """What one generated request came to."""
+
+    asked: AskApart
+    came: Concluded
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.came.verdict.outcome
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        return tuple(replace(one, entry=self.asked.entry) for one in self.came.exchanges)
+
+
+def sendable(case: GeneratedCase, claims: Claims) -> Iterator[AskApart]:
+    """Yield the requests of `case` that a target with these claims gets."""
+    for entry in case.requests:
+        made = make_case(entry)
+        assert isinstance(made, RequestCase)
+        if skipped(made, claims) is None:
+            yield AskApart(made, entry)
+
+
+def generated(
+    case: GeneratedCase, requests: Iterable[AskApart]
+) -> Generator[AskApart, Concluded | None, Concluded]:
+    """Send these requests of `case` one after the other; the smallest failure counts.
+
+    A server may decline some, but not all. Once it is dead or away nothing more can be learned.
+    """
+    answered: list[_Answered] = []
+    for asked in requests:
+        came = yield asked
+        if came is None:
+            break
+        answered.append(_Answered(asked, came))
+        if came.verdict.outcome not in ANSWERED:
+            break
+    if not answered:
+        return Concluded(NO_USABLE_MODEL)
+    bad = [one for one in answered if not one.outcome.harmless]
+    wrong = [one for one in bad if one.outcome is Outcome.FAIL]
+    failure = min(wrong or bad, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
+    if failure is not None:
+        return Concluded(_failed(failure, case.requests), failure.exchanges)
+    exchanges = tuple(exchange for one in answered for exchange in one.exchanges)
+    passed = [one for one in answered if one.outcome is Outcome.PASS]
+    if not passed:
+        return Concluded(answered[0].came.verdict, exchanges)
+    counted = GeneratedRequests(len(passed), None, None)
+    return Concluded(replace(passed[0].came.verdict, cause=counted), exchanges)
+
+
+def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Return the verdict on a request that failed, which says which of all it was."""
+    verdict = failure.came.verdict
+    if verdict.cause is None or not failure.came.exchanges:
+        return verdict
+    number = 1 + requests.index(failure.asked.entry)
+    return replace(verdict, cause=GeneratedFailure(verdict.cause, number, None, None, None))

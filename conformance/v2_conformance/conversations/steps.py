@@ -1,0 +1,161 @@
+"""What a conversation yields, and what it is sent.
+
+A driver takes the steps: `runs` over connections, `verifying` over the exchanges of a report, a
+test over a list. A conversation does no I/O and knows no driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from v2_conformance.judging.known_good import Form
+from v2_conformance.judging.survival import Claims
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.encode import Address, Prepared
+from v2_conformance.wire.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a conversation has to know: where the server is, and which models it has."""
+
+    address: Address
+    claims: Claims
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A transcript and what it was for; `note` says so in words.
+
+    `expected` is the answer that a canary must get again if the server answers none exactly.
+    `entry` is the case file's entry of a generated request.
+    """
+
+    transcript: Transcript
+    purpose: Purpose
+    note: str
+    expected: str | None = None
+    entry: Mapping[str, Any] | None = None
+
+
+def exchange_of(transcript: Transcript, purpose: Purpose, expected: str | None = None) -> Exchange:
+    """Return a transcript as the record has it."""
+    return Exchange(transcript, purpose, purpose.note, expected)
+
+
+class Calibrate(msgspec.Struct, frozen=True):
+    """Find out how the model in `role` answers a known-good request, if nobody knows.
+
+    The answer is why it cannot be tested, "" if it can.
+    """
+
+    role: str
+    form: Form
+
+
+class KnownGood(msgspec.Struct, frozen=True):
+    """Send a known-good request to the model in `role`: on the kept connection, in the first of
+    `forms` that the server answers exactly; or, if `fresh`, on a new one.
+
+    The answer is a Heard. It is None if the kept connection is closed, or was before the request
+    could be answered. `followed` says that one on a fresh connection follows in any case.
+    """
+
+    role: str
+    forms: tuple[Form, ...] = ("binary",)
+    fresh: bool = False
+    followed: bool = False
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Send a request and read its answer, an Exchange: on the kept connection, again on a fresh one
+    if the server had closed that, or if it was unavailable.
+
+    With `fresh`, it is sent `times` times, each on a connection of its own that is closed then; the
+    answer is the last. `then` follows whatever the answer is, so that a driver may send it at once.
+    """
+
+    prepared: Prepared
+    purpose: Purpose
+    fresh: bool = False
+    times: int = 1
+    then: KnownGood | None = None
+
+
+class AskTogether(msgspec.Struct, frozen=True):
+    """Send these requests again and again, each on a connection of its own, all at once.
+
+    The answer has their transcripts, each with the number of its request, in the requests' order.
+    """
+
+    prepared: tuple[Prepared, ...]
+
+
+class AskApart(msgspec.Struct, frozen=True):
+    """Have a conversation of its own about a generated `case`, made of `entry`.
+
+    The answer is what it came to, or None if it cannot be had: the server is dead.
+    """
+
+    case: RequestCase
+    entry: Mapping[str, Any]
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """The answer to a known-good request, and what is wrong with it, None if it is as calibrated.
+
+    `liveness` is the answer to a GET of /v2/health/live while a gateway could not reach the server,
+    None if it could.
+    """
+
+    exchange: Exchange
+    problem: Cause | None
+    liveness: Transcript | None = None
+
+    @property
+    def transcript(self) -> Transcript:
+        """The exchange of the known-good request."""
+        return self.exchange.transcript
+
+
+class Concluded(msgspec.Struct, frozen=True):
+    """What a conversation comes to, and the exchanges that show it, as the record has them."""
+
+    verdict: Verdict
+    exchanges: tuple[Exchange, ...] = ()
+
+
+Step = Calibrate | Ask | AskTogether | KnownGood
+"""What a case that sends one kind of request does next."""
+
+Answer = str | Exchange | Sequence[tuple[int, Transcript]] | Heard | None
+"""What came of a step; each step says which of these it gets."""
+
+Conversation = Generator[Step, Any, Concluded]
+"""All that belongs to a case: steps, each of which is sent its Answer, and the conclusion."""
+
+_S = TypeVar("_S")
+_A = TypeVar("_A")
+_R = TypeVar("_R")
+
+
+def play(
+    conversation: Generator[_S, _A, _R], answer: Callable[[_S], _A], begun: _S | None = None
+) -> _R:
+    """Take the steps of a conversation one by one, and return what it comes to.
+
+    `begun` is the step at which it waits, if it has begun.
+    """
+    try:
+        step = next(conversation) if begun is None else begun
+        while True:
+            step = conversation.send(answer(step))
+    except StopIteration as end:
+        result: _R = end.value
+        return result
