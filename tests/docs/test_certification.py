@@ -14,7 +14,7 @@ from support.sites import report_on
 from v2_conformance.cli.main import main
 from v2_conformance.formats.badge import OUTDATED
 from v2_conformance.formats.site.names import CLIENTS, IN_A_FOLDER, PAGES, SERVERS
-from v2_conformance.report.claim_words import (
+from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
     INCOMPLETE,

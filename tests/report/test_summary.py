@@ -11,8 +11,8 @@ import pytest
 from support.reports import case as case_of
 from support.reports import report_of
 from v2_conformance.report import summary as module
-from v2_conformance.report.document import CaseResult
-from v2_conformance.report.summary import Conclusion, conclude, concluded
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.summary import concluded
 from v2_conformance.suite.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue
@@ -48,10 +48,10 @@ def summary(
     *cases: CaseResult,
     profiles: tuple[str, ...] = BINARY,
     planned: dict[str, int] | None = None,
-) -> Conclusion:
-    """The verdict on a run where, unless `planned` says otherwise, everything was run."""
+) -> Report:
+    """A report of a run in which, unless `planned` says otherwise, everything was run."""
     counts = Counter(case.requirement for case in cases)
-    return conclude(cases, profiles, planned=counts if planned is None else planned)
+    return report_of(list(cases), profiles=profiles, planned=counts if planned is None else planned)
 
 
 def verdict(*cases: CaseResult) -> tuple[bool, bool]:
@@ -149,7 +149,7 @@ def test_a_run_in_which_no_case_passed_is_never_a_pass(outcome: Outcome) -> None
 
 def test_a_run_of_no_cases_is_never_a_pass() -> None:
     for planned in ({}, {TEXT.id: 2}):
-        came = conclude([], BINARY, planned=planned)
+        came = summary(planned=planned)
         assert (came.verdict.conformant, came.verdict.robust) == (False, False)
         assert came.verdict.words == "not conformant"
         assert {row.outcome for row in came.requirements} == {Outcome.NOT_RUN}

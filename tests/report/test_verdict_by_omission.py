@@ -12,11 +12,11 @@ from functools import cache
 import pytest
 
 from support.reports import case as made_case
+from support.reports import report_of
 from v2_conformance.engine.target import Target
 from v2_conformance.judging.survival import Claims, skipped
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.report.document import CaseResult
-from v2_conformance.report.summary import Conclusion, conclude
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import contract, stand_ins
@@ -63,7 +63,7 @@ def run_without(
     lacks: Collection[str],
     absent: Collection[str] = (),
     profiles: Sequence[str] = SERVER_PROFILES,
-) -> tuple[Conclusion, dict[str, bool]]:
+) -> tuple[Report, dict[str, bool]]:
     """What a run comes to in which every case that is sent passes, and which MUST requirements had
     a case that could have failed."""
     target = Target("http://h")
@@ -94,12 +94,11 @@ def run_without(
     planned: dict[str, int] = {}
     for case in cases():
         planned[case.requirement] = planned.get(case.requirement, 0) + 1
-    return conclude(found, profiles, planned=planned, unsupported=lacking), tried
+    report = report_of(found, profiles=profiles, planned=planned, unsupported=tuple(lacking))
+    return report, tried
 
 
-def lost(
-    conclusion: Conclusion, tried: dict[str, bool], profiles: Collection[str]
-) -> Iterator[str]:
+def lost(conclusion: Report, tried: dict[str, bool], profiles: Collection[str]) -> Iterator[str]:
     """The MUST requirements of the profiles that nothing tested and that no reason names."""
     reasons = " ".join(conclusion.verdict.reasons) + " "
     for name, sent in tried.items():

@@ -7,8 +7,7 @@ import math
 
 from markupsafe import escape
 
-from v2_conformance.report.claim_words import INCOMPLETE
-from v2_conformance.report.document import Report
+from v2_conformance.report.document import INCOMPLETE, Report
 from v2_conformance.report.standing import Standing, claim, claimed, standing
 from v2_conformance.report.visible_text import short, visible
 from v2_conformance.suite.outcomes import Outcome

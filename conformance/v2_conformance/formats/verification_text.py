@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from v2_conformance.report.claim_words import CONFORMANT, CONSISTENT, NOT_ROBUST
-from v2_conformance.report.document import Report
+from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
 from v2_conformance.report.standing import server_name
 from v2_conformance.suite.cause_base import printable
 from v2_conformance.suite.causes import NotKept

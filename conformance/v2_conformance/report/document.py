@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from v2_conformance.report.claim_words import verdict_words
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.evidence import (
     Calibration,
@@ -32,6 +31,14 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Level
 from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
+
+INCOMPLETE = "incomplete run"
+CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
+CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
+    "conformant, robust",
+    "conformant, not robust",
+    "not conformant",
+)
 
 
 class OverallVerdict(Part, frozen=True):
@@ -62,15 +69,27 @@ class OverallVerdict(Part, frozen=True):
         Meta(description="Requirements of the claimed profiles that only identity models show."),
     ] = ()
 
+    def in_words(self, *, contradicted: bool) -> str:
+        """Return the verdict on a whole run as people say it.
+
+        `contradicted` says whether a MUST failed in a run about relations: else its consistency was
+        only not shown.
+        """
+        if self.consistent is not None:
+            not_so = NOT_CONSISTENT if contradicted else NOT_SHOWN
+            return CONSISTENT if self.consistent else not_so
+        if not self.conformant:
+            return NOT_CONFORMANT
+        return CONFORMANT if self.robust else NOT_ROBUST
+
     @property
     def words(self) -> str:
         """The verdict as people say it if the run is whole; see `standing` for any run."""
-        return verdict_words(
-            conformant=self.conformant,
-            robust=self.robust,
-            complete=True,
-            consistent=self.consistent,
-        )
+        return self.in_words(contradicted=True)
+
+
+NO_VERDICT = OverallVerdict(False, False, (), ())
+"""That of a report whose cases have not been counted; see `summary.concluded`."""
 
 
 class CitedDocument(Part, frozen=True):

@@ -19,6 +19,7 @@ from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
+    NO_VERDICT,
     CaseResult,
     RecordFooter,
     RecordHeader,
@@ -30,7 +31,7 @@ from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.messages import packed, with_messages
-from v2_conformance.report.summary import conclude
+from v2_conformance.report.summary import concluded
 from v2_conformance.report.tested import ServerInfo, TargetInfo
 from v2_conformance.suite.cause_base import printable
 
@@ -384,38 +385,25 @@ def _folded(
 ) -> Report:
     place = {case_id: number for number, case_id in enumerate(header.order)}
     ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
-    complete = footer is not None and footer.complete
-    conclusion = conclude(
-        ordered,
-        header.target.profiles,
-        planned=header.planned,
-        complete=complete,
-        own=header.own,
-        unsupported=header.target.unsupported,
-        shard=header.selection.shard,
-        binding=header.target.binding,
-        http2=header.target.http2,
-        relations=header.relations,
-        absent=header.target.absent,
-        soak=soak,
-    )
     took = sum(case.duration_ms for case in cases) / 1000
     return sealed(
-        Report(
-            suite=header.suite,
-            target=with_client_name(header.target, ordered),
-            started=header.started,
-            duration_s=footer.duration_s if footer else took,
-            complete=complete,
-            own=header.own,
-            planned=header.planned,
-            verdict=conclusion.verdict,
-            requirements=conclusion.requirements,
-            cases=ordered,
-            selection=header.selection,
-            discovery=header.discovery,
-            calibration=tuple(calibration),
-            relations=header.relations,
-            soak=soak,
+        concluded(
+            Report(
+                suite=header.suite,
+                target=with_client_name(header.target, ordered),
+                started=header.started,
+                duration_s=footer.duration_s if footer else took,
+                complete=footer is not None and footer.complete,
+                own=header.own,
+                planned=header.planned,
+                verdict=NO_VERDICT,
+                requirements=(),
+                cases=ordered,
+                selection=header.selection,
+                discovery=header.discovery,
+                calibration=tuple(calibration),
+                relations=header.relations,
+                soak=soak,
+            )
         )
     )

@@ -13,18 +13,33 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from v2_conformance.report.summary import JudgedCase
-from v2_conformance.suite.causes import finding_of
+from v2_conformance.suite.causes import Cause, finding_of
 from v2_conformance.suite.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import LEVELS, Requirement, catalogue
-
-Case = TypeVar("Case", bound=JudgedCase)
+from v2_conformance.suite.requirements import LEVELS, Level, Requirement, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
+
+
+class JudgedCase(Protocol):
+    """What is read of a case; `level` is the case's own."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def requirement(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def cause(self) -> Cause | None: ...
+
+
+Case = TypeVar("Case", bound=JudgedCase)
 
 
 @dataclass(frozen=True)

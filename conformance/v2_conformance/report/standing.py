@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from v2_conformance.report.claim_words import (
+from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
     INCOMPLETE,
@@ -12,13 +12,12 @@ from v2_conformance.report.claim_words import (
     NOT_CONSISTENT,
     NOT_ROBUST,
     NOT_SHOWN,
-    claim_words,
-    verdict_words,
+    Report,
 )
-from v2_conformance.report.document import Report
-from v2_conformance.report.summary import contradicted
 from v2_conformance.report.visible_text import short, visible
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.cause_base import counted
+from v2_conformance.suite.circumstances import NotOverHttp2, RoleAbsent
+from v2_conformance.suite.outcomes import FAILED, Outcome
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
@@ -31,6 +30,8 @@ TONES = {
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
 }
 _NAME = 80
+_BFLOAT = ("bf16", "BF16")  # the profile and its datatype
+_SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,20 @@ class Standing:
 def standing(report: Report) -> Standing:
     """The standing of a report; a run without all of its cases is only incomplete."""
     left_out = sum(missing(report).values())
-    verdict = report.verdict
-    words = verdict_words(
-        conformant=verdict.conformant,
-        robust=verdict.robust,
-        complete=report.complete and not left_out,
-        consistent=verdict.consistent,
-        contradicted=contradicted(report.requirements),
-    )
+    words = verdict_words(report, complete=report.complete and not left_out)
     return Standing(words, *TONES[words], left_out)
+
+
+def verdict_words(report: Report, *, complete: bool) -> str:
+    """Return the verdict as people say it; a run that is not complete is only `INCOMPLETE`."""
+    if not complete:
+        return INCOMPLETE
+    return report.verdict.in_words(contradicted=contradicted(report))
+
+
+def contradicted(report: Report) -> bool:
+    """Return True if a MUST failed, rather than not being shown to hold."""
+    return any(row.level == "MUST" and row.outcome in FAILED for row in report.requirements)
 
 
 def missing(report: Report) -> dict[str, int]:
@@ -81,19 +87,40 @@ def server_name(report: Report) -> str:
 
 
 def claim(report: Report) -> str:
-    """What the verdict is about, in words; see `claim_words`."""
-    target = report.target
-    relations = report.relations
-    about = () if relations is None else relations.words(report.verdict.needs_identity)
-    return claim_words(
-        target.profiles,
-        target.unsupported,
-        report.cases,
-        report.requirements,
-        target.binding,
-        http2=target.http2,
-        about=about,
+    """Return what the verdict is about: "binary, raw; without BF16; 14 requirements untested".
+
+    Without are the datatypes and codings that the server does not claim, and the optional models
+    that cases would have needed. A binding is named. A requirement is untested if no case of it was
+    sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it did not ask. What is
+    particular to a run about relations comes first.
+    """
+    target, rows = report.target, report.requirements
+    without = list(target.unsupported)
+    profile, datatype = _BFLOAT
+    if profile not in target.profiles and datatype not in without:
+        without.append(datatype)
+    without += dict.fromkeys(
+        f"the model {case.cause.role}"
+        for case in report.of(Outcome.UNSUPPORTED)
+        if isinstance(case.cause, RoleAbsent)
     )
+    parts = [", ".join(target.profiles) or "none"]
+    if report.relations is not None:
+        parts += report.relations.words(report.verdict.needs_identity)
+    if without:
+        parts.append(f"without {', '.join(without)}")
+    if target.binding is not None:
+        parts.append(f"binding {target.binding}")
+    untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
+    if target.http2:
+        asked = {c.requirement for c in report.cases if not isinstance(c.cause, NotOverHttp2)}
+        about_http1 = [row.id for row in rows if row.id in untested - asked and row.cases]
+        untested -= set(about_http1)
+        words = f", which does not ask {', '.join(about_http1)}" if about_http1 else ""
+        parts.append(f"over HTTP/2{words}")
+    if untested:
+        parts.append(f"{counted(len(untested), 'requirement')} untested")
+    return "; ".join(parts)
 
 
 def claimed(report: Report) -> str:

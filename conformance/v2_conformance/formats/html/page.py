@@ -29,7 +29,8 @@ from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.cause_words import headline, must_words, shown_causes
-from v2_conformance.report.claim_words import (
+from v2_conformance.report.claims import claims
+from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
     INCOMPLETE,
@@ -37,9 +38,11 @@ from v2_conformance.report.claim_words import (
     NOT_CONSISTENT,
     NOT_ROBUST,
     NOT_SHOWN,
+    CaseResult,
+    CitedDocument,
+    Report,
+    RequirementResult,
 )
-from v2_conformance.report.claims import claims
-from v2_conformance.report.document import CaseResult, CitedDocument, Report, RequirementResult
 from v2_conformance.report.standing import claim, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
