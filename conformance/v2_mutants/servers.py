@@ -8,8 +8,8 @@ from functools import partial
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.reference.variants import find_variant
 from v2_mutants.faults import find_fault
+from v2_mutants.variants import VARIANTS
 
 
 class MutantServer(ReferenceServer):
@@ -47,7 +47,7 @@ def mutated(
     name.
     """
     classes: list[type[Behaviour]] = [find_fault(name).cls for name in dict.fromkeys(faults)]
-    classes += [find_variant(name).cls for name in dict.fromkeys(variants)]
+    classes += [VARIANTS.find(name).cls for name in dict.fromkeys(variants)]
     combined = type("Mutated", tuple(classes), {}) if classes else Behaviour
     behaviour: Behaviour = combined(profiles)
     behaviour.word_bits = word_bits

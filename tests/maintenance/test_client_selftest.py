@@ -13,8 +13,9 @@ from v2_conformance.maintenance.selftest import SelftestResult
 from v2_conformance.maintenance.selftest_text import selftest_lines
 from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.client import PlainClient
-from v2_conformance.reference.client_faults import CLIENT_FAULTS, ClientFault
 from v2_conformance.suite.library import client_cases
+from v2_mutants.client_faults import CLIENT_FAULTS
+from v2_mutants.registry import Mutant
 
 
 def test_the_plain_client_passes_every_scenario() -> None:
@@ -23,7 +24,7 @@ def test_the_plain_client_passes_every_scenario() -> None:
 
 
 def test_a_client_fault_without_effect_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    none = ClientFault("none", "K1", "It does nothing.", PlainClient)
+    none = Mutant("none", "K1", "It does nothing.", PlainClient)
     monkeypatch.setitem(CLIENT_FAULTS, "none", none)
     trial = try_client_fault("none")
     assert (trial.caught, trial.own_failures) == (False, ())

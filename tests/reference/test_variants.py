@@ -18,13 +18,13 @@ from v2_conformance.engine.readiness import wait_until_ready
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
-from v2_conformance.reference.variants import VARIANTS
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import Prepared, prepare
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer, mutated
+from v2_mutants.variants import VARIANTS
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def test_a_variant_is_described_in_its_own_words() -> None:
     assert len({variant.text for variant in VARIANTS.values()}) == len(VARIANTS)
     for variant in VARIANTS.values():
         assert variant.text.endswith(".")
-        assert variant.allowed_by
+        assert variant.why
 
 
 def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:

@@ -36,7 +36,7 @@ def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[Compl
 
 def variants(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The variants of the embedded server, each with what it does."""
-    from v2_conformance.reference.variants import VARIANTS
+    from v2_mutants.variants import VARIANTS
 
     return [
         CompletionItem(variant.name, help=variant.text)

@@ -48,17 +48,17 @@ def _faults() -> Iterator[str]:
 
 
 def _client_faults() -> Iterator[str]:
-    from v2_conformance.reference.client_faults import CLIENT_FAULTS
+    from v2_mutants.client_faults import CLIENT_FAULTS
 
     for fault in CLIENT_FAULTS.values():
         yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
 
 
 def _variants() -> Iterator[str]:
-    from v2_conformance.reference.variants import VARIANTS
+    from v2_mutants.variants import VARIANTS
 
     for variant in VARIANTS.values():
-        yield f"{variant.name}: {variant.text} ({variant.allowed_by})"
+        yield f"{variant.name}: {variant.text} ({variant.why})"
 
 
 def _variations() -> Iterator[str]:

@@ -20,11 +20,11 @@ from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.observed import Observations
 from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.client import PlainClient, run_task
-from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Task
+from v2_mutants.client_faults import CLIENT_FAULTS
 
 # Everything is on this machine; only a fault that makes a client hang uses up this time.
 _TIMEOUT_S = 1.0

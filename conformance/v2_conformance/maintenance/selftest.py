@@ -31,7 +31,6 @@ from v2_conformance.maintenance.client_selftest import (
 from v2_conformance.maintenance.trials import FaultTrial, template_of
 from v2_conformance.maintenance.variation_faults import unproven_variations
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.report.root_causes import root_causes
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes import Cause
@@ -39,6 +38,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.shrunk import shrunk
+from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
 

@@ -16,13 +16,13 @@ from v2_conformance.maintenance.statements import (
     sections,
 )
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.client_faults import CLIENT_FAULTS
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Requirement, catalogue
 from v2_conformance.suite.scenario_files import scenario_files
 from v2_conformance.yaml_files import read_yaml
+from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
 
 # Documents that requirements cite but that do not describe the extension.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.client.plain_client import PlainClient, run_task
-from v2_conformance.reference.client_faults import find_client_fault
+from v2_mutants.client_faults import find_client_fault
 
 
 def main() -> int:

@@ -118,7 +118,8 @@ class RequestMaker:
         document: JsonObject = {}
         if call.id is not None:
             document["id"] = call.id
-        parameters = self.merged(call.parameters, self.request_parameters(call))
+        reserved = self.request_parameters(call)
+        parameters = self.merged(call.parameters, reserved, "binary_data_output")
         if parameters:
             document["parameters"] = parameters
         document["inputs"] = [
@@ -174,14 +175,14 @@ class RequestMaker:
         return {} if output.binary is None else {"binary_data": output.binary}
 
     def merged(
-        self,
-        own: Mapping[str, object],
-        reserved: Mapping[str, object],
-        *names: str,
+        self, own: Mapping[str, object], reserved: Mapping[str, object], place: str
     ) -> JsonObject:
-        """The caller's parameters beside the extension's, which the caller cannot give."""
+        """The caller's parameters beside the extension's, which the caller cannot give.
+
+        `place` is the extension's parameter of the request, of inputs or of outputs.
+        """
         for name in own:
-            if name in {"binary_data_output", *reserved, *names}:
+            if name in {"binary_data_output", *reserved, place}:
                 raise ClientError(f"the parameter {name} is the extension's: use the argument")
         return {**own, **reserved}
 

@@ -1,0 +1,220 @@
+"""Faults of what a client does not check: sizes, shapes, the header length (K5, K6, K24, K25)."""
+
+from __future__ import annotations
+
+import json
+from math import prod
+
+from v2_conformance.protocol.datatypes import DATATYPES, Shape, from_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.client.connection import Answer
+from v2_conformance.reference.client.plain_client import PlainClient
+from v2_conformance.reference.client.requests_made import JsonObject
+from v2_conformance.reference.client.responses_read import Blobs
+from v2_mutants.registry import Right, What, client_fault
+
+Split = tuple[bytes, Blobs]
+
+
+def padded(byte: bytes) -> What[bytes]:
+    """Return what fills up a blob that is too short."""
+
+    def what(right: Right[bytes], blobs: Blobs, size: int, datatype: str, shape: Shape) -> bytes:
+        blobs.data += byte * (blobs.position + size - len(blobs.data))
+        return right()
+
+    return what
+
+
+def _whole(datatype: str, blob: bytes) -> bytes:
+    """The elements of a blob that are whole."""
+    size = DATATYPES[datatype].size or 1
+    return blob[: len(blob) // size * size]
+
+
+def _fits(datatype: str, shape: Shape, blob: bytes) -> bool:
+    return len(blob) == prod(shape) * (DATATYPES[datatype].size or 1)
+
+
+def _row(datatype: str, shape: Shape, blob: bytes) -> Shape:
+    """A shape that fits the blob, whatever was declared."""
+    size = DATATYPES[datatype].size
+    return shape if size is None else (len(blob) // size,)
+
+
+client_fault("short-blob-padded", "K5", PlainClient.take)(
+    "A blob that is too short is filled up with zeros.",
+    padded(b"\0"),
+)
+
+
+@client_fault.several("short-blob-as-it-is", "K5")
+class _ShortAsItIs(PlainClient):
+    """A blob that is too short becomes a tensor of the elements that came."""
+
+    def take(self, blobs: Blobs, size: int, datatype: str, shape: Shape) -> bytes:
+        start, blobs.position = blobs.position, blobs.position + size
+        return blobs.data[start : start + size]
+
+    def binary_output(self, name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+        if _fits(datatype, shape, blob):
+            return super().binary_output(name, datatype, shape, blob)
+        whole = _whole(datatype, blob)
+        return Tensor(name, datatype, _row(datatype, shape, whole), whole)
+
+    def check_all_read(self, blobs: Blobs) -> None:
+        return None
+
+
+client_fault("short-blob-from-stale-memory", "K5", PlainClient.take)(
+    "What is missing of a blob is what lay in the buffer from before.",
+    padded(b"\xaa"),
+)
+client_fault("excess-ignored", "K6", PlainClient.check_all_read)(
+    "Bytes after the last blob are ignored.",
+    lambda right, blobs: None,
+)
+
+
+@client_fault("last-blob-takes-the-rest", "K6", PlainClient.check_all_read)
+def _(right: Right[None], blobs: Blobs) -> None:
+    """The last blob is whatever the body has left, cut to its shape."""
+    blobs.position = len(blobs.data)
+
+
+# --- the header length ------------------------------------------------------------------------
+
+
+client_fault("header-length-beyond-the-body-cut", "K24", PlainClient.length_read)(
+    "A header length beyond the end of the body is cut to the body.",
+    lambda right, text, body: right(str(min(int(text), len(body)))),
+)
+client_fault("header-length-not-a-number-ignored", "K24", PlainClient.length_field)(
+    "A header length that is no number is ignored.",
+    lambda right, fields: right() if (right() or "").isdigit() else None,
+)
+client_fault("header-length-negative-from-the-end", "K24", PlainClient.length_read)(
+    "A negative header length counts from the end of the body, as Python's slices do.",
+    lambda right, text, body: int(text) if text.startswith("-") else right(),
+)
+client_fault("header-length-as-far-as-it-is-a-number", "K24", PlainClient.length_read)(
+    "The digits at the start of a header length are taken for it, as atoi does.",
+    lambda right, text, body: right(text[: len(text) - len(text.lstrip("0123456789"))] or "0"),
+)
+
+
+@client_fault("json-end-searched-for", "K24", PlainClient.split)
+def _(right: Right[Split], answer: Answer) -> Split:
+    """The JSON ends where a parser finds its end, whatever the header length is."""
+    _, length = json.JSONDecoder().raw_decode(answer.body.decode("latin-1"))
+    return answer.body[:length], Blobs(answer.body[length:])
+
+
+client_fault("header-length-zero-is-absent", "K24", PlainClient.length_field)(
+    "A header length of 0 counts as none, and the whole body as JSON.",
+    lambda right, fields: None if right() == "0" else right(),
+)
+
+
+# --- size, shape and datatype -----------------------------------------------------------------
+
+
+@client_fault.several("shape-trusted-over-size", "K25")
+class _ShapeOverSize(PlainClient):
+    """A blob is as long as its shape says; its binary_data_size is only a flag."""
+
+    def take(self, blobs: Blobs, size: int, datatype: str, shape: Shape) -> bytes:
+        element = DATATYPES[datatype].size
+        own = size if element is None else element * prod(shape)
+        return super().take(blobs, own, datatype, shape)
+
+    def check_all_read(self, blobs: Blobs) -> None:
+        return None
+
+
+@client_fault("size-trusted-over-shape", "K25", PlainClient.binary_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+    """A blob becomes as many elements as it has room for, whatever the shape says."""
+    fits = _fits(datatype, shape, blob)
+    return right() if fits else right(shape=_row(datatype, shape, blob))
+
+
+@client_fault("size-not-a-multiple-cut", "K25", PlainClient.binary_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+    """A blob that ends inside an element is cut to the elements that are whole."""
+    whole = _whole(datatype, blob)
+    return right() if whole == blob else right(shape=_row(datatype, shape, whole), blob=whole)
+
+
+@client_fault("negative-dimension-inferred", "K25", PlainClient.output)
+def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
+    """A dimension of -1 is inferred from the size, as numpy does."""
+    shape, size = entry.get("shape"), right.client.binary_size(entry)
+    element = DATATYPES[entry["datatype"]].size
+    if isinstance(shape, list) and -1 in shape and size is not None and element:
+        others = -prod(shape)
+        inferred = [size // element // others if n == -1 else n for n in shape]
+        return right({**entry, "shape": inferred})
+    return right()
+
+
+@client_fault("unknown-datatype-as-bytes", "K25", PlainClient.output)
+def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
+    """An output of an unknown datatype is given to the user as UINT8."""
+    size = right.client.binary_size(entry)
+    known = entry.get("datatype") in DATATYPES or size is None
+    return right() if known else right({**entry, "datatype": "UINT8", "shape": [size]})
+
+
+@client_fault("json-elements-not-counted", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """JSON data with another number of elements than the shape becomes a tensor of its own."""
+    data = entry.get("data")
+    if not isinstance(data, list) or any(isinstance(item, list) for item in data):
+        return right()
+    return right(shape=(len(data),))
+
+
+@client_fault("json-integers-out-of-range-wrap", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """A JSON integer beyond its datatype is cut to the bits that fit."""
+    data, bits = entry.get("data"), 8 * (DATATYPES[datatype].size or 0)
+    if DATATYPES[datatype].kind != "int" or not isinstance(data, list):
+        return right()
+    cut = [int(value) % 2**bits for value in data]
+    return Tensor(name, datatype, shape, from_values(f"UINT{bits}", cut))
+
+
+@client_fault("size-converted", "K25", PlainClient.binary_size)
+def _(right: Right[int | None], entry: JsonObject) -> int | None:
+    """A size of any type is converted to an integer."""
+    size = (entry.get("parameters") or {}).get("binary_data_size")
+    return None if size is None else int(size)
+
+
+@client_fault("output-without-data-is-empty", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """An output without data and size is a tensor without elements."""
+    return right() if "data" in entry else Tensor(name, datatype, (0,), b"")
+
+
+@client_fault("bytes-lengths-beyond-the-blob-cut", "K25", PlainClient.binary_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+    """A BYTES element whose length goes beyond the blob ends with the blob."""
+    if datatype != "BYTES":
+        return right()
+    elements, position = [], 0
+    while position < len(blob):
+        length = int.from_bytes(blob[position : position + 4], "little")
+        elements.append(blob[position + 4 : position + 4 + length])
+        position += 4 + length
+    return Tensor(name, datatype, shape, from_values("BYTES", elements))
+
+
+@client_fault("json-bool-of-any-truth", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """JSON data of any type becomes BOOL by Python's truth."""
+    data = entry.get("data")
+    if datatype == "BOOL" and isinstance(data, list):
+        entry = {**entry, "data": [bool(value) for value in data]}
+    return right(entry=entry)

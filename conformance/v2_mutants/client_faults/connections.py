@@ -1,0 +1,128 @@
+"""Faults of how a response is received (K7, K26, K32, K34)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+import requests
+import urllib3
+
+from v2_conformance.reference.client.connection import Answer
+from v2_conformance.reference.client.plain_client import PlainClient
+from v2_conformance.reference.client.responses_read import Inference
+from v2_conformance.reference.client.task import Call, ClientError
+from v2_mutants.changes import fail, one_chunk
+from v2_mutants.registry import Right, What, client_fault
+
+
+def _in_chunks(response: requests.Response) -> bool:
+    return "Transfer-Encoding" in response.headers
+
+
+def _is_delimited(response: requests.Response) -> bool:
+    return _in_chunks(response) or "Content-Length" in response.headers
+
+
+def _first_chunk(response: requests.Response) -> bytes:
+    return bytes(next(response.raw.stream(decode_content=False), b""))
+
+
+def _what_came(response: requests.Response) -> bytes:
+    """The body as far as it came."""
+    pieces = []
+    with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
+        while piece := response.raw.read(1, decode_content=False):
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+def ignores(cause: type[requests.RequestException]) -> What[Inference]:
+    """Return what takes a failed exchange for an inference without outputs."""
+
+    def what(right: Right[Inference], call: Call) -> Inference:
+        try:
+            return right()
+        except ClientError as error:
+            if isinstance(error.__cause__, cause):
+                return Inference(())
+            raise
+
+    return what
+
+
+# --- fragments and chunks ---------------------------------------------------------------------
+
+
+client_fault("one-read-for-all", "K7", PlainClient.received)(
+    "What the first read returns is taken for the whole body.",
+    lambda right, response: bytes(response.raw.read1(1 << 16, decode_content=False)),
+)
+client_fault("first-chunk-only", "K7", PlainClient.received)(
+    "Of a body in chunks, only the first is read.",
+    lambda right, response: _first_chunk(response) if _in_chunks(response) else right(),
+)
+client_fault("chunks-not-understood", "K7", PlainClient.received)(
+    "A body in chunks is read with their sizes in it.",
+    lambda right, response: one_chunk(right()) if _in_chunks(response) else right(),
+)
+client_fault("body-only-with-content-length", "K7", PlainClient.received)(
+    "A response without Content-Length counts as one without a body.",
+    lambda right, response: right() if "Content-Length" in response.headers else b"",
+)
+
+
+# --- ends -------------------------------------------------------------------------------------
+
+
+client_fault("truncated-body-read-on", "K26", PlainClient.received)(
+    "A body that ends before its Content-Length or last chunk is taken as it is.",
+    lambda right, response: _what_came(response),
+)
+client_fault("truncated-chunks-read-on", "K26", PlainClient.received)(
+    "A body in chunks that ends before its last chunk is taken as it is.",
+    lambda right, response: _what_came(response) if _in_chunks(response) else right(),
+)
+
+
+@client_fault("closed-connection-tried-without-end", "K32", PlainClient.exchange)
+def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
+    """A request whose connection closes is sent again at once, without end."""
+    while True:
+        try:
+            return right()
+        except ClientError as error:
+            # It ends when the bench has gone and refuses connections.
+            if "refused" in str(error) or not isinstance(error.__cause__, requests.ConnectionError):
+                raise
+
+
+client_fault("no-time-limit", "K32", PlainClient.time_limit)(
+    "The client waits for a silent server without a limit.",
+    lambda right: None,
+)
+client_fault("closed-connection-is-no-error", "K32", PlainClient.infer)(
+    "A connection that closes without an answer is an inference without outputs.",
+    ignores(requests.ConnectionError),
+)
+client_fault("silence-is-no-error", "K32", PlainClient.infer)(
+    "A server that does not answer in time is an inference without outputs.",
+    ignores(requests.Timeout),
+)
+
+
+# --- no Content-Length, HTTP/1.0 --------------------------------------------------------------
+
+
+client_fault("content-length-required", "K34", PlainClient.received)(
+    "A response has to have a Content-Length or chunks.",
+    lambda right, response: right() if _is_delimited(response) else fail("no Content-Length"),
+)
+client_fault("body-until-close-is-empty", "K34", PlainClient.received)(
+    "A response that ends with its connection counts as one without a body.",
+    lambda right, response: right() if _is_delimited(response) else b"",
+)
+client_fault("only-http-1-1", "K34", PlainClient.received)(
+    "A response of HTTP/1.0 is an error.",
+    lambda right, response: right() if response.raw.version == 11 else fail("expected HTTP/1.1"),
+)

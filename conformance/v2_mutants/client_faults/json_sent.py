@@ -1,0 +1,151 @@
+"""Faults of the JSON that a client sends (K14 in JSON, K20, K35)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.reference.client.plain_client import PlainClient
+from v2_conformance.reference.client.requests_made import JsonObject
+from v2_conformance.reference.client.task import Call
+from v2_mutants.changes import without
+from v2_mutants.registry import Right, client_fault
+
+# --- elements ---------------------------------------------------------------------------------
+
+
+client_fault("json-integers-as-doubles", "K14", PlainClient.json_integer)(
+    "Integers become doubles before they are JSON.",
+    lambda right, value: int(float(value)),
+)
+client_fault("json-integers-in-32-bits", "K14", PlainClient.json_integer)(
+    "Integers are cut to 32 bits before they are JSON.",
+    lambda right, value: int(np.array([value % 2**32], "<u4").view("<i4")[0]),
+)
+client_fault("json-floats-in-six-digits", "K14", PlainClient.json_float)(
+    "Floats are written as JSON with six digits.",
+    lambda right, value: float(f"{right():g}"),
+)
+
+
+@client_fault("json-fp32-through-fp16", "K14", PlainClient.json_float)
+def _(right: Right[Any], value: float) -> Any:
+    """FP32 is rounded to FP16 on the way to JSON."""
+    with np.errstate(over="ignore"):
+        rounded = float(np.float16(right()))
+    return rounded if np.isfinite(rounded) else value
+
+
+client_fault("json-bool-as-text", "K14", PlainClient.json_bool)(
+    "BOOL is sent as the strings true and false.",
+    lambda right, value: "true" if value else "false",
+)
+client_fault("json-bool-as-number", "K14", PlainClient.json_bool)(
+    "BOOL is sent in JSON as 1 and 0.",
+    lambda right, value: int(value),
+)
+
+
+@client_fault.several("json-nan", "K20")
+class _Nan(PlainClient):
+    """NaN is sent as the bare word NaN."""
+
+    def json_float(self, value: float) -> Any:
+        return value
+
+    def dump(self, document: JsonObject) -> bytes:
+        return json.dumps(document, ensure_ascii=False).encode()
+
+
+client_fault("json-nan-as-null", "K20", PlainClient.json_float)(
+    "What JSON cannot say is sent as null.",
+    lambda right, value: value if np.isfinite(value) else None,
+)
+client_fault("json-infinity-as-largest", "K20", PlainClient.json_float)(
+    "Infinity is sent as 1e308.",
+    lambda right, value: float(np.nan_to_num(value)),
+)
+
+
+def _is_utf8(element: bytes) -> bool:
+    return element.decode(errors="replace").encode() == element
+
+
+client_fault("json-text-replaced", "K20", PlainClient.json_text)(
+    "What is not UTF-8 is sent as the replacement character.",
+    lambda right, element: element.decode(errors="replace"),
+)
+client_fault("json-text-latin-1", "K20", PlainClient.json_text)(
+    "What is not UTF-8 is sent as Latin-1's text.",
+    lambda right, element: right() if _is_utf8(element) else element.decode("latin-1"),
+)
+client_fault("json-text-as-numbers", "K20", PlainClient.json_text)(
+    "What is not UTF-8 is sent as a list of bytes.",
+    lambda right, element: right() if _is_utf8(element) else list(element),
+)
+
+
+# --- the object -------------------------------------------------------------------------------
+
+
+client_fault("json-shape-as-text", "K35", PlainClient.json_shape)(
+    "The dimensions of a shape are strings of digits.",
+    lambda right, tensor: [str(dimension) for dimension in tensor.shape],
+)
+client_fault("json-shape-missing", "K35", PlainClient.input_object)(
+    "An input has no shape.",
+    lambda right, tensor, blob: without(right(), "shape"),
+)
+client_fault("json-datatype-of-numpy", "K35", PlainClient.json_datatype)(
+    "A datatype has the name that numpy gives it.",
+    lambda right, tensor: np.dtype(DATATYPES[tensor.datatype].numpy or object).name,
+)
+client_fault("json-datatype-missing", "K35", PlainClient.input_object)(
+    "An input has no datatype.",
+    lambda right, tensor, blob: without(right(), "datatype"),
+)
+
+
+@client_fault("json-inputs-by-name", "K35", PlainClient.document)
+def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+    """`inputs` is an object with names as keys."""
+    document = right()
+    return {**document, "inputs": {entry.pop("name"): entry for entry in document["inputs"]}}
+
+
+client_fault("json-outputs-as-names", "K35", PlainClient.output_object)(
+    "`outputs` is a list of names.",
+    lambda right, output: output.name,
+)
+
+
+@client_fault("json-id-as-number", "K35", PlainClient.document)
+def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+    """An id of digits is sent as a number."""
+    return {**right(), **({"id": int(call.id)} if call.id and call.id.isdigit() else {})}
+
+
+client_fault("json-in-latin-1", "K35", PlainClient.dump)(
+    "The JSON is sent in Latin-1.",
+    lambda right, document: right().decode().encode("latin-1", errors="replace"),
+)
+client_fault("json-with-byte-order-mark", "K35", PlainClient.dump)(
+    "The JSON begins with a BOM.",
+    lambda right, document: b"\xef\xbb\xbf" + right(),
+)
+client_fault("json-of-python", "K35", PlainClient.dump)(
+    "The JSON is a dictionary as Python prints it.",
+    lambda right, document: str(document).encode(),
+)
+client_fault("json-with-trailing-comma", "K35", PlainClient.dump)(
+    "The JSON ends with a comma too many.",
+    lambda right, document: right()[:-1] + b",}",
+)
+client_fault("json-data-nested-wrongly", "K35", PlainClient.json_data)(
+    "JSON data is nested one level too deep.",
+    lambda right, tensor: [right()],
+)
