@@ -13,10 +13,11 @@ import pytest
 
 from support.asgi import hypercorn
 from support.gateways import SETUPS, running_gateway
-from support.http2_servers import OK, Http2Peer, behaving, received, serving_http2
+from support.http2_servers import OK, Http2Peer, behaving, http2, received
 from support.leaks import is_shown
 from support.reports import Document
 from support.runs import FEW, SECRET, cases_that_differ, changed, chosen, made, said
+from support.servers import serving
 from v2_conformance.cli.main import main
 from v2_conformance.engine.access import Access
 from v2_conformance.engine.make_target import make_target
@@ -60,7 +61,7 @@ def http2_target(url: str, *headers: str, **how: object) -> Target:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The report of a run over HTTP/2, with a secret."""
-    with serving_http2(behaving(Behaviour())) as server:
+    with serving(http2(behaving(Behaviour()))) as server:
         target = http2_target(server.url, f"Authorization: Bearer {SECRET}")
         yield made(tmp_path_factory.mktemp("run") / "report", target, [*FEW, *FORMS])
 
@@ -154,7 +155,7 @@ def test_a_record_that_no_run_over_http2_leaves_is_noticed(
 def test_ordinary_faults_are_noticed_over_http2(
     fault: str, requirement: str, tmp_path: Path
 ) -> None:
-    with serving_http2(behaving(mutated([fault]))) as server:
+    with serving(http2(behaving(mutated([fault])))) as server:
         report = load_report(made(tmp_path / "report", http2_target(server.url), FEWEST))
     assert requirement in {case.requirement for case in report.of(Outcome.FAIL)}
 
@@ -176,7 +177,7 @@ def test_a_server_that_resets_the_stream_of_a_wrong_request_fails_with_the_code(
                     *OK[:1], *((name.lower(), value) for name, value in response.headers)
                 ])  # fmt: skip
 
-    with serving_http2(script) as server:
+    with serving(http2(script)) as server:
         path = made(tmp_path / "report", http2_target(server.url), FEWEST)
     case = load_report(path).case("H6/not-a-number[letters]")
     assert case is not None
@@ -211,7 +212,7 @@ def test_a_case_is_replayed_by_curl_over_http2_or_not_at_all(
 
 def test_the_option_and_the_target_file_ask_for_http2(tmp_path: Path) -> None:
     file = tmp_path / "target.yaml"
-    with serving_http2(behaving(Behaviour())) as server:
+    with serving(http2(behaving(Behaviour()))) as server:
         file.write_text(f"url: {server.url}\nhttp2: true\n")
         for number, arguments in enumerate([[server.url, "--http2"], ["--target", str(file)]]):
             out = tmp_path / str(number)
@@ -235,7 +236,7 @@ def test_a_server_of_http1_alone_is_told_in_one_line(
 def test_a_gateway_is_compared_over_http1_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with serving_http2(behaving(Behaviour())) as server:
+    with serving(http2(behaving(Behaviour()))) as server:
         arguments = ["run", server.url, "--http2", "--through", "http://127.0.0.1:9"]
         assert main([*arguments, "--report-dir", str(tmp_path / "r")]) == 2
     assert "remove --http2" in capsys.readouterr().err
@@ -303,7 +304,7 @@ def test_trailers_are_recorded_without_secrets(tmp_path: Path) -> None:
             peer.data(asked, b"".join(map(bytes, response.body)))
             peer.fields(asked, [("x-echo", f"Bearer {SECRET}"), ("x-sum", "1")], end=True)
 
-    with serving_http2(script) as server:
+    with serving(http2(script)) as server:
         target = http2_target(server.url, f"Authorization: Bearer {SECRET}")
         path = made(tmp_path / "report", target, chosen("P2/blob-follows-json[INT32]"))
     assert is_shown(path.read_bytes(), SECRET.encode()) is None

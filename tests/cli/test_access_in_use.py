@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.commands import Cli
 from support.leaks import is_shown
+from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 TOKEN = "Zk9-pQ7w_vX2-mN4-t0ken"
 PAIR = "alice-of-wonder:l4nd&key!"

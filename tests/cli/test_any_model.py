@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from support.servers import Start
 from v2_conformance.cli.any_model import read_asked
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
@@ -16,8 +17,6 @@ from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.server import ReferenceServer
-
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 
 class WithoutTheContract(Behaviour):

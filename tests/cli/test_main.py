@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen, run
 
@@ -16,7 +15,7 @@ import pytest
 from support.commands import Cli
 from support.responses import http
 from support.runs import command
-from support.servers import Peer, Script, free_port, serving
+from support.servers import Peer, Script, Start, always, free_port, serving, steps
 from v2_conformance.cli.main import main
 from v2_conformance.engine.result import Result
 from v2_conformance.formats import terminal
@@ -24,7 +23,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance import selftest
 from v2_conformance.maintenance.trials import FaultTrial
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report import certifying
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.case_files import load_cases
@@ -34,7 +32,6 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 COMMAND = [sys.executable, "-m", "v2_conformance"]
 
 
@@ -127,23 +124,14 @@ class TestRun:
         assert "bug in the suite" in ended.err
 
 
-def _silent(peer: Peer) -> None:
-    peer.until_closed()
+_silent = Peer.until_closed
 
 
-def _endless(peer: Peer) -> None:
-    peer.request()
-    peer.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
-    peer.forever(b" " * 65536)
-
-
-def _says(reply: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        while True:
-            peer.request()
-            peer.send(reply)
-
-    return script
+_endless = steps(
+    Peer.request,
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
+    lambda peer: peer.forever(b" " * 65536),
+)
 
 
 class TestProblems:
@@ -156,10 +144,10 @@ class TestProblems:
     @pytest.mark.parametrize(
         ("script", "words"),
         [
-            (_says(http(b"<!doctype html><p>Hello", 200)), "answered with HTML"),
-            (_says(http(b'{"detail": "Not Found"}', 404)), "status 404"),
-            (_says(http(b"[1, 2]", 200)), "not with V2 server metadata"),
-            (_says(b"SSH-2.0-OpenSSH_9.6\r\n"), "not with HTTP/"),
+            (always(http(b"<!doctype html><p>Hello", 200)), "answered with HTML"),
+            (always(http(b'{"detail": "Not Found"}', 404)), "status 404"),
+            (always(http(b"[1, 2]", 200)), "not with V2 server metadata"),
+            (always(b"SSH-2.0-OpenSSH_9.6\r\n"), "not with HTTP/"),
             (_silent, "no complete answer within 0.5 s"),
             (_endless, "the response goes on past"),
         ],

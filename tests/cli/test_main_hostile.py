@@ -15,13 +15,11 @@ import pytest
 
 from support.commands import Cli
 from support.runs import command
+from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 
 class TestWhatIsShown:

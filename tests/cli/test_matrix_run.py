@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import Cli
-from support.servers import Peer, free_port, serving
+from support.servers import Peer, free_port, serving, steps
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_mutants.servers import MutantServer
@@ -60,11 +60,7 @@ def test_runs_end_with_the_command_that_started_them(tmp_path: Path) -> None:
     folder.mkdir()
     gone = threading.Event()
 
-    def never_answers(peer: Peer) -> None:
-        peer.until_closed()
-        gone.set()
-
-    with serving(never_answers) as server:
+    with serving(steps(Peer.until_closed, gone)) as server:
         (folder / "one.yaml").write_text(f"url: {server.url}\ntimeout: 300\n")
         call = ["matrix", "run", str(folder), "--report-dir", str(tmp_path / "reports")]
         with subprocess.Popen(

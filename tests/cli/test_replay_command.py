@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from support.commands import Cli
 from support.reports import case, report_of, saved
+from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -18,8 +18,6 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report, write_report
 from v2_mutants.servers import MutantServer
-
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 SOME = ("--case", "P5/header-length-is-exact[*]", "--case", "H6/not-a-number[letters]")
 TOKEN = "Zk9-pQ7w_vX2-mN4-t0ken"

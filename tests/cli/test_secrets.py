@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.leaks import DELIVERIES, FORMS, delivered, is_shown
+from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 TOKEN = "Zk9-pQ7w_vX2/mN4~t0ken"
 REJECTED = ["--case", "H6/not-a-number[letters]", "--case", "P2/blob-follows-json[INT32]"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.responses import http
-from support.servers import Peer, Script, serving
+from support.servers import Script, Start, always, serving
 from v2_conformance.cli.main import main
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.make_target import make_target
@@ -19,7 +18,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 
 
@@ -89,15 +87,14 @@ def test_a_model_that_does_not_echo_plays_no_role(
 def v2(models: dict[str, object], index: object = None) -> Script:
     """A server that has this metadata, lists this index, and answers no inference."""
 
-    def script(peer: Peer) -> None:
-        while True:
-            path = peer.request().split(b" ")[1].decode()
-            name = path.removeprefix("/v2/models/")
-            known: dict[str, object] = {"/v2": METADATA, "/v2/models": index}
-            body = known.get(path, models.get(name))
-            peer.send(http(json.dumps(body).encode()) if body is not None else http(b"{}", 404))
+    def answer(request: bytes) -> bytes:
+        path = request.split(b" ")[1].decode()
+        name = path.removeprefix("/v2/models/")
+        known: dict[str, object] = {"/v2": METADATA, "/v2/models": index}
+        body = known.get(path, models.get(name))
+        return http(json.dumps(body).encode()) if body is not None else http(b"{}", 404)
 
-    return script
+    return always(answer)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from support.responses import http
-from support.servers import Peer, Script, answering, free_port, serving
+from support.servers import Peer, Script, answering, free_port, serving, steps
 from v2_conformance.engine.discovery import Server, discover
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
@@ -217,11 +217,7 @@ def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words:
     ],
 )
 def test_garbage_is_unreachable(garbage: bytes) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(garbage)
-
-    unreachable(script)
+    unreachable(steps(Peer.request, garbage))
 
 
 def test_a_server_that_never_answers_is_unreachable_in_time() -> None:
@@ -257,11 +253,9 @@ def test_a_server_that_drips_one_byte_at_a_time_is_unreachable_in_time(start: by
 
 @pytest.mark.parametrize("status", [b"200 OK", b"302 Found\r\nLocation: /x", b"404 No"])
 def test_an_endless_body_is_cut_off(status: bytes) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(b"HTTP/1.1 " + status + b"\r\n\r\n")
-        peer.forever(b"x" * 65536)
-
+    script = steps(
+        Peer.request, b"HTTP/1.1 " + status + b"\r\n\r\n", lambda peer: peer.forever(b"x" * 65536)
+    )
     assert "past 1048576 bytes" in unreachable(script)
 
 
@@ -302,11 +296,7 @@ def test_an_unusual_answer_is_read_like_any_other(answer: bytes) -> None:
 
 @pytest.mark.parametrize("head", [b"HTTP/1.0 200 OK", b"HTTP/1.1 200 OK\r\nConnection: close"])
 def test_a_body_may_end_with_the_connection(head: bytes) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(head + b"\r\n\r\n" + BODY)
-
-    assert discovered(script).name == "srv"
+    assert discovered(steps(Peer.request, head + b"\r\n\r\n" + BODY)).name == "srv"
 
 
 def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:

@@ -200,10 +200,7 @@ def test_shrinking_ends_in_time() -> None:
 
 
 def test_a_connection_that_is_refused_is_inconclusive() -> None:
-    def closes(peer: Peer) -> None:
-        peer.request()
-
-    with serving(closes) as server:
+    with serving(Peer.request) as server:
         target = make_target(server.url, timeout=1)
         present = {"identity/INT32": target.binding("identity/INT32")}
         engine = Engine(target, Server("s", "1", (), present))

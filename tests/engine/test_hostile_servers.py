@@ -14,7 +14,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.responses import http, v2
-from support.servers import Peer, Script, Scripted, served, serving
+from support.servers import Peer, Script, Scripted, always, served, serving, steps
 from v2_conformance.cli.main import main
 from v2_conformance.engine import engine as engine_module
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -63,8 +63,7 @@ def says(*data: bytes) -> Script:
     return script
 
 
-def never(peer: Peer) -> None:
-    peer.until_closed()
+never = Peer.until_closed
 
 
 def one_byte_a_second(peer: Peer) -> None:
@@ -74,17 +73,13 @@ def one_byte_a_second(peer: Peer) -> None:
             return
 
 
-def claims_10_to_the_18(peer: Peer) -> None:
-    peer.send(HEAD + b"Content-Length: 1000000000000000000\r\n\r\n{")
-    peer.until_closed()
+claims_10_to_the_18 = steps(
+    HEAD + b"Content-Length: 1000000000000000000\r\n\r\n{", Peer.until_closed
+)
 
 
 def endless(start: bytes, piece: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        peer.send(start)
-        peer.forever(piece)
-
-    return script
+    return steps(start, lambda peer: peer.forever(piece))
 
 
 OUTPUT = {"name": "OUTPUT0", "shape": [8], "datatype": "INT32"}
@@ -159,14 +154,7 @@ KINDS = {
 def misbehaving(script: Script, mark: bytes = MARK) -> Iterator[Scripted]:
     """A good server, but for requests with `mark` in them, which `script` answers."""
 
-    def talk(peer: Peer) -> None:
-        while True:
-            request = peer.request()
-            if mark in request:
-                return script(peer)
-            peer.send(served(request))
-
-    with serving(talk) as server:
+    with serving(always(lambda asked: script if mark in asked else served(asked))) as server:
         yield server
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.runs import results, target_of
-from support.servers import Peer, connected, serving
+from support.servers import Peer, Script, connected, serving, steps
 from v2_conformance.cli.main import main
 from v2_conformance.engine.budget import usual_limit_s
 from v2_conformance.engine.result import Result
@@ -191,7 +191,7 @@ def test_a_server_may_reject_them(
     assert isinstance(early.cause, BodyTooLarge)
 
 
-def sent_to(script: Callable[[Peer], None]) -> Verdict:
+def sent_to(script: Script) -> Verdict:
     """The verdict on a case whose tensor is longer than what sockets hold, by its own exchange."""
     (longer,) = shrunk([LONGER], 6)
     assert isinstance(longer, RequestCase)
@@ -206,8 +206,7 @@ def sent_to(script: Callable[[Peer], None]) -> Verdict:
 
 
 def test_closing_in_the_middle_declines_them() -> None:
-    def closes(peer: Peer) -> None:
-        peer.exactly(LONG)
+    closes = steps(lambda peer: peer.exactly(LONG))
 
     def resets(peer: Peer) -> None:
         closes(peer)
@@ -220,22 +219,18 @@ def test_closing_in_the_middle_declines_them() -> None:
 
 
 def test_an_early_answer_ends_the_sending() -> None:
-    def refuses(peer: Peer) -> None:
-        peer.head()
-        peer.send(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
-        peer.until_closed()
-
+    refuses = steps(
+        Peer.head,
+        b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}",
+        Peer.until_closed,
+    )
     verdict = sent_to(refuses)
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert isinstance(verdict.cause, BodyTooLarge)
 
 
 def test_closing_in_the_middle_of_an_answer_fails() -> None:
-    def answers_half(peer: Peer) -> None:
-        peer.head()
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n{")
-
-    verdict = sent_to(answers_half)
+    verdict = sent_to(steps(Peer.head, b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n{"))
     assert verdict.outcome is Outcome.FAIL
     assert isinstance(verdict.cause, ConnectionClosed)
 

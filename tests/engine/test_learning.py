@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
 
+from support.servers import Start
 from v2_conformance.engine.learning import learn_models, repository_index
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.engine.target import Target
@@ -25,7 +25,6 @@ from v2_conformance.wire.encode import Tolerance
 from v2_conformance.wire.relation_cases import special_sets
 
 SETS = partial(special_sets, suite_cases())
-Start = Callable[[type[Behaviour]], ReferenceServer]
 
 
 class Noisy(Behaviour):

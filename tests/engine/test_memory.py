@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.responses import http
-from support.servers import Peer, served, serving
+from support.servers import always, served, serving
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.transcript import Limits
@@ -73,15 +73,13 @@ sys.exit(code)
 def test_no_server_makes_a_run_take_much_memory_or_leave_a_long_report(
     kind: str, tmp_path: Path
 ) -> None:
-    def talk(peer: Peer) -> None:
-        while True:
-            request = peer.request()
-            known = b"/infer " not in request[:200] or b'"shape":[3]' in request[:2000]
-            most = Limits().response_to(len(request))
-            peer.send(served(request) if known else KINDS[kind](request, most))
+    def answer(request: bytes) -> bytes:
+        known = b"/infer " not in request[:200] or b'"shape":[3]' in request[:2000]
+        most = Limits().response_to(len(request))
+        return served(request) if known else KINDS[kind](request, most)
 
     chosen = [argument for name in LONG for argument in ("--case", name)]
-    with serving(talk) as server:
+    with serving(always(answer)) as server:
         arguments = ["run", server.url, *chosen, "--report-dir", str(tmp_path)]
         done = subprocess.run(
             [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False

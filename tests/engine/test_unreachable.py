@@ -14,7 +14,7 @@ import pytest
 import trustme
 
 from support.responses import http
-from support.servers import Peer, Script, answering, serving
+from support.servers import Peer, always, answering, serving, steps
 from v2_conformance.engine.access import Access
 from v2_conformance.engine.discovery import discover
 from v2_conformance.engine.make_target import make_target
@@ -60,15 +60,6 @@ def met(target: Target) -> tuple[Obstacle | None, str]:
     return transcript.obstacle, message
 
 
-def forever_answering(*replies: bytes) -> Script:
-    def script(peer: Peer) -> None:
-        while True:
-            peer.request()
-            peer.send(replies[0])
-
-    return script
-
-
 def target_for(url: str, **access: object) -> Target:
     return make_target(url, timeout=5, access=Access(**access))  # type: ignore[arg-type]
 
@@ -80,7 +71,7 @@ def test_an_unknown_authority_is_named_and_cacert_helps(
     authority: trustme.CA, cacert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = server_context(authority.issue_cert("127.0.0.1"))
-    with serving(forever_answering(http(METADATA, 503)), tls=context) as server:
+    with serving(always(http(METADATA, 503)), tls=context) as server:
         obstacle, message = met(target_for(server.url))
         assert obstacle is Obstacle.UNKNOWN_AUTHORITY
         assert "was not issued by an authority that this machine trusts" in message
@@ -140,7 +131,7 @@ def test_a_server_that_wants_a_client_certificate_gets_one(
     own.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
     foreign = trustme.CA().issue_cert("client.example")
     foreign.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "foreign.pem"))
-    with serving(forever_answering(http(METADATA, 404)), tls=context) as server:
+    with serving(always(http(METADATA, 404)), tls=context) as server:
         _, message = met(target_for(server.url, cacert=cacert))
         assert "--cert" in message
         assert "--key" in message
@@ -184,7 +175,7 @@ def test_http_to_a_real_tls_port_says_what_may_help(authority: trustme.CA) -> No
     ],
 )
 def test_http_to_the_tls_port_of_common_servers_is_said(body: bytes) -> None:
-    with serving(forever_answering(http(body, 400))) as server:
+    with serving(always(http(body, 400))) as server:
         _, message = met(target_for(server.url))
     assert "status 400: this port speaks TLS; the URL must begin with https://" in message
 
@@ -208,7 +199,7 @@ def said(
     body: bytes = b"",
     path: str = "",
 ) -> str:
-    with serving(forever_answering(http(body, status, *fields))) as server:
+    with serving(always(http(body, status, *fields))) as server:
         with pytest.raises(UnreachableError) as error:
             discover(make_target(server.url + path, timeout=5, headers=tuple(headers)))
         return str(error.value).replace(server.url, "URL")
@@ -252,7 +243,7 @@ def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
 def test_404_says_that_the_server_may_have_no_such_endpoint(binding: str) -> None:
     words = f"endpoint of the binding {binding} is not"
     with (
-        serving(forever_answering(http(b"", 404))) as server,
+        serving(always(http(b"", 404))) as server,
         pytest.raises(UnreachableError, match=words),
     ):
         discover(make_target(server.url, timeout=5, binding=binding))
@@ -299,11 +290,7 @@ def test_a_slash_at_the_end_is_no_other_base() -> None:
 
 @pytest.mark.parametrize("reply", [b"", b"\x15", b"\x15\x03"])
 def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(reply)
-
-    with serving(script) as server:
+    with serving(steps(Peer.request, reply)) as server:
         _, message = met(target_for(server.url))
     assert "gave no answer that can be read" in message or "speaks TLS" in message
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ import pytest
 from support.commands import Cli
 from support.reports import case, passes, report_of
 from support.responses import HOSTILE
+from support.servers import Start
 from v2_conformance.formats.github import (
     MOST_ANNOTATIONS,
     MOST_BYTES,
@@ -24,14 +24,12 @@ from v2_conformance.formats.github import (
 from v2_conformance.formats.terminal import summary_lines
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import ExpectedFailure, OverallVerdict, Report
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.terminal_safe_text import plain
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 MUSTS = [r.id for r in catalogue().values() if r.profile == "binary" and r.level == "MUST"]
 
 

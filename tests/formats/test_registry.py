@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.commands import Cli
 from support.reports import passes, report_of
+from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.formats import registry
 from v2_conformance.formats.registry import BADGES, FORMATS, Format, file_names, write_formats
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json
 
@@ -26,7 +25,6 @@ def shout(report: Report) -> bytes:
     return f"{report.verdict.words.upper()}!\xff".encode("latin-1")
 
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 SHOUT = Format("shout.bin", f"{__name__}:shout")
 
 

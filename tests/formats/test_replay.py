@@ -24,7 +24,7 @@ from support.pages import records_of
 from support.reports import case, exchange, report_of
 from support.responses import http
 from support.runs import CASES, results, target_of
-from support.servers import Peer, Script, serving
+from support.servers import Peer, Script, serving, steps
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay import replay_command, write_replay
@@ -348,11 +348,7 @@ def test_over_tls_it_trusts_what_the_environment_says(tmp_path: Path) -> None:
     ],
 )
 def test_an_answer_that_is_not_whole_is_told_and_shown(reply: bytes, words: str) -> None:
-    def script(peer: Peer) -> None:
-        peer.exactly(3)
-        peer.send(reply)
-
-    with serving(script) as server:
+    with serving(steps(lambda peer: peer.exactly(3), reply)) as server:
         printed = paste(replay_command(report(server.url), record(b"odd")))
     assert f"incomplete response: {words}" in printed
     assert answers(printed) == [reply]

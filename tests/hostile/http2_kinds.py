@@ -16,7 +16,8 @@ from hyperframe.frame import (
 )
 
 from hostile.kit import BINARY, MARK, REJECTED, VICTIM, Start, add
-from support.http2_servers import Asked, Http2Peer, received, serving_http2
+from support.http2_servers import Asked, Http2Peer, http2, received
+from support.servers import serving
 from v2_conformance.reference.behaviour import Behaviour
 
 CASES = (VICTIM, BINARY, REJECTED, "C12/observed", "R7/observed", "R2/observed")
@@ -42,7 +43,7 @@ def over_http2(answer: Answer) -> Start:
 
     @contextlib.contextmanager
     def start() -> Iterator[str]:
-        with serving_http2(script) as server:
+        with serving(http2(script)) as server:
             yield server.url
 
     return start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,16 +14,15 @@ import pytest
 
 from support.reports import case, differing, exchange, report_of
 from support.responses import HOSTILE
+from support.servers import Start
 from v2_conformance.pytest_plugin.html import Page, verdict_html, wire_log
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import OverallVerdict
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 # Passes, fails (MUST and SHOULD) and is not claimed, in a second.
 SOME = "P1 or P2 or P4 or P12 or W1"
 

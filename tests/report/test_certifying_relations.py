@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
+from support.servers import Start
 from v2_conformance.cli import exit_codes
 from v2_conformance.engine.make_target import make_target
 from v2_conformance.formats.verification_text import verification_lines
@@ -33,7 +33,6 @@ from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode import Tolerance
 from v2_mutants.servers import MutantServer
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
 PATTERNS = ["P2", "S2", "O1", "P1"]
 
 

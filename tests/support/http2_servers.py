@@ -12,7 +12,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset, WindowUpdated
 
-from support.servers import PATIENT, Peer, Scripted, serving
+from support.servers import PATIENT, Peer, Script, Scripted, serving
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.wire.http2 import Http2Connection
@@ -129,17 +129,9 @@ class Http2Peer:
 Http2Script = Callable[[Http2Peer], None]
 
 
-@contextlib.contextmanager
-def serving_http2(
-    *scripts: Http2Script, tls: ssl.SSLContext | None = None, opens_windows: bool = True
-) -> Iterator[Scripted]:
-    """A server whose connections follow the scripts, the last of which repeats; see `serving`."""
-
-    def over(script: Http2Script) -> Callable[[Peer], None]:
-        return lambda peer: script(Http2Peer(peer, opens_windows=opens_windows))
-
-    with serving(*map(over, scripts), tls=tls) as server:
-        yield server
+def http2(script: Http2Script, *, opens_windows: bool = True) -> Script:
+    """A script for `serving` whose connections speak HTTP/2."""
+    return lambda peer: script(Http2Peer(peer, opens_windows=opens_windows))
 
 
 @contextlib.contextmanager
@@ -177,7 +169,7 @@ def exchanged(
 ) -> Transcript:
     """The transcript of one exchange with a server that follows the script."""
     with (
-        serving_http2(script, opens_windows=opens_windows) as server,
+        serving(http2(script, opens_windows=opens_windows)) as server,
         over_http2(server, limits) as connection,
     ):
         return connection.exchange(request or http2_request(b"abc"))

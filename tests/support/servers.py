@@ -138,7 +138,7 @@ class Peer:
             self._sock.sendall(piece)
 
 
-Script = Callable[[Peer], None]
+Script = Callable[[Peer], object]
 
 
 class Scripted:
@@ -215,14 +215,42 @@ def serving(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[Scr
     assert not server.mistakes, server.mistakes
 
 
-def answering(*replies: bytes) -> Script:
-    """A script: read a request, send a reply, for each reply; then wait for the client to go."""
+Step = bytes | threading.Event | Callable[[Peer], object]
+"""Send these bytes, set this event, or do this with the peer (such as `Peer.request`)."""
+
+
+def steps(*done: Step) -> Script:
+    """A script: these steps, one after the other, and then the server closes the connection."""
 
     def script(peer: Peer) -> None:
-        for reply in replies:
-            peer.request()
+        for step in done:
+            if isinstance(step, bytes):
+                peer.send(step)
+            elif isinstance(step, threading.Event):
+                step.set()
+            else:
+                step(peer)
+
+    return script
+
+
+def answering(*replies: bytes) -> Script:
+    """A script: read a request, send a reply, for each reply; then wait for the client to go."""
+    exchanges: list[Step] = [step for reply in replies for step in (Peer.request, reply)]
+    return steps(*exchanges, Peer.until_closed)
+
+
+def always(answer: bytes | Callable[[bytes], bytes | Script]) -> Script:
+    """A script: answer every request, or follow the script that `answer` gives for one."""
+
+    def script(peer: Peer) -> None:
+        while True:
+            request = peer.request()
+            reply = answer(request) if callable(answer) else answer
+            if not isinstance(reply, bytes):
+                reply(peer)
+                return
             peer.send(reply)
-        peer.until_closed()
 
     return script
 

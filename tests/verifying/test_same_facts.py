@@ -10,7 +10,7 @@ import pytest
 
 from support.cases import make_case
 from support.http2_servers import OK, Http2Peer, exchanged, http2_request
-from support.servers import PATIENT, Peer, connected, request_of, serving
+from support.servers import PATIENT, Peer, connected, request_of, serving, steps
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.survival import hung
 from v2_conformance.redaction import Mask
@@ -104,11 +104,9 @@ def test_what_comes_before_a_client_leaves_http2_is_no_part_of_it(
 
 @pytest.mark.parametrize("how", LEFT)
 def test_what_comes_before_a_client_leaves_http1_is_no_part_of_it(how: Parting) -> None:
-    def script(peer: Peer) -> None:
-        peer.head()
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-        peer.until_closed_unread()
-
+    script = steps(
+        Peer.head, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", Peer.until_closed_unread
+    )
     with serving(script) as server, connected(server, PATIENT) as connection:
         request = msgspec.structs.replace(
             request_of(b"POST /x HTTP/1.1\r\nHost: h\r\n\r\n", *[LONG] * 64), parting=how
@@ -139,11 +137,8 @@ def test_an_odd_end_over_http2_is_read_back(
 
 
 def test_whether_a_server_hung_is_the_same_when_its_request_had_pauses() -> None:
-    def hangs(peer: Peer) -> None:
-        peer.until_closed()
-
     case, short = make_case(), replace(PATIENT, exchange_s=0.2)
-    with serving(hangs) as server, connected(server, short) as connection:
+    with serving(Peer.until_closed) as server, connected(server, short) as connection:
         came = connection.exchange(request_of(b"POST /x HTTP/1.1\r\n", b"Host", pause_s=0.05))
     assert came.ending is Ending.TIMEOUT
     known_good = Transcript(b"", 0, b"", Ending.COMPLETE, partial=Response(200, (), b"", "", 0))

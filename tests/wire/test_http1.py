@@ -22,6 +22,7 @@ from support.servers import (
     request_of,
     response,
     serving,
+    steps,
 )
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1 import Http1Connection
@@ -58,11 +59,7 @@ def test_a_chunked_response_is_joined() -> None:
 
 
 def test_a_response_without_a_length_ends_with_the_connection() -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(b"HTTP/1.1 200 OK\r\n\r\nto the end")
-
-    came = exchange(script)
+    came = exchange(steps(Peer.request, b"HTTP/1.1 200 OK\r\n\r\nto the end"))
     assert bytes(response(came).body) == b"to the end"
     assert response(came).framing == "close"
     assert not came.open
@@ -164,12 +161,7 @@ def test_a_connection_that_cannot_be_opened_ahead_is_tried_again() -> None:
 
 
 def test_a_kept_connection_that_the_server_closed_is_noticed() -> None:
-    def once(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.end()
-        peer.until_closed()
-
+    once = steps(Peer.request, http(b"1"), Peer.end, Peer.until_closed)
     with serving(once) as server, connected(server) as connection:
         assert connection.exchange(request_of(REQUEST)).open
         assert server.peers[0].ended.wait(5)
@@ -181,11 +173,7 @@ def test_a_kept_connection_that_the_server_closed_is_noticed() -> None:
 
 
 def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.request()
-
+    script = steps(Peer.request, http(b"1"), Peer.request)
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         came = connection.exchange(request_of(REQUEST))
@@ -198,13 +186,7 @@ def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() 
 def _once(reply: bytes) -> Script:
     """A script: one reply, then the server closes the connection."""
 
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(reply)
-        peer.end()
-        peer.until_closed()
-
-    return script
+    return steps(Peer.request, reply, Peer.end, Peer.until_closed)
 
 
 def test_a_close_that_no_response_announced_is_noted_with_the_next_exchange() -> None:
@@ -289,14 +271,9 @@ def test_white_space_before_a_colon_is_read_over_as_many_clients_do() -> None:
 def test_bytes_that_nobody_asked_for_are_pending() -> None:
     go = threading.Event()
 
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        go.wait(5)
-        peer.send(b"left over")
-        peer.end()
-        peer.until_closed()
-
+    script = steps(
+        Peer.request, http(b"1"), lambda _: go.wait(5), b"left over", Peer.end, Peer.until_closed
+    )
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         assert connection.open
@@ -366,11 +343,7 @@ def test_a_request_larger_than_the_sockets_buffers_goes_out_whole() -> None:
 
 
 def test_an_early_answer_ends_the_sending_of_a_large_request() -> None:
-    def script(peer: Peer) -> None:
-        peer.head()
-        peer.send(http(b"too large", 413))
-        peer.until_closed_unread()
-
+    script = steps(Peer.head, http(b"too large", 413), Peer.until_closed_unread)
     head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
     came = exchange(script, request=head + bytes(BIG))
     assert response(came).status == 413
@@ -379,23 +352,15 @@ def test_an_early_answer_ends_the_sending_of_a_large_request() -> None:
 
 
 def test_an_early_answer_before_a_reset_is_read() -> None:
-    def script(peer: Peer) -> None:
-        peer.head()
-        peer.send(http(b"no", 400))
-        peer.end()
-
     head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
-    came = exchange(script, request=head + bytes(BIG))
+    came = exchange(steps(Peer.head, http(b"no", 400), Peer.end), request=head + bytes(BIG))
     assert came.ending in (Ending.COMPLETE, Ending.CLOSED, Ending.RESET)
     if came.response is not None:
         assert came.response.status == 400
 
 
 def test_an_early_answer_between_slices_is_kept() -> None:
-    def script(peer: Peer) -> None:
-        peer.send(http(b"early", 400))
-        peer.until_closed()
-
+    script = steps(http(b"early", 400), Peer.until_closed)
     with serving(script) as server, connected(server) as connection:
         came = connection.exchange(request_of(REQUEST[:9], REQUEST[9:], pause_s=2))
     assert response(came).status == 400

@@ -20,6 +20,7 @@ from support.servers import (
     request_of,
     response,
     serving,
+    steps,
 )
 from v2_conformance.wire.http1 import Http1Connection
 from v2_conformance.wire.pace import Pace
@@ -43,14 +44,7 @@ def _away() -> None:
 def test_the_server_has_the_request_before_anybody_waits_for_the_answer() -> None:
     got = threading.Event()
 
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.request()
-        got.set()
-        peer.send(http(b"2"))
-        peer.until_closed()
-
+    script = steps(Peer.request, http(b"1"), Peer.request, got, http(b"2"), Peer.until_closed)
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         request = request_of(REQUEST)
@@ -84,14 +78,14 @@ def test_the_time_of_an_answer_that_is_read_late_is_the_servers() -> None:
 def test_the_time_of_an_answer_that_comes_later_still_is_the_whole_one() -> None:
     waited_for = threading.Event()
 
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.request()
-        waited_for.wait(5)
-        peer.send(http(b"2"))
-        peer.until_closed()
-
+    script = steps(
+        Peer.request,
+        http(b"1"),
+        Peer.request,
+        lambda _: waited_for.wait(5),
+        http(b"2"),
+        Peer.until_closed,
+    )
     # The server has all its time once somebody waits, however long nobody did.
     limits = Limits(connect_s=5, exchange_s=_AWAY_S * 0.9)
     with serving(script) as server, connected(server, limits) as connection:
@@ -107,11 +101,7 @@ def test_the_time_of_an_answer_that_comes_later_still_is_the_whole_one() -> None
 
 
 def test_a_server_that_never_answers_is_still_given_up() -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.until_closed()
-
+    script = steps(Peer.request, http(b"1"), Peer.until_closed)
     limits = Limits(connect_s=5, exchange_s=0.2)
     with serving(script) as server, connected(server, limits) as connection:
         connection.exchange(request_of(REQUEST))
@@ -136,11 +126,7 @@ def test_an_answer_that_nobody_reads_is_not_taken_for_that_of_another_request(
 
 
 def test_a_connection_that_the_server_closes_meanwhile_is_noted_as_closed() -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.request()
-
+    script = steps(Peer.request, http(b"1"), Peer.request)
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         request = request_of(REQUEST)
@@ -155,12 +141,7 @@ def test_a_connection_that_breaks_under_the_request_is_noted_as_broken(
 ) -> None:
     reset = threading.Event()
 
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.reset()
-        reset.set()
-
+    script = steps(Peer.request, http(b"1"), Peer.reset, reset)
     with serving(script) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
         assert reset.wait(5)

@@ -19,6 +19,7 @@ from support.servers import (
     request_of,
     response,
     serving,
+    steps,
 )
 from v2_conformance.wire.http1_response import ResponseReader
 from v2_conformance.wire.transcript import Ending, Limits
@@ -34,20 +35,17 @@ def test_a_server_that_never_answers_is_a_time_out() -> None:
 
 
 def test_a_server_that_drips_forever_is_a_time_out() -> None:
-    def script(peer: Peer) -> None:
-        peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        peer.forever(b"1\r\nx\r\n")
-
+    script = steps(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        lambda peer: peer.forever(b"1\r\nx\r\n"),
+    )
     came = exchange(script, SHORT)
     assert came.ending == Ending.TIMEOUT
     assert came.duration_s < 1
 
 
 def test_an_endless_body_is_cut_off() -> None:
-    def script(peer: Peer) -> None:
-        peer.send(b"HTTP/1.1 200 OK\r\n\r\n")
-        peer.forever(b"x" * 65536)
-
+    script = steps(b"HTTP/1.1 200 OK\r\n\r\n", lambda peer: peer.forever(b"x" * 65536))
     came = exchange(script, Limits(exchange_s=5, response=1 << 20))
     assert came.ending == Ending.TOO_LARGE
     assert (1 << 20) < len(came.received) <= (1 << 20) + (1 << 19)
@@ -71,10 +69,9 @@ def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(request_size: in
 
 
 def test_a_content_length_of_10_to_the_18_is_not_believed() -> None:
-    def script(peer: Peer) -> None:
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\nabc")
-        peer.until_closed()
-
+    script = steps(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\nabc", Peer.until_closed
+    )
     came = exchange(script, SHORT)
     assert came.ending == Ending.TIMEOUT
     assert came.partial is not None
@@ -84,10 +81,9 @@ def test_a_content_length_of_10_to_the_18_is_not_believed() -> None:
 
 @pytest.mark.parametrize("line", [b"A: b\r\n", b"A", b" \r\n", b"\r\n"])
 def test_endless_headers_are_too_large(line: bytes) -> None:
-    def script(peer: Peer) -> None:
-        peer.send(b"HTTP/1.1 200 OK\r\n" if line != b"\r\n" else b"")
-        peer.forever(line * 1000)
-
+    script = steps(
+        b"HTTP/1.1 200 OK\r\n" if line != b"\r\n" else b"", lambda peer: peer.forever(line * 1000)
+    )
     came = exchange(script)
     assert came.ending in (Ending.TOO_LARGE, Ending.MALFORMED)
     assert came.ending == Ending.TOO_LARGE or line in (b" \r\n", b"\r\n")
@@ -95,18 +91,15 @@ def test_endless_headers_are_too_large(line: bytes) -> None:
 
 
 def test_endless_chunk_extensions_are_too_large() -> None:
-    def script(peer: Peer) -> None:
-        peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
-        peer.forever(b"x" * 1000)
-
+    script = steps(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        lambda peer: peer.forever(b"x" * 1000),
+    )
     assert exchange(script).ending in (Ending.TOO_LARGE, Ending.MALFORMED)
 
 
 def test_a_flood_of_informational_responses_is_cut_off() -> None:
-    def script(peer: Peer) -> None:
-        peer.forever(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-    came = exchange(script)
+    came = exchange(steps(lambda peer: peer.forever(b"HTTP/1.1 100 Continue\r\n\r\n")))
     assert came.ending == Ending.TOO_LARGE
     assert "informational" in came.detail
 
@@ -156,11 +149,7 @@ def test_garbage_is_malformed_whether_or_not_the_server_closes(
     ],
 )
 def test_a_response_that_is_cut_off_is_closed_not_malformed(raw: bytes, has_head: bool) -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(raw)
-
-    came = exchange(script)
+    came = exchange(steps(Peer.request, raw))
     assert came.ending == Ending.CLOSED
     assert came.response is None
     assert (came.partial is not None) == has_head
@@ -229,12 +218,7 @@ def test_tls_carries_large_requests_and_answers_on_one_connection(
 def test_a_kept_tls_connection_that_the_server_closed_is_noticed(
     authority: trustme.CA, tls_server: ssl.SSLContext
 ) -> None:
-    def once(peer: Peer) -> None:
-        peer.request()
-        peer.send(http(b"1"))
-        peer.end()
-        peer.until_closed()
-
+    once = steps(Peer.request, http(b"1"), Peer.end, Peer.until_closed)
     with (
         serving(once, tls=tls_server) as server,
         connected(server, tls=trusting(authority)) as connection,
@@ -256,11 +240,8 @@ def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLCon
 
 
 def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
-    def script(peer: Peer) -> None:
-        peer.send(http())
-
     with (
-        serving(script) as server,
+        serving(steps(http())) as server,
         connected(server, tls=trusting(authority)) as connection,
     ):
         assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED

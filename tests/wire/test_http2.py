@@ -12,11 +12,11 @@ from support.http2_servers import (
     OK,
     Http2Peer,
     exchanged,
+    http2,
     http2_request,
     over_http2,
-    serving_http2,
 )
-from support.servers import PATIENT, Peer, free_port, response, serving
+from support.servers import PATIENT, Peer, free_port, response, serving, steps
 from v2_conformance.wire.http1_response import read_again
 from v2_conformance.wire.http2 import Http2Connection, offer_http2
 from v2_conformance.wire.http2_notation import FRAMES
@@ -126,7 +126,7 @@ def test_a_response_without_a_length_ends_with_its_stream_and_trailers_are_facts
 
 
 def test_a_connection_is_used_for_one_stream_after_the_other() -> None:
-    with serving_http2(answers) as server, over_http2(server) as connection:
+    with serving(http2(answers)) as server, over_http2(server) as connection:
         first, second = (connection.exchange(http2_request(b"abc")) for _ in range(2))
         assert (first.reused, second.reused) == (False, True)
         assert not connection.pending()
@@ -150,7 +150,7 @@ def test_an_early_answer_leaves_the_rest_unsent_and_the_connection_open() -> Non
         peer.answer(peer.request())
 
     with (
-        serving_http2(script, opens_windows=False) as server,
+        serving(http2(script, opens_windows=False)) as server,
         over_http2(server) as connection,
     ):
         early = connection.exchange(http2_request(BODY * 8))
@@ -184,7 +184,7 @@ def test_a_reset_stream_is_an_ending_with_its_code(code: int) -> None:
         peer.flush()
         peer.answer(peer.request())
 
-    with serving_http2(script) as server, over_http2(server) as connection:
+    with serving(http2(script)) as server, over_http2(server) as connection:
         came = connection.exchange(http2_request(b"abc"))
         assert (came.ending, came.open) == (Ending.RESET, True)
         assert came.http2 is not None
@@ -231,7 +231,7 @@ def test_a_connection_that_the_server_ended_while_it_was_idle_is_not_open() -> N
         goes_away(peer, 0, asked.stream)
         peer.peer.until_closed()
 
-    with serving_http2(script, answers) as server, over_http2(server) as connection:
+    with serving(http2(script), http2(answers)) as server, over_http2(server) as connection:
         connection.exchange(http2_request(b"abc"))
         while connection.open:  # until GOAWAY is there
             pass
@@ -285,7 +285,7 @@ def contexts(authority: trustme.CA, *offered: str) -> tuple[ssl.SSLContext, ssl.
 
 def test_over_tls_alpn_chooses_http2(authority: trustme.CA) -> None:
     server_tls, tls = contexts(authority, "http/1.1", "h2")
-    with serving_http2(answers, tls=server_tls) as server, over_http2(server, tls=tls) as it:
+    with serving(http2(answers), tls=server_tls) as server, over_http2(server, tls=tls) as it:
         first, second = (it.exchange(http2_request(BODY)) for _ in range(2))
         assert first.ending is second.ending is Ending.COMPLETE
         assert second.reused
@@ -312,11 +312,7 @@ def test_a_server_that_does_not_choose_http2_in_alpn_is_not_sent_anything(
 def test_a_server_that_speaks_something_else_is_told(
     beginning: bytes, obstacle: Obstacle | None
 ) -> None:
-    def script(peer: Peer) -> None:
-        peer.some()
-        peer.send(beginning)
-        peer.until_closed()
-
+    script = steps(Peer.some, beginning, Peer.until_closed)
     with serving(script) as server, over_http2(server) as connection:
         came = connection.exchange(http2_request(b"abc"))
     assert came.ending in (Ending.MALFORMED, Ending.TOO_LARGE)

@@ -17,8 +17,8 @@ from hyperframe.frame import (
     WindowUpdateFrame,
 )
 
-from support.http2_servers import OK, Http2Peer, exchanged, http2_request, over_http2, serving_http2
-from support.servers import BIG, SHORT
+from support.http2_servers import OK, Http2Peer, exchanged, http2, http2_request, over_http2
+from support.servers import BIG, SHORT, serving
 from v2_conformance.wire.transcript import Ending, Limits
 
 PAIRS = [(name.encode(), value.encode()) for name, value in OK]
@@ -179,7 +179,7 @@ def test_a_connection_that_allows_no_stream_any_more_is_not_used() -> None:
         peer.peer.send(SettingsFrame(0, {SettingsFrame.MAX_CONCURRENT_STREAMS: 0}).serialize())
         peer.peer.until_closed()
 
-    with serving_http2(script) as server, over_http2(server) as connection:
+    with serving(http2(script)) as server, over_http2(server) as connection:
         assert connection.exchange(http2_request(b"abc")).ending is Ending.COMPLETE
         while connection.open:  # until SETTINGS is there
             pass

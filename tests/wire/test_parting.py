@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from support.cases import make_case, prepared
-from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving
+from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving, steps
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.wire.parting import times
 from v2_conformance.wire.transcript import Ending
@@ -96,10 +96,7 @@ def test_a_client_that_resets_leaves_the_server_an_error() -> None:
 
 
 def test_a_client_that_half_closes_reads_the_answer() -> None:
-    def script(peer: Peer) -> None:
-        peer.until_closed()
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-
+    script = steps(Peer.until_closed, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     request = prepared(breaking_off({"then": "half_closes"})).request
     with serving(script) as server, connected(server, PATIENT) as connection:
         answered = connection.exchange(request)
@@ -108,11 +105,9 @@ def test_a_client_that_half_closes_reads_the_answer() -> None:
 
 
 def test_over_tls_it_reads_the_answer_decrypted() -> None:
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        peer.until_closed()
-
+    script = steps(
+        Peer.request, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Peer.until_closed
+    )
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
