@@ -9,11 +9,10 @@ import pytest
 
 from support.reports import case, exchange, passes, report_of
 from support.responses import answer, http, message_with, v2
-from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.terminal import summary_lines
 from v2_conformance.report.document import Report
-from v2_conformance.report.proxy_signs import ProxySign, SignKind, proxy_signs
+from v2_conformance.report.proxy_signs import ProxySign, SignKind, proxy_signs, signs_line
 from v2_conformance.report.tested import ClientInfo
 from v2_conformance.suite.outcomes import Purpose
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from v2_conformance.formats.markdown import inert
 from v2_conformance.report.diff import CaseChange, ChangeKind, ReportDiff, RequirementChange
@@ -12,13 +12,6 @@ from v2_conformance.terminal_safe_text import wrapped
 _SHOWN = 50
 _MOST_WORDS = 160
 _COMMENT = 60_000  # GitHub refuses comments of 65,536 characters
-_TITLES: Mapping[ChangeKind, str] = {
-    ChangeKind.BROKEN: "Broken",
-    ChangeKind.FIXED: "Fixed",
-    ChangeKind.NEW: "New cases",
-    ChangeKind.GONE: "Removed cases",
-    ChangeKind.CHANGED: "Other changes",
-}
 _OTHER_CASE = "the case itself changed"
 
 
@@ -35,10 +28,10 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
             f"{row.id} {row.before or 'none'} -> {row.after or 'none'}", "      ", first="  "
         )
     yield from _rest(diff.requirements)
-    for kind, title in _TITLES.items():
+    for kind in ChangeKind:
         changes = _sorted(diff.of(kind))
         if changes:
-            yield from ("", title)
+            yield from ("", kind.words)
         for change in changes[:_SHOWN]:
             yield from wrapped(
                 f"{change.level} {change.id}: {_outcomes(change)}", "      ", first="  "
@@ -73,11 +66,11 @@ def _markdown(diff: ReportDiff) -> Iterator[str]:
         named = inert(f"{row.id} {row.title}".strip())
         yield f"| {named} | {inert(row.before)} | {inert(row.after)} |"
     yield from _rest_of_table(diff.requirements)
-    for kind, title in _TITLES.items():
+    for kind in ChangeKind:
         changes = _sorted(diff.of(kind))
         if not changes:
             continue
-        yield from ("", f"#### {title}", "")
+        yield from ("", f"#### {kind.words}", "")
         yield from ("| case | level | before | after | message |", "|---|---|---|---|---|")
         for change in changes[:_SHOWN]:
             words = "; ".join(_remarks(change))

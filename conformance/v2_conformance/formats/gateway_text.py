@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from v2_conformance.formats.gateway_words import (
-    EFFECTS,
-    PROPERTIES,
-    counts,
-    outcomes_of,
-    signs_line,
-    state_of,
-    what_changed,
-)
 from v2_conformance.report.gateway import Effect, GatewayReport
+from v2_conformance.report.proxy_signs import signs_line
 from v2_conformance.terminal_safe_text import WIDTH, plain, wrapped
 
 _SHOWN = 5
@@ -31,23 +23,23 @@ def gateway_lines(report: GatewayReport) -> Iterator[str]:
         )
     for row in report.properties:
         mark = {"kept": "+", "not kept": "-", "not shown": "?"}[row.state]
-        text = f"{mark} {PROPERTIES[row.name]}: {state_of(row)}"
+        text = f"{mark} {row.name.words}: {row.words}"
         yield from wrapped(text, "    ", first="  ")
         if row.first:
             yield from wrapped(f"first: {row.first}", "      ", first="    ")
-    for effect, title in EFFECTS.items():
+    for effect in Effect:
         cases = report.of(effect)
         if effect is Effect.CHANGED or not cases:
             continue
-        yield from ("", f"{title} ({len(cases)})")
+        yield from ("", f"{effect.words} ({len(cases)})")
         for case in cases[:_SHOWN]:
-            yield from wrapped(f"{case.level} {case.id}: {outcomes_of(case)}", "      ", first="  ")
-            text = what_changed(case)[:_MOST_WORDS]
+            yield from wrapped(f"{case.level} {case.id}: {case.outcomes}", "      ", first="  ")
+            text = case.what_changed[:_MOST_WORDS]
             if text:
                 yield from wrapped(text, "    ", 3, first="    ")
         if len(cases) > _SHOWN:
             yield f"  … and {len(cases) - _SHOWN} more"
-    yield from ("", f"through the gateway: {counts(report)}")
+    yield from ("", f"through the gateway: {report.counts}")
     yield f"directly {report.direct.verdict}; through the gateway {report.through.verdict}"
     reasons = f": {'; '.join(report.reasons)}" if report.reasons else ""
     yield from wrapped(f"gateway {report.transparency.upper()}{reasons}", "  ")

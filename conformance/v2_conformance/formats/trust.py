@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
-from v2_conformance.formats.gateway_words import signs_line
 from v2_conformance.report.cause_words import counted, listed
 from v2_conformance.report.document import Report
-from v2_conformance.report.proxy_signs import proxy_signs
+from v2_conformance.report.proxy_signs import proxy_signs, signs_line
 from v2_conformance.report.standing import missing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.circumstances import (
@@ -21,14 +19,14 @@ from v2_conformance.suite.circumstances import (
     RoleAbsent,
 )
 from v2_conformance.suite.models import TensorSpec, contract
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Outcome, Word
 
 TITLE = "Before you trust this"
 _WHY = 300
 _DETAILS = 600
 
 
-class Doubt(str, Enum):
+class Doubt(Word):
     """A reason to read the results with care; its value is also an anchor on the page."""
 
     FOREIGN_CASES = "foreign-cases"
@@ -40,8 +38,6 @@ class Doubt(str, Enum):
     GATEWAY = "gateway"
     FLAKY = "flaky"
     SUITE_ERROR = "suite-error"
-
-    __str__ = str.__str__
 
 
 @dataclass(frozen=True)

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 from v2_conformance.report.cause_patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.standing import standing
 from v2_conformance.suite.cause_base import describe
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import Outcome, Told
 from v2_conformance.suite.requirements import Level
 
 
-class ChangeKind(str, Enum):
+class ChangeKind(Told):
     """How a case is not as it was. The order is that in which people want to read of it."""
 
-    BROKEN = "broken"
+    BROKEN = ("broken", "Broken")
     """It does not pass any more."""
-    FIXED = "fixed"
+    FIXED = ("fixed", "Fixed")
     """It passes now."""
-    NEW = "new"
+    NEW = ("new", "New cases")
     """Only the new report has it."""
-    GONE = "gone"
+    GONE = ("gone", "Removed cases")
     """Only the old report has it."""
-    CHANGED = "changed"
+    CHANGED = ("changed", "Other changes")
     """It has another outcome, or fails for another reason."""
-
-    def __str__(self) -> str:
-        return str(self.value)
 
 
 @dataclass(frozen=True)

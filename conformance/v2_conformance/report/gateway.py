@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from enum import Enum
 from typing import Annotated, Literal
 
 import msgspec
@@ -29,8 +28,8 @@ from v2_conformance.report.through import (
     compared,
     pair,
 )
-from v2_conformance.suite.cause_base import Count, describe
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.cause_base import Count, counted, describe
+from v2_conformance.suite.outcomes import Outcome, Told
 from v2_conformance.suite.requirements import Level
 
 _WORKS = (Outcome.PASS, Outcome.DISPUTED)
@@ -38,35 +37,22 @@ _FAILS = (Outcome.FAIL, Outcome.FLAKY)
 _MOST_WORDS = 300
 
 
-class Effect(str, Enum):
+class Effect(Told):
     """What a gateway does to a case. The order is that in which people want to read of it."""
 
-    BROKEN = "broken"
-    """It works directly, and not through the gateway."""
-    HIDDEN = "hidden"
-    """It fails directly; through the gateway that is not seen, because the gateway answers in the
-    server's place or the case does not get as far."""
-    MENDED = "mended"
-    """It fails directly, and works through the gateway."""
-    CHANGED = "changed"
-    """It has another outcome in another way, or the same one with an answer that was changed."""
-    KEPT = "kept"
-    """It is the same through the gateway."""
-
-    __str__ = str.__str__
+    BROKEN = ("broken", "Broken: works directly, not through the gateway")
+    HIDDEN = ("hidden", "Hidden: fails directly, and through the gateway nobody sees it")
+    MENDED = ("mended", "Mended: fails directly, works through the gateway")
+    CHANGED = ("changed", "Changed: another answer, with the same or no effect on the case")
+    KEPT = ("kept", "Kept: the same through the gateway")
 
 
-class Transparency(str, Enum):
+class Transparency(Told):
     """Whether the extension works through a gateway as it does without."""
 
-    TRANSPARENT = "transparent"
-    """Every property that the direct run shows is kept, and no case of a MUST is broken."""
-    NOT_TRANSPARENT = "not transparent"
-    """A property is not kept, or a case of a MUST is broken."""
-    UNDECIDED = "undecided"
-    """Nothing was found that is not kept, but one of the runs is incomplete or shows too little."""
-
-    __str__ = str.__str__
+    TRANSPARENT = ("transparent", "Through this gateway, the extension works as it does without.")
+    NOT_TRANSPARENT = ("not transparent", "This gateway changes what the extension needs.")
+    UNDECIDED = ("undecided", "Nothing was lost that these runs show, but they do not show enough.")
 
 
 class Side(Part, frozen=True):
@@ -95,6 +81,13 @@ class PropertyResult(Part, frozen=True):
             return "not kept"
         return "kept" if self.shown else "not shown"
 
+    @property
+    def words(self) -> str:
+        """How it fares, with numbers."""
+        if self.changed:
+            return f"not kept in {self.changed} of {self.shown} cases"
+        return f"kept in {self.shown} cases" if self.shown else "no case of the direct run shows it"
+
 
 class CaseEffect(Part, frozen=True):
     """What the gateway does to one case; `words` say why it has its outcome through the gateway."""
@@ -108,6 +101,19 @@ class CaseEffect(Part, frozen=True):
     changes: tuple[Change, ...]
     answered_by_gateway: bool
     words: str
+
+    @property
+    def outcomes(self) -> str:
+        """Its outcomes directly and through the gateway."""
+        if self.direct is self.through:
+            return f"{self.direct.words} both ways"
+        return f"{self.direct.words} -> {self.through.words}"
+
+    @property
+    def what_changed(self) -> str:
+        """What the gateway changed, and in what words the case fails there."""
+        changes = "; ".join(change.words for change in self.changes)
+        return ": ".join(part for part in (changes, self.words) if part)
 
 
 class GatewayReport(Part, frozen=True, kw_only=True):
@@ -140,6 +146,11 @@ class GatewayReport(Part, frozen=True, kw_only=True):
     def of(self, effect: Effect) -> list[CaseEffect]:
         """The cases with one effect, in the report's order."""
         return [case for case in self.cases if case.effect is effect]
+
+    @property
+    def counts(self) -> str:
+        """How many cases have each effect."""
+        return ", ".join(f"{self.effects.get(effect, 0)} {effect}" for effect in Effect)
 
 
 def compare_sides(direct: Report, through: Report) -> GatewayReport:
@@ -248,10 +259,10 @@ def _properties(
 def _reasons(properties: Iterable[PropertyResult], cases: Iterable[CaseEffect]) -> Iterator[str]:
     for row in properties:
         if row.changed:
-            yield f"{row.name} not kept in {_cases(row.changed)}"
+            yield f"{row.name} not kept in {counted(row.changed, 'case')}"
     broken = sum(case.effect is Effect.BROKEN and case.level == "MUST" for case in cases)
     if broken:
-        yield f"{_cases(broken)} of MUST requirements broken"
+        yield f"{counted(broken, 'case')} of MUST requirements broken"
 
 
 def _doubts(direct: Report, through: Report, properties: Iterable[PropertyResult]) -> Iterator[str]:
@@ -266,11 +277,7 @@ def _doubts(direct: Report, through: Report, properties: Iterable[PropertyResult
             yield f"no case shows: {row.name}"
     left = sum(through.case(case.id) is None for case in direct.cases)
     if left:
-        yield f"{_cases(left)} of the direct run did not run through the gateway"
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
+        yield f"{counted(left, 'case')} of the direct run did not run through the gateway"
 
 
 def gateway_json(report: GatewayReport) -> bytes:

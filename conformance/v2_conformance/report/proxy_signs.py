@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from enum import Enum
 from itertools import chain
 from typing import Annotated
 
@@ -21,6 +20,7 @@ from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.cause_base import Count, printable
+from v2_conformance.suite.outcomes import Word
 
 _HEAD = 64 * 1024
 _LONGEST = 80
@@ -36,15 +36,13 @@ _GATEWAYS = re.compile(
 _JSON = re.compile(rb"\s*[{\[]")
 
 
-class SignKind(str, Enum):
+class SignKind(Word):
     """What betrays a gateway."""
 
     VIA = "via"
     SERVER = "server"
     PAGE = "page"
     """An answer 502, 503 or 504 that is not JSON."""
-
-    __str__ = str.__str__
 
 
 class ProxySign(Part, frozen=True):
@@ -71,6 +69,17 @@ def proxy_signs(report: Report) -> tuple[ProxySign, ...]:
     for exchange in _exchanges(report):
         found.update(set(_signs(beginning(exchange.response_kept, _HEAD))))
     return tuple(ProxySign(kind, value, n) for (kind, value), n in found.most_common(_MOST))
+
+
+def signs_line(signs: tuple[ProxySign, ...]) -> str:
+    """A sentence that says what betrays a gateway, "" if nothing does."""
+    if not signs:
+        return ""
+    found = "; ".join(sign.words for sign in signs)
+    # A server may answer so itself, if it rarely does.
+    sure = any(sign.kind is not SignKind.PAGE for sign in signs)
+    is_there = "is" if sure else "may be"
+    return f"a gateway {is_there} between the suite and the server: {found}"
 
 
 def _exchanges(report: Report) -> Iterator[RecordedExchange]:

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 import h11
@@ -18,7 +17,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
-from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.outcomes import Outcome, Purpose, Told
 from v2_conformance.wire.http1_response import read_again
 from v2_conformance.wire.http2_notation import as_http1
 from v2_conformance.wire.transcript import Ending, Response
@@ -33,56 +32,39 @@ _WORKS = (Outcome.PASS, Outcome.DISPUTED)
 _GOT_NONE = re.compile(rb"HTTP/(?:1\.[01]|2) 50[234][ \r\n]")
 
 
-class Property(str, Enum):
+class Property(Told):
     """What a gateway must keep for the extension to work through it."""
 
-    HEADER = "header"
-    """The field Inference-Header-Content-Length arrives, both ways."""
-    LENGTH = "length"
-    """Its value in responses is the JSON's length in the body that arrives."""
-    CODING = "coding"
-    """The content coding of requests and responses."""
-    BODIES = "bodies"
-    """Bodies of any size and delivery: neither too large (413) nor without a length (411)."""
-    ERRORS = "errors"
-    """Errors keep their status and the server's JSON."""
-    EARLY_REJECTION = "early_rejection"
-    """A rejection before the whole request was sent arrives before it is."""
-    CONNECTIONS = "connections"
-    """Connections stay open, and none that is kept to the server is used after its end."""
-
-    __str__ = str.__str__
+    HEADER = ("header", "The header-length field arrives, both ways")
+    LENGTH = ("length", "Its value fits the body that arrives")
+    CODING = ("coding", "Content codings are kept")
+    BODIES = ("bodies", "No limit on bodies, with or without a length")
+    ERRORS = ("errors", "Errors keep their status and JSON body")
+    EARLY_REJECTION = ("early_rejection", "Early rejections arrive early")
+    CONNECTIONS = ("connections", "Connections stay open, and every request is answered")
 
 
-class Change(str, Enum):
+class Change(Told):
     """A way in which what came through the gateway differs from what came directly."""
 
-    HEADER_DROPPED = "header_dropped"
-    """The response has no header length any more."""
-    LENGTH_WRONG = "length_wrong"
-    """The response's header length is not that of its JSON any more."""
-    RECODED = "recoded"
-    """The response has another content coding."""
-    BODY_REFUSED = "body_refused"
-    """The gateway refuses the request's body, with 413 or 411."""
-    ERROR_REPLACED = "error_replaced"
-    """An error has another status, or a body that is not the server's JSON."""
-    ERROR_HIDDEN = "error_hidden"
-    """An error arrives as a success."""
-    REQUEST_SPOILED = "request_spoiled"
-    """The server rejects through the gateway what it accepts directly."""
-    REJECTED_LATER = "rejected_later"
-    """The rejection came only once the whole request was sent."""
-    CLOSED = "closed"
-    """The connection ends after a success that leaves it open directly."""
-    UNAVAILABLE = "unavailable"
-    """The gateway says that it got no answer: 502, 503 or 504."""
-    NO_ANSWER = "no_answer"
-    """No whole answer came."""
-    OTHER_STATUS = "other_status"
-    """The answer has another status in some other way."""
-
-    __str__ = str.__str__
+    HEADER_DROPPED = ("header_dropped", "the response's header-length field is gone")
+    LENGTH_WRONG = ("length_wrong", "the response's header length does not fit its body")
+    RECODED = ("recoded", "the response has another content coding")
+    BODY_REFUSED = ("body_refused", "the gateway refuses the body of the request (413 or 411)")
+    ERROR_REPLACED = (
+        "error_replaced",
+        "the error has another status, or a body that is not the server's JSON",
+    )
+    ERROR_HIDDEN = ("error_hidden", "the error arrives as a success")
+    REQUEST_SPOILED = (
+        "request_spoiled",
+        "the request is rejected, though the server accepts it directly",
+    )
+    REJECTED_LATER = ("rejected_later", "the rejection comes only after the whole request")
+    CLOSED = ("closed", "the connection is closed, though the server keeps it open")
+    UNAVAILABLE = ("unavailable", "the gateway got no answer (502, 503 or 504)")
+    NO_ANSWER = ("no_answer", "no complete answer came")
+    OTHER_STATUS = ("other_status", "the answer has another status")
 
 
 Difference = tuple[Change, Property | None]

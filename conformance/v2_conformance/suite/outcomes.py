@@ -5,14 +5,26 @@ from __future__ import annotations
 from enum import Enum
 
 
-class _Word(str, Enum):
+class Word(str, Enum):
     """Members compare equal to their values and print as them."""
 
     # Without it, what `str` and `format` give depends on Python's version.
     __str__ = str.__str__
 
 
-class Outcome(_Word):
+class Told(Word):
+    """Members that people read in other words than files have: in their `words`."""
+
+    words: str
+
+    def __new__(cls, value: str, words: str) -> Told:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.words = words
+        return member
+
+
+class Outcome(Word):
     """The outcome of a case; its value is what report.json has, and what it prints as."""
 
     PASS = "pass"
@@ -48,7 +60,7 @@ FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
 """The outcomes that count as failures."""
 
 
-class Purpose(_Word):
+class Purpose(Word):
     """What an exchange was for; its value is what report.json has, and what it prints as."""
 
     DISCOVERY = "discovery"

@@ -7,18 +7,9 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from v2_conformance.formats.gateway_words import (
-    EFFECTS,
-    EXPLAINED,
-    PROPERTIES,
-    counts,
-    outcomes_of,
-    state_of,
-    what_changed,
-)
 from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.formats.templates import environment
-from v2_conformance.report.gateway import GatewayReport, Transparency
+from v2_conformance.report.gateway import Effect, GatewayReport, Transparency
 
 _SIGNS = {
     Transparency.TRANSPARENT: ("pass", "✓"),
@@ -35,10 +26,7 @@ def render(report: GatewayReport, *, direct: str, through: str) -> str:
         report=report,
         tone=tone,
         sign=sign,
-        explained=EXPLAINED[report.transparency],
-        counts=counts(report),
-        effects=EFFECTS,
-        properties=PROPERTIES,
+        effects=[effect for effect in Effect if effect is not Effect.KEPT],
         marks=_MARKS,
         pages=(direct, through),
     )
@@ -47,10 +35,5 @@ def render(report: GatewayReport, *, direct: str, through: str) -> str:
 @cache
 def _template() -> Template:
     made = environment(Path(__file__).parent, "gateway", scripted=False)
-    made.filters.update(
-        case_anchor=case_anchor,
-        outcomes=outcomes_of,
-        state=state_of,
-        what_changed=what_changed,
-    )
+    made.filters["case_anchor"] = case_anchor
     return made.get_template("gateway.html.j2")
