@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
-from v2_conformance.conversations.steps import Exchange
+from v2_conformance.conversations.discovery import SERVER, Look, Wanted, discovery
+from v2_conformance.conversations.steps import Exchange, exchange_of, play
 from v2_conformance.engine.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
@@ -19,16 +20,16 @@ from v2_conformance.errors import ConformanceError, NothingRanError, Unreachable
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.metadata import (
     MAX_METADATA,
+    ServerName,
     model_metadata,
     plain_body,
     playing,
-    server_metadata,
-    unnamed_server,
+    server_name,
 )
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.suite.models import ModelContract, models_of_use
+from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode import Address, Binding, get_request
 from v2_conformance.wire.transcript import Ending, Response
@@ -68,74 +69,49 @@ def discover(target: Target, *, without_models: bool = False, workers: int | Non
 
 
 def discover_server(target: Target) -> str:
-    """The name and the version that the server gives itself. Raises UnreachableError as `discover`
-    does."""
+    """Return the name and the version that the server gives itself. Raises UnreachableError as
+    `discover` does."""
     try:
         with closing(Session(target)) as session:
-            metadata = server_metadata_of(target, session.get("/v2"))
+            said = server_name_of(target, session.get(SERVER))
     except ConformanceError as error:
         raise type(error)(target.mask.text(str(error))) from None
-    return f"{metadata['name']} {metadata['version']}"
+    return f"{said.name} {said.version}"
 
 
 def _discover(target: Target, workers: int | None) -> Server:
-    with closing(Session(target)) as session:
-        return _found(target, session, workers)
-
-
-def _found(target: Target, session: Session, workers: int | None) -> Server:
-    metadata = server_metadata_of(target, session.get("/v2"))
-    present: dict[str, Binding] = {}
-    absent: dict[str, str] = {}
+    models = models_of_use(target.profiles, target.unsupported)
+    wanted = [Wanted(model, target.binding(role)) for role, model in models.items()]
     early: dict[str, Exchange] = {}
-    wanted = models_of_use(target.profiles, target.unsupported)
-    bindings = {role: target.binding(role) for role in wanted}
-    for number, (role, model) in enumerate(wanted.items()):
-        binding = bindings[role]
-        if number == 1:  # the one before has shown how far away the server is
-            early = session.at_once([b.path for b in bindings.values()][1:], workers)
-        answer = early.pop(binding.path, None)
-        found = _in_role(binding, model, target, session, answer)
-        if isinstance(found, str):
-            absent[role] = found
-        else:
-            present[role] = found
-    return Server(
-        metadata["name"],
-        metadata["version"],
-        tuple(metadata["extensions"]),
-        present,
-        absent,
-        tuple(session.asked),
-    )
+
+    def answer(look: Look) -> Response:
+        if look.wanted is None:
+            response = session.get(look.path)
+            server_name_of(target, response)  # says why there is none in the words of a run
+            return response
+        if look.wanted in wanted[1:2]:  # the one before has shown how far away the server is
+            early.update(session.at_once([one.binding.path for one in wanted[1:]], workers))
+        came = early.pop(look.path, None)
+        certain = None if came is None else _certain(came, look.wanted)
+        if came is None or certain is None:
+            return session.get(look.path)
+        session.asked.append(came)
+        return certain
+
+    with closing(Session(target)) as session:
+        found = play(discovery(wanted, target.endpoint), answer)
+        said, asked = found.server, tuple(session.asked)
+        return Server(said.name, said.version, said.extensions, found.present, found.absent, asked)
 
 
-def _in_role(
-    binding: Binding,
-    model: ModelContract,
-    target: Target,
-    session: Session,
-    answer: Exchange | None,
-) -> Binding | str:
-    """What plays a role, or why nothing does; `answer` may have come beside others."""
-    if answer is not None:
-        certain = _certain(answer, binding, model)
-        if certain is not None:
-            session.asked.append(answer)
-            return certain
-    return playing(session.get(binding.path), binding, model, target.endpoint)
-
-
-def _certain(answer: Exchange, binding: Binding, model: ModelContract) -> Binding | None:
-    """The role's binding if the model that an answer is about, which came beside others, plays it.
-    Whatever else the answer says is asked again alone."""
-    response = answer.transcript.response
-    if response is None:
+def _certain(came: Exchange, wanted: Wanted) -> Response | None:
+    """Return an answer that came beside others if it is about a model that plays the role.
+    Whatever else it says is asked again alone."""
+    response = came.transcript.response
+    if response is None or isinstance(playing(response, wanted.binding, wanted.model), str):
         return None
-    found = playing(response, binding, model)
-    if isinstance(found, str):
-        return None
-    return found if model_metadata(response).get("name") == unquote(binding.model) else None
+    named = model_metadata(response).get("name") == unquote(wanted.binding.model)
+    return response if named else None
 
 
 def no_models(target: Target, server: Server) -> str:
@@ -173,25 +149,22 @@ def server_from(document: Mapping[str, Any]) -> Server:
     return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
-def server_metadata_of(target: Target, response: Response) -> Mapping[str, Any]:
-    """The server metadata in the answer to GET /v2. Raises UnreachableError if it has none."""
-    where = f"GET {target.public_url}/v2"
+def server_name_of(target: Target, response: Response) -> ServerName:
+    """Return what the answer to GET /v2 says. Raises UnreachableError if it is no metadata."""
+    where = f"GET {target.public_url}{SERVER}"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
-    if target.endpoint is not None and not target.endpoint.metadata:
-        return unnamed_server(target.endpoint)
     try:
         body = plain_body(response)
     except Finding as error:
         raise UnreachableError(f"the answer to {where} cannot be read: {error}") from error
     try:
-        document = server_metadata(body)
+        return server_name(response, target.endpoint)
     except (MessageError, Finding) as error:
         kind = "HTML" if body.lstrip()[:1] == b"<" else "something else"
         raise UnreachableError(
             f"{where} answered with {kind}, not with V2 server metadata: {error}"
         ) from error
-    return document
 
 
 class Session:
@@ -226,7 +199,7 @@ class Session:
             path = request.head.target.removeprefix(self.address.prefix)
             url = self._target.public_url.rstrip("/") + path
             raise UnreachableError(no_answer(url, transcript, self._target))
-        self.asked.append(Exchange(transcript, Purpose.DISCOVERY, Purpose.DISCOVERY.note))
+        self.asked.append(exchange_of(transcript, Purpose.DISCOVERY))
         return transcript.response
 
     def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
@@ -253,8 +226,7 @@ class Session:
                         transcript = connection.exchange(get_request(target.address, path))
                         if transcript.ending is not Ending.COMPLETE:
                             return
-                        asked = Purpose.DISCOVERY
-                        found[path] = Exchange(transcript, asked, asked.note)
+                        found[path] = exchange_of(transcript, Purpose.DISCOVERY)
 
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(ask, range(count)))

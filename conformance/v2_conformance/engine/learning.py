@@ -8,8 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from v2_conformance.conversations.steps import Exchange
-from v2_conformance.engine.discovery import Server, Session, server_metadata_of
+from v2_conformance.conversations.discovery import SERVER
+from v2_conformance.conversations.learning import learn
+from v2_conformance.conversations.steps import Exchange, exchange_of, play
+from v2_conformance.engine.discovery import Server, Session, server_name_of
 from v2_conformance.engine.patience import Patience
 from v2_conformance.engine.target import Target
 from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
@@ -18,7 +20,6 @@ from v2_conformance.judging.learning import (
     Described,
     Learned,
     described,
-    learn,
     unknown_model,
 )
 from v2_conformance.judging.metadata import plain_body
@@ -97,7 +98,7 @@ def learn_models(
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
     """
     with closing(Session(target)) as session:
-        metadata = server_metadata_of(target, session.get("/v2"))
+        said = server_name_of(target, session.get(SERVER))
         found = _names(session, names)
         made: list[LearnedModel] = []
         failed: dict[str, str] = {}
@@ -123,9 +124,9 @@ def learn_models(
         hint = did_you_mean(unused[0], sorted(used), f"their inputs are {', '.join(sorted(used))}")
         raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
     server = Server(
-        metadata["name"],
-        metadata["version"],
-        tuple(metadata["extensions"]),
+        said.name,
+        said.version,
+        said.extensions,
         bindings_of([one.learned for one in made]),
         {ROLE + name: why for name, why in failed.items()},
         tuple(asked),
@@ -259,12 +260,11 @@ def _tried(
             raise _NoRoomError
         transcript, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
         answers.add(bytes(transcript.received))
-        purpose = Purpose.CALIBRATION
-        sent.append(Exchange(transcript, purpose, purpose.note))
+        sent.append(exchange_of(transcript, Purpose.CALIBRATION))
         return transcript
 
     try:
-        learned = learn(asked, said.version, target.address, ask, tolerance)
+        learned = play(learn(asked, said.version, target.address, tolerance), ask)
     except _NoRoomError:
         return _TOO_LARGE
     if learned.problem is not None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
+
 from v2_conformance.judging.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
@@ -24,16 +26,26 @@ _SHOWN = 200
 _VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
-def server_metadata(body: bytes) -> Mapping[str, Any]:
-    """The server metadata in a body without content coding. Raises MessageError and Finding."""
-    document = parse_json(body)
+class ServerName(msgspec.Struct, frozen=True):
+    """What a server calls itself, and the extensions that it lists."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+
+
+def server_name(response: Response, endpoint: EndpointBinding | None) -> ServerName:
+    """Return what the answer to GET /v2 says. Raises MessageError and Finding.
+
+    An `endpoint` that answers for no metadata gives the server its own name.
+    """
+    if response.status != 200:
+        raise MessageError(status_words(response))
+    if endpoint is not None and not endpoint.metadata:
+        return ServerName(endpoint.title, "", ())
+    document = parse_json(plain_body(response))
     validate("server_metadata", document)
-    return document
-
-
-def unnamed_server(endpoint: EndpointBinding) -> dict[str, Any]:
-    """What stands for the metadata of a server whose endpoint answers for none."""
-    return {"name": endpoint.title, "version": "", "extensions": ()}
+    return ServerName(document["name"], document["version"], tuple(document["extensions"]))
 
 
 def playing(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from v2_conformance.conversations.discovery import SERVER, Found, Look, Wanted, discovery
+from v2_conformance.conversations.steps import play
 from v2_conformance.judging.metadata import (
-    plain_body,
-    playing,
-    server_metadata,
-    status_words,
-    unnamed_server,
+    ServerName,
+    server_name,
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
@@ -24,12 +24,11 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.exchanges import matching
 from v2_conformance.verifying.recorded import ReadExchange, RecordedError, masked_run, read_exchange
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import Address, Binding, Prepared, get_request
+from v2_conformance.wire.encode import Binding, Prepared, get_request
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 _SHOWN = 120
-_SERVER = "/v2"
 _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
     rb"HTTP/(?:1\.1|2)\r\n"
@@ -55,17 +54,31 @@ def discovered(known: Setting) -> Discovered:
     """Compare the target of a report of this very suite. Never raises for what a report says."""
     edits = list(_address_edits(known))
     unclear: list[str] = []
+    left = deque(known.report.discovery)
+    statuses: dict[str, int] = {}
+
+    def answer(look: Look) -> Response:
+        if not left:
+            raise RecordedError("not every model of the claimed profiles was asked for")
+        read = _read(left.popleft(), known)
+        path_matches(look.path, read, known)
+        response = read.transcript.response
+        assert response is not None
+        if look.wanted is not None:
+            statuses[look.wanted.model.role] = response.status
+        return response
+
     try:
-        answers = [_read(exchange, known) for exchange in known.report.discovery]
-        edits += _server_edits(known, answers[:1])
-        roles = list(_roles(known))
-        if len(answers) != 1 + len(roles):
-            count = f"expected {1 + len(roles)} questions, recorded: {len(answers)}"
-            raise RecordedError(f"not every model of the claimed profiles was asked for ({count})")
-        for model, answer in zip(roles, answers[1:], strict=True):
-            edit, doubt = _of_model(model, answer, known)
+        found = play(discovery(_wanted(known, left), known.address.binding), answer)
+        if left:
+            raise RecordedError("more was asked for than the models of the claimed profiles")
+        edits += _server_edits(found.server, known)
+        for role, status in statuses.items():
+            edit, doubt = _of_model(role, found, status, known)
             edits += [edit] if edit else []
             unclear += [doubt] if doubt else []
+    except (Finding, MessageError) as error:
+        edits.append(f"the record of discovery: the answer to GET /v2 is no metadata: {error}")
     except RecordedError as error:
         edits.append(f"the record of discovery: {error}")
     unclear += _other_answers(known)
@@ -83,10 +96,20 @@ def discovered(known: Setting) -> Discovered:
     return Discovered(tuple(edits), tuple(unclear), believed)
 
 
-def _roles(known: Setting) -> Iterator[ModelContract]:
+def _wanted(known: Setting, left: Sequence[RecordedExchange]) -> Iterator[Wanted]:
+    """Yield each model that the run asked for, as the report or the next of `left` names it."""
     if known.report.relations is not None:
-        return iter(())  # its models were learned in another way
-    return iter(models_of_use(known.claims.profiles, known.claims.unsupported).values())
+        return  # its models were learned in another way
+    target = known.report.target
+    for role, model in models_of_use(known.claims.profiles, known.claims.unsupported).items():
+        if (role in target.models) == (role in target.absent):
+            raise RecordedError(f"the model for {role} is not either there or absent")
+        stated = known.claims.present.get(role)
+        if role in target.absent:
+            stated = _usual(model, left, known)
+        if stated is None:
+            raise RecordedError(f"the model for {role} has other numbers of tensors than the role")
+        yield Wanted(model, stated)
 
 
 def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
@@ -105,17 +128,10 @@ def _address_edits(known: Setting) -> Iterator[str]:
         yield "the URL of the target is not the one that its requests went to"
 
 
-def _server_edits(known: Setting, answers: Sequence[ReadExchange]) -> Iterator[str]:
-    if not answers:
-        raise RecordedError("no answer to GET /v2 is recorded")
-    path_matches(_SERVER, answers[0], known)
+def _server_edits(found: ServerName, known: Setting) -> Iterator[str]:
     stated = known.report.target.server
-    try:
-        found = _server(answers[0].transcript.response, known.address.binding)
-    except (Finding, MessageError) as error:
-        raise RecordedError(f"the answer to GET /v2 is no server metadata: {error}") from error
-    for name, said in found.items():
-        if not _same(getattr(stated, name), said, known):
+    for name in ServerName.__struct_fields__:
+        if not _same(getattr(stated, name), getattr(found, name), known):
             yield f"the server's {name} is not that of its recorded answer to GET /v2"
 
 
@@ -125,51 +141,24 @@ def path_matches(path: str, exchange: ReadExchange, known: Setting) -> None:
     matching([asked], exchange, known, f"the request for {printable(path, _SHOWN)}")
 
 
-def _server(response: Response | None, binding: EndpointBinding | None) -> dict[str, object]:
-    if response is None:
-        raise MessageError("nothing was answered")
-    if binding is not None and not binding.metadata:
-        if response.status != 200:
-            raise MessageError(status_words(response))
-        return unnamed_server(binding)
-    document = server_metadata(plain_body(response))
-    return {
-        "name": document["name"],
-        "version": document["version"],
-        "extensions": tuple(document["extensions"]),
-    }
-
-
 def _of_model(
-    model: ModelContract, asked: ReadExchange, known: Setting
+    role: str, found: Found, status: int, known: Setting
 ) -> tuple[str | None, str | None]:
-    """What cannot be true of the model in a role, and what cannot be shown to be."""
-    role, response = model.role, asked.transcript.response
-    assert response is not None
-    target = known.report.target
-    stated: Binding | str | None = known.claims.present.get(role)
-    if (role in target.models) == (role in target.absent):
-        return f"the model for {role} is not either there or absent", None
-    if role in target.absent:
-        stated = target.absent[role]
-        binding = _usual(model, asked, known.address)
-    elif isinstance(stated, Binding):
-        binding = stated
-    else:
-        return f"the model for {role} has other numbers of tensors than the role", None
-    path_matches(binding.path, asked, known)
-    found = playing(response, binding, model, known.address.binding)
-    if _same(stated, found, known):
+    """Return what cannot be true of the model in a role, and what cannot be shown to be."""
+    absent = known.report.target.absent
+    stated = absent[role] if role in absent else known.claims.present[role]
+    shown = found.absent[role] if role in found.absent else found.present[role]
+    if _same(stated, shown, known):
         return None, None
-    if isinstance(stated, str) and isinstance(found, str) and response.status == 200:
+    if isinstance(stated, str) and isinstance(shown, str) and status == 200:
         # Its tensors may have had other names than the contract's, which a report does not tell.
         return None, f"why the model for {role} was taken to be absent"
     return f"the model for {role} is not what its recorded metadata says", None
 
 
-def _usual(model: ModelContract, asked: ReadExchange, address: Address) -> Binding:
-    """The binding of a model that was taken to be absent, with the contract's tensors."""
-    found = _asked_for(asked, address.binding)
+def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> Binding:
+    """Return the binding of a model that was taken to be absent, with the contract's tensors."""
+    found = _asked_for(left[0].request, known.address.binding) if left else None
     if found is None:
         raise RecordedError(f"the model for {model.role} was not asked for")
     names = [tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)]
@@ -179,9 +168,9 @@ def _usual(model: ModelContract, asked: ReadExchange, address: Address) -> Bindi
     return Binding(model.role, name, names[0], names[1], version, version is not None)
 
 
-def _asked_for(asked: ReadExchange, binding: EndpointBinding | None) -> re.Match[bytes] | None:
-    """The name and the version of the model that a request of discovery is about."""
-    head = bytes(asked.transcript.request).partition(b"\r\n\r\n")[0] + b"\r\n"
+def _asked_for(request: bytes, binding: EndpointBinding | None) -> re.Match[bytes] | None:
+    """Return the name and the version of the model that a request of discovery is about."""
+    head = request.partition(b"\r\n\r\n")[0] + b"\r\n"
     if binding is None:
         return _MODEL.match(head)
     if binding.redirect is None:
@@ -191,17 +180,18 @@ def _asked_for(asked: ReadExchange, binding: EndpointBinding | None) -> re.Match
 
 def _other_answers(known: Setting) -> Iterator[str]:
     """Cases that got another answer to GET /v2 than that by which the report names its server."""
-    stated, binding = known.report.target.server, known.address.binding
+    binding = known.address.binding
     for recorded in known.report.cases:
         case = known.cases.get(recorded.id)
-        if not isinstance(case, GetCase) or case.path != _SERVER:
+        if not isinstance(case, GetCase) or case.path != SERVER:
             continue
         for exchange in recorded.exchanges:
             try:
-                found = _server(read_exchange(exchange, binding).transcript.response, binding)
+                response = read_exchange(exchange, binding).transcript.response
+                found = None if response is None else server_name(response, binding)
             except (Finding, MessageError, RecordedError):
                 continue  # the case says what is wrong with it
-            if not all(_same(getattr(stated, name), said, known) for name, said in found.items()):
+            if found is not None and any(_server_edits(found, known)):
                 yield f"which server answered {recorded.id}: it gave another name, version or list"
 
 

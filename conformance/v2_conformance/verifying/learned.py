@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from v2_conformance.conversations.learning import learn
+from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
-from v2_conformance.judging.learning import Learned, described, learn, unknown_model
+from v2_conformance.judging.learning import Learned, described, unknown_model
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
@@ -101,7 +103,7 @@ def _learned(
     tolerance = None
     if relations.rtol or relations.atol:
         tolerance = Tolerance(relations.rtol, relations.atol)
-    learned = learn(model, said.version, address, ask, tolerance)
+    learned = play(learn(model, said.version, address, tolerance), ask)
     if learned.problem is not None:
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     if next(answers, None) is not None:

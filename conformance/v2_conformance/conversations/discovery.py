@@ -1,0 +1,60 @@
+"""What a server says of itself: its metadata, and which models of the contract it has."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from v2_conformance.judging.metadata import ServerName, playing, server_name
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
+from v2_conformance.wire.transcript import Response
+
+SERVER = "/v2"
+"""The path of a server's metadata."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A model of the contract, and what the target calls it and its tensors."""
+
+    model: ModelContract
+    binding: Binding
+
+
+class Look(msgspec.Struct, frozen=True):
+    """GET `path`, the answer to which is a Response; it is about the model that is `wanted`."""
+
+    path: str
+    wanted: Wanted | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The server, roles present with their Binding, and why the others are absent."""
+
+    server: ServerName
+    present: Mapping[str, Binding]
+    absent: Mapping[str, str]
+
+
+def discovery(
+    wanted: Iterable[Wanted], endpoint: EndpointBinding | None
+) -> Generator[Look, Response, Found]:
+    """Ask for the server's metadata, then for that of each model that is wanted.
+
+    Raises Finding and MessageError if the first answer has no server metadata.
+    """
+    server = server_name((yield Look(SERVER)), endpoint)
+    present: dict[str, Binding] = {}
+    absent: dict[str, str] = {}
+    for one in wanted:
+        response = yield Look(one.binding.path, one)
+        found = playing(response, one.binding, one.model, endpoint)
+        if isinstance(found, str):
+            absent[one.model.role] = found
+        else:
+            present[one.model.role] = found
+    return Found(server, present, absent)

@@ -1,0 +1,192 @@
+"""Learns a model that nobody knows: what it answers to plain requests."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.judge import judge_success
+from v2_conformance.judging.known_good import plain_case
+from v2_conformance.judging.learning import Learned, differing_output, identity_of, not_in_json
+from v2_conformance.judging.response import ReadOutput, decode_body, decoded_limit, read_message
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cause_base import describe, excerpt, printable
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.wire.encode import Address, Binding, Known, Prepared, Tolerance, prepare
+from v2_conformance.wire.encode_inputs import SAMPLE
+from v2_conformance.wire.transcript import Transcript
+
+_T = TypeVar("_T")
+_Asking = Generator[Prepared, Transcript, _T]
+
+_TIMES = 3  # how often the plain request is sent before the model counts as repeatable
+_TIMES_OF_OTHERS = 2
+_NO_JSON = frozenset({"FP16", "BF16"})
+
+
+def learn(
+    model: ModelContract,
+    version: str | None,
+    address: Address,
+    tolerance: Tolerance | None,
+) -> _Asking[Learned]:
+    """Send the model its plain request until its answers are known.
+
+    The request is in JSON both ways if the model's datatypes have a JSON form and it answers that,
+    or else in binary form: what the extension says is compared with what the base protocol says.
+    """
+    binding = Binding(
+        model.role,
+        model.model,
+        tuple(spec.name for spec in model.inputs),
+        tuple(spec.name for spec in model.outputs),
+        version,
+        known=Known(model),
+    )
+    problem = "it was not asked"
+    for way in _ways(model):
+        first = yield from _answer(_plain(binding, address, way, 0))
+        if not isinstance(first, str):
+            return (yield from _learned(binding, first, way, address, tolerance))
+        problem = first
+    return Learned(binding, problem=problem)
+
+
+def _ways(model: ModelContract) -> list[tuple[str, bool]]:
+    """The forms of inputs and whether outputs are in binary form, the plainest first."""
+    ways = [("json", False), ("binary", False), ("binary", True)]
+    if any(spec.datatype in _NO_JSON for spec in model.inputs):
+        del ways[0]
+    if any(spec.datatype in _NO_JSON for spec in model.outputs):
+        ways = [("binary", True)]
+    return ways
+
+
+def _learned(
+    binding: Binding,
+    first: Sequence[ReadOutput],
+    way: tuple[str, bool],
+    address: Address,
+    tolerance: Tolerance | None,
+) -> _Asking[Learned]:
+    model = binding.contract
+    if not model.outputs:  # its metadata names none
+        outputs = tuple(
+            TensorSpec(one.tensor.name, one.tensor.datatype, (-1,) * len(one.tensor.shape))
+            for one in first
+        )
+        model = replace(model, outputs=outputs)
+        names = tuple(spec.name for spec in outputs)
+        binding = replace(binding, outputs=names, known=Known(model))
+    by_name = {one.tensor.name: one for one in first}
+    absent = next((name for name in binding.outputs if name not in by_name), None)
+    if absent is not None:
+        return Learned(binding, problem=f"its answer has no output {printable(absent, 60)}")
+    answers = [tuple(_kept(by_name[name].tensor) for name in binding.outputs)]
+    for _ in range(1, _TIMES):
+        again = yield from _answer(_plain(binding, address, way, 0))
+        differing = differing_output(answers[0], again, tolerance)
+        if differing is not None:
+            return _unrepeatable(binding, differing)
+    kept = model.samples[:1]
+    for number in range(1, len(model.samples)):
+        tried = yield from _answer(_plain(binding, address, way, number))
+        if isinstance(tried, str):
+            break  # the model need not take more than one
+        named = {one.tensor.name: one for one in tried}
+        if any(name not in named for name in binding.outputs):
+            break
+        other = tuple(_kept(named[name].tensor) for name in binding.outputs)
+        for _ in range(1, _TIMES_OF_OTHERS):
+            again = yield from _answer(_plain(binding, address, way, number))
+            differing = differing_output(other, again, tolerance)
+            if differing is not None:
+                return _unrepeatable(binding, differing)
+        answers.append(other)
+        kept = (*kept, model.samples[number])
+    special = yield from _special_answers(binding, way, address)
+    model = replace(
+        model,
+        samples=kept,
+        special=tuple(special),
+        not_in_json=tuple(dict.fromkeys(not_in_json(answers, tuple(special.values())))),
+    )
+    known = Known(model, tuple(answers), tolerance, special=tuple(special.values()))
+    if len(special) < len(binding.contract.special):
+        return Learned(replace(binding, known=known))
+    return Learned(replace(binding, known=known), identity=identity_of(model, known))
+
+
+def _special_answers(
+    binding: Binding, way: tuple[str, bool], address: Address
+) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...]]]:
+    """The answers to the special sets that the model takes, each asked for once, in binary form if
+    JSON cannot say what is in it."""
+    found = {}
+    for number, values in enumerate(binding.contract.special):
+        for one in dict.fromkeys((way, ("binary", True))):
+            try:
+                prepared = _plain(binding, address, one, number, special=True)
+            except CaseFileError:  # no JSON has these values
+                continue
+            answered = yield from _answer(prepared)
+            if isinstance(answered, str):
+                continue
+            named = {output.tensor.name: output.tensor for output in answered}
+            if all(name in named for name in binding.outputs):
+                found[values] = tuple(_kept(named[name]) for name in binding.outputs)
+                break
+    return found
+
+
+def _unrepeatable(binding: Binding, differing: str) -> Learned:
+    known = Known(binding.contract, differing=differing)
+    return Learned(replace(binding, known=known))
+
+
+def _kept(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.name, tensor.datatype, tuple(tensor.shape), bytes(tensor.blob))
+
+
+def _plain(
+    binding: Binding,
+    address: Address,
+    way: tuple[str, bool],
+    number: int,
+    *,
+    special: bool = False,
+) -> Prepared:
+    """The plain request to a model with the set of samples `number`, or the special one."""
+    form, binary = way
+    model = binding.contract
+    unlisted = binary and not model.outputs
+    case = plain_case(
+        f"plain request to {model.model}",
+        model,
+        values=SAMPLE,
+        form=form,
+        listed=binary and not unlisted,
+        options={"parameters": {"binary_data_output": True}} if unlisted else {},
+        samples=number,
+        special=special,
+    )
+    return prepare(case, address, binding, variant=0 if special else number)
+
+
+def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | str]:
+    """Return the outputs of the answer to a plain request, or why there are none."""
+    transcript = yield prepared
+    response = transcript.response
+    if response is None:
+        return f"no answer came: {transcript.ending}"
+    try:
+        decoded = decode_body(response, limit=decoded_limit(prepared.body_size))
+        judge_success((), decoded)
+        return read_message(decoded).outputs
+    except Finding as finding:
+        if response.status != 200:
+            return f"status {response.status}: {excerpt(response.body)}"
+        return describe(finding.cause)
