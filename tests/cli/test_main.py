@@ -21,7 +21,7 @@ from v2_conformance.engine.result import Result
 from v2_conformance.formats import terminal
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance import selftest
-from v2_conformance.maintenance.trials import FaultTrial
+from v2_conformance.maintenance.trials import FaultTrial, Half
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report import certifying
 from v2_conformance.report.files import load_report
@@ -259,7 +259,7 @@ class TestOtherCommands:
         def made_up(workers: int | None, *, full: bool) -> selftest.SelftestResult:
             assert (workers, full) == (2, True)
             trial = FaultTrial(next(iter(FAULTS)), "P2", own, ())
-            return selftest.SelftestResult(tuple(wrong), (trial,), tuple(idle))
+            return selftest.SelftestResult(Half((trial,), tuple(wrong), tuple(idle)))
 
         monkeypatch.setattr(selftest, "run_selftest", made_up)
         printed = cli("selftest", "-n", "2", "--full", code=code).out

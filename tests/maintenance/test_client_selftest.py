@@ -7,11 +7,10 @@ import pytest
 from v2_conformance.maintenance.client_selftest import (
     client_failures_without_fault,
     try_client_fault,
-    unproven_scenarios,
 )
 from v2_conformance.maintenance.selftest import SelftestResult
 from v2_conformance.maintenance.selftest_text import selftest_lines
-from v2_conformance.maintenance.trials import FaultTrial
+from v2_conformance.maintenance.trials import FaultTrial, Half, unproven
 from v2_conformance.reference.client import PlainClient
 from v2_conformance.suite.library import client_cases
 from v2_mutants.client_faults import CLIENT_FAULTS
@@ -36,18 +35,18 @@ def test_a_fault_that_only_observation_shows_is_caught() -> None:
 
 def test_an_entry_that_no_fault_of_its_requirement_fails_is_a_hole() -> None:
     caught = tuple(case.id for case in client_cases())
-    assert unproven_scenarios([FaultTrial("made-up", "K1", caught, ())]) == []
+    assert unproven(client_cases(), [FaultTrial("made-up", "K1", caught, ())]) == []
     fewer = tuple(id for id in caught if not id.startswith("K3/mixed-order"))
-    assert unproven_scenarios([FaultTrial("made-up", "K1", fewer, ())]) == ["K3/mixed-order"]
+    assert unproven(client_cases(), [FaultTrial("made-up", "K1", fewer, ())]) == ["K3/mixed-order"]
 
 
 def test_a_fault_that_no_scenario_notices_fails_the_selftest() -> None:
     server = FaultTrial("fault", "P2", ("P2/x",), ())
     client = FaultTrial("client-fault", "K1", (), ())
-    good = SelftestResult((), (server,), ())
-    bad = SelftestResult((), (server,), (), client_trials=(client,))
-    unproven = SelftestResult((), (server,), (), client_unproven=("K1/x",))
-    assert (good.passed, bad.passed, unproven.passed) == (True, False, False)
+    good = SelftestResult(Half((server,)))
+    bad = SelftestResult(Half((server,)), Half((client,)))
+    hole = SelftestResult(Half((server,)), Half(unproven=("K1/x",)))
+    assert (good.passed, bad.passed, hole.passed) == (True, False, False)
     lines = list(selftest_lines(bad))
     assert any("MISSED" in line and "client-fault" in line for line in lines)
     assert lines[-1] == "1 faults of clients, 0 caught by a scenario of their own requirement"

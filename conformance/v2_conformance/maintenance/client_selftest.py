@@ -18,7 +18,7 @@ from v2_conformance.engine.bench.scenarios import run_scenario
 from v2_conformance.engine.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.observed import Observations
-from v2_conformance.maintenance.trials import FaultTrial
+from v2_conformance.maintenance.trials import FaultTrial, sample
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.library import client_cases
@@ -55,7 +55,8 @@ def try_client_fault(name: str, *, number: int = 1) -> FaultTrial:
     own = [case for case in client_cases() if case.requirement == fault.requirement]
     cases: Sequence[Case] = own
     if any(isinstance(case, ObservedCase) for case in own):
-        cases = [*own, *_sample(fault.requirement)]
+        others = [case for case in client_cases() if case.requirement != fault.requirement]
+        cases = [*own, *sample(others, _LEFT_OUT_OF_SAMPLES)]
     timeout_s = _TIMEOUT_S if number == 1 else _RETRY_TIMEOUT_S
     try:
         results = _results(cases, fault.cls, timeout_s)
@@ -63,22 +64,6 @@ def try_client_fault(name: str, *, number: int = 1) -> FaultTrial:
         return FaultTrial(name, fault.requirement, (), (), str(error), number)
     failures = [r.case.id for r in results if r.case in own and r.outcome is Outcome.FAIL]
     return FaultTrial(name, fault.requirement, tuple(failures), (), number=number)
-
-
-def unproven_scenarios(trials: Sequence[FaultTrial]) -> list[str]:
-    """The entries with MUST scenarios that no fault of their requirement makes fail."""
-    proven = {name.partition("[")[0] for trial in trials for name in trial.own_failures}
-    must = dict.fromkeys(case.template for case in client_cases() if case.level == "MUST")
-    return [entry for entry in must if entry not in proven]
-
-
-def _sample(requirement: str) -> list[Case]:
-    """The first scenario of each entry of other requirements."""
-    first: dict[str, Case] = {}
-    for case in client_cases():
-        if case.requirement not in _LEFT_OUT_OF_SAMPLES | {requirement}:
-            first.setdefault(case.template, case)
-    return list(first.values())
 
 
 def _results(cases: Sequence[Case], cls: type[PlainClient], timeout_s: float) -> list[Result]:

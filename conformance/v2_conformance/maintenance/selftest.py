@@ -14,7 +14,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from v2_conformance.engine.discovery import discover
@@ -26,15 +26,19 @@ from v2_conformance.errors import ConformanceError
 from v2_conformance.maintenance.client_selftest import (
     client_failures_without_fault,
     try_client_fault,
-    unproven_scenarios,
 )
-from v2_conformance.maintenance.trials import FaultTrial, template_of
-from v2_conformance.maintenance.variation_faults import unproven_variations
+from v2_conformance.maintenance.trials import (
+    FaultTrial,
+    Half,
+    sample,
+    unproven,
+    unproven_variations,
+)
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.root_causes import root_causes
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.suite.shrunk import shrunk
@@ -52,8 +56,6 @@ SLOW_TIMEOUT_S = 20.0  # for the requirements whose cases have many pieces or by
 NAMED = 0.94
 """For at least this part of the faults, the first cause that a run names is the fault's own. It is
 95 %; which one a fault of timing shows first differs from machine to machine."""
-# Many a server with a fault would take 16 GiB for the first case of this entry.
-_LAST_OF = frozenset({"J5/dimension-beyond-bits"})
 # One case of these, with many pieces or bytes, takes as long as all others together. They meet only
 # the faults of their own requirements, unless every case must meet every fault.
 SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "J7", "L1", "L2", "M7", "V3", "Z5"})
@@ -65,34 +67,22 @@ WORD_BITS = 32 - _FEWER_BITS
 
 @dataclass(frozen=True)
 class SelftestResult:
-    """`trials` has the last try of each fault, in the order of FAULTS.
+    """`unproven_variations` are the variations that no fault needs to be noticed."""
 
-    `failures_without_fault` are the results, on the reference server without faults, that should
-    have been a pass. `unproven` are the ids of entries with MUST cases that no fault of their
-    requirement makes fail, `unproven_variations` the variations that no fault needs to be noticed.
-    What begins with `client_` is the same of the plain client, its faults and the scenarios.
-    """
-
-    failures_without_fault: tuple[Result, ...]
-    trials: tuple[FaultTrial, ...]
-    unproven: tuple[str, ...]
+    server: Half
+    client: Half = field(default_factory=Half)
     unproven_variations: tuple[str, ...] = ()
-    client_failures: tuple[Result, ...] = ()
-    client_trials: tuple[FaultTrial, ...] = ()
-    client_unproven: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the suite has no hole, and the reference server passes it."""
-        trials = (*self.trials, *self.client_trials)
-        caught = all(trial.caught and trial.alone for trial in trials) and self.names_causes
-        unproven = (*self.unproven, *self.unproven_variations, *self.client_unproven)
-        return caught and not (unproven or self.failures_without_fault or self.client_failures)
+        holds = self.server.holds and self.client.holds and self.names_causes
+        return holds and not self.unproven_variations
 
     @property
     def asked(self) -> tuple[FaultTrial, ...]:
         """The trials that show which cause a run names first."""
-        return tuple(trial for trial in self.trials if trial.first_cause is not None)
+        return tuple(trial for trial in self.server.trials if trial.first_cause is not None)
 
     @property
     def names_causes(self) -> bool:
@@ -109,16 +99,12 @@ def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestR
     failures = failures_without_fault()
     client_failures = client_failures_without_fault()
     trials = {trial.fault: trial for trial in _try_all(workers, full=full)}
-    in_order = tuple(trials[name] for name in FAULTS)
-    of_clients = tuple(trials[name] for name in CLIENT_FAULTS)
+    of_server = tuple(trials[name] for name in FAULTS)
+    of_client = tuple(trials[name] for name in CLIENT_FAULTS)
     return SelftestResult(
-        tuple(failures),
-        in_order,
-        tuple(unproven_entries(in_order)),
-        tuple(unproven_variations(trial.own_failures for trial in in_order)),
-        tuple(client_failures),
-        of_clients,
-        tuple(unproven_scenarios(of_clients)),
+        Half(of_server, tuple(failures), tuple(unproven(suite_cases(), of_server))),
+        Half(of_client, tuple(client_failures), tuple(unproven(client_cases(), of_client))),
+        tuple(unproven_variations(of_server)),
     )
 
 
@@ -147,10 +133,11 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
     try:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
         slow = requirement in SLOW_REQUIREMENTS
-        own_results = _of_fault(name, own, SLOW_TIMEOUT_S if slow else timeout)
+        own_results = _results(own, [name], SLOW_TIMEOUT_S if slow else timeout)
+        # The requests that mix everything may show what is observed.
         observed = any(isinstance(case, ObservedCase) for case in own)
-        chosen = others if full else sample(others, generated=observed)
-        other_results = _of_fault(name, chosen, timeout)
+        left_out = SLOW_REQUIREMENTS - {"M7"} if observed else SLOW_REQUIREMENTS
+        other_results = _results(others if full else sample(others, left_out), [name], timeout)
     except ConformanceError as error:
         return FaultTrial(name, requirement, (), (), str(error), number)
     own_failures, other_failures = map(_failing, (own_results, other_results))
@@ -177,13 +164,6 @@ def try_until_caught(trial: FaultTrial, try_again: Callable[[str, int], FaultTri
     return trial
 
 
-def unproven_entries(trials: Sequence[FaultTrial]) -> list[str]:
-    """The entries with MUST cases that no fault of their requirement makes fail."""
-    proven = {template_of(name) for trial in trials for name in trial.own_failures}
-    must = [case for case in suite_cases() if case.facts(SERVER_PROFILES).level == "MUST"]
-    return [entry for entry in dict.fromkeys(case.template for case in must) if entry not in proven]
-
-
 def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
     # Fresh processes: a fork would copy the locks of threads in whatever state they are.
     context = multiprocessing.get_context("spawn")
@@ -199,23 +179,6 @@ def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
         # All have been tried before the first is tried again, so that it is alone.
         for trial in [future.result() for future in as_completed(futures)]:
             yield try_until_caught(trial, try_alone)
-
-
-def sample(cases: Sequence[Case], *, generated: bool) -> list[Case]:
-    """The first case of each entry, without those of slow requirements; all that is observed.
-
-    With `generated`, the requests that mix everything (M7) are among them.
-    """
-    slow = SLOW_REQUIREMENTS - {"M7"} if generated else SLOW_REQUIREMENTS
-    first: dict[str, Case] = {}
-    for case in cases:
-        if isinstance(case, ObservedCase):
-            first[case.id] = case
-        elif case.template in _LAST_OF:
-            first[case.template] = case
-        elif case.requirement not in slow:
-            first.setdefault(case.template, case)
-    return list(first.values())
 
 
 @dataclass(frozen=True)
@@ -243,16 +206,12 @@ def _first_cause(results: Sequence[Result]) -> str:
     return causes[0].requirement if causes else ""
 
 
-def _of_fault(fault: str, cases: Sequence[Case], timeout_s: float) -> list[Result]:
-    return _results(cases, faults=[fault], timeout_s=timeout_s)
-
-
 def _failing(results: Sequence[Result]) -> list[Case]:
     return [result.case for result in results if result.outcome is Outcome.FAIL]
 
 
 def _results(
-    cases: Sequence[Case], *, faults: Sequence[str] = (), timeout_s: float | None = None
+    cases: Sequence[Case], faults: Sequence[str] = (), timeout_s: float | None = None
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
     binding = next((FAULTS[name].binding for name in faults), None)

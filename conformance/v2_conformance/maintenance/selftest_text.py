@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from v2_conformance.maintenance.selftest import NAMED, SelftestResult
-from v2_conformance.maintenance.trials import FaultTrial
+from v2_conformance.maintenance.trials import FaultTrial, Half
 
 _MOST_SHOWN = 6
 FEW = 3
@@ -14,26 +14,36 @@ FEW = 3
 
 def selftest_lines(result: SelftestResult) -> Iterator[str]:
     """A row for each fault, then everything that is wrong, and the sum."""
-    yield from trial_rows(result.trials)
-    for failure in result.failures_without_fault:
-        yield f"the reference server fails {failure.case.id} without a fault: {failure.message}"
-    for entry in result.unproven:
-        requirement = entry.partition("/")[0]
-        yield f"no fault of {requirement} makes {entry} fail: nothing shows that its cases can fail"
-    for trial in result.trials:
+    server, client = result.server, result.client
+    yield from _half(server, "the reference server", "its cases can fail")
+    for trial in server.trials:
         if not trial.alone:
             others = " ".join(trial.other_requirements)
             yield f"the fault {trial.fault} must fail {trial.requirement} alone, but fails {others}"
-    few = sum(trial.requirements <= FEW for trial in result.trials)
-    yield f"{few} of {len(result.trials)} faults fail at most {FEW} requirements"
+    few = sum(trial.requirements <= FEW for trial in server.trials)
+    yield f"{few} of {len(server.trials)} faults fail at most {FEW} requirements"
     if result.asked:
         yield from _named(result)
     for name in result.unproven_variations:
         yield f"no fault shows only in the variation {name}: nothing shows that it can fail"
-    caught = sum(trial.caught for trial in result.trials)
-    yield f"{len(result.trials)} faults, {caught} caught by a case of their own requirement"
-    if result.client_trials:
-        yield from _client_lines(result)
+    caught = sum(trial.caught for trial in server.trials)
+    yield f"{len(server.trials)} faults, {caught} caught by a case of their own requirement"
+    if client.trials:
+        yield ""
+        yield from _half(client, "the plain client", "it can")
+        caught = sum(trial.caught for trial in client.trials)
+        total = len(client.trials)
+        yield f"{total} faults of clients, {caught} caught by a scenario of their own requirement"
+
+
+def _half(half: Half, who: str, unshown: str) -> Iterator[str]:
+    """The rows of the faults, and what is wrong with `who` and with entries."""
+    yield from trial_rows(half.trials)
+    for failure in half.failures:
+        yield f"{who} fails {failure.case.id} without a fault: {failure.message}"
+    for entry in half.unproven:
+        requirement = entry.partition("/")[0]
+        yield f"no fault of {requirement} makes {entry} fail: nothing shows that {unshown}"
 
 
 def _named(result: SelftestResult) -> Iterator[str]:
@@ -46,20 +56,6 @@ def _named(result: SelftestResult) -> Iterator[str]:
         f"{named} of {len(result.asked)} faults are named first as the cause "
         f"(at least {NAMED:.0%} must be)"
     )
-
-
-def _client_lines(result: SelftestResult) -> Iterator[str]:
-    """The same of the plain client, its faults and the scenarios."""
-    yield ""
-    yield from trial_rows(result.client_trials)
-    for failure in result.client_failures:
-        yield f"the plain client fails {failure.case.id} without a fault: {failure.message}"
-    for entry in result.client_unproven:
-        requirement = entry.partition("/")[0]
-        yield f"no fault of {requirement} makes {entry} fail: nothing shows that it can"
-    caught = sum(trial.caught for trial in result.client_trials)
-    total = len(result.client_trials)
-    yield f"{total} faults of clients, {caught} caught by a scenario of their own requirement"
 
 
 def trial_rows(trials: tuple[FaultTrial, ...]) -> Iterator[str]:
