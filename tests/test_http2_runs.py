@@ -90,9 +90,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
     assert case.message.startswith("not applicable over HTTP/2: ")
 
 
-def test_the_report_says_that_the_run_was_over_http2_and_what_it_does_not_ask(
-    report: Report,
-) -> None:
+def test_report_says_that_the_run_was_over_http2(report: Report) -> None:
     assert report.target.http2
     assert "; over HTTP/2, which does not ask C1, C12" in report.verdict.claim
     exchanges = [exchange for case in report.cases for exchange in case.exchanges]
@@ -135,9 +133,7 @@ def plain_exchange(report: Document) -> None:
 
 
 @pytest.mark.parametrize("forge", [over_http1, forged_open, forged_reset, plain_exchange])
-def test_a_record_that_no_run_over_http2_leaves_is_noticed(
-    forge: object, path: Path, tmp_path: Path
-) -> None:
+def test_impossible_record_is_noticed(forge: object, path: Path, tmp_path: Path) -> None:
     found, _ = changed(path, tmp_path, forge)  # type: ignore[arg-type]
     assert found.exit_code == 1
 
@@ -152,17 +148,13 @@ def test_a_record_that_no_run_over_http2_leaves_is_noticed(
         ("non-numeric-header-length-guessed", "H6"),
     ],
 )
-def test_ordinary_faults_are_noticed_over_http2(
-    fault: str, requirement: str, tmp_path: Path
-) -> None:
+def test_faults_are_noticed_over_http2(fault: str, requirement: str, tmp_path: Path) -> None:
     with serving(http2(behaving(mutated([fault])))) as server:
         report = load_report(made(tmp_path / "report", http2_target(server.url), FEWEST))
     assert requirement in {case.requirement for case in report.of(Outcome.FAIL)}
 
 
-def test_a_server_that_resets_the_stream_of_a_wrong_request_fails_with_the_code(
-    tmp_path: Path,
-) -> None:
+def test_reset_of_a_wrong_request_fails_with_its_code(tmp_path: Path) -> None:
     right = Behaviour()
 
     def script(peer: Http2Peer) -> None:
@@ -192,9 +184,7 @@ def test_a_server_that_resets_the_stream_of_a_wrong_request_fails_with_the_code(
     assert not cases_that_differ(found)
 
 
-def test_a_case_is_replayed_by_curl_over_http2_or_not_at_all(
-    report: Report, tmp_path: Path
-) -> None:
+def test_curl_replays_over_http2_or_not_at_all(report: Report, tmp_path: Path) -> None:
     case = report.case("P2/blob-follows-json[INT32]")
     slices = next(c for c in report.cases if c.id.startswith("C4/segmented-writes[int32,40]"))
     assert case is not None
@@ -222,9 +212,7 @@ def test_the_option_and_the_target_file_ask_for_http2(tmp_path: Path) -> None:
             assert main(["verify", str(out / "report.json")]) == 0
 
 
-def test_a_server_of_http1_alone_is_told_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_server_of_http1_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ReferenceServer() as server:
         assert main(["run", server.url, "--http2", "--report-dir", str(tmp_path / "r")]) == 3
     message = capsys.readouterr().err
@@ -233,9 +221,7 @@ def test_a_server_of_http1_alone_is_told_in_one_line(
     assert "--http2" in message
 
 
-def test_a_gateway_is_compared_over_http1_only(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gateways_over_http1_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(http2(behaving(Behaviour()))) as server:
         arguments = ["run", server.url, "--http2", "--through", "http://127.0.0.1:9"]
         assert main([*arguments, "--report-dir", str(tmp_path / "r")]) == 2
@@ -263,9 +249,7 @@ CADDY = {setup.name: setup for setup in SETUPS if setup.gateway == "caddy"}
 
 
 @pytest.mark.parametrize(("fault", "failing"), [(None, set()), ("response-blobs-padded", {"P8"})])
-def test_caddy_with_tls_in_front_of_the_embedded_server(
-    fault: str | None, failing: set[str], tmp_path: Path
-) -> None:
+def test_caddy_with_tls_in_front(fault: str | None, failing: set[str], tmp_path: Path) -> None:
     setup = CADDY["tls"]
     if not setup.installed:
         pytest.skip("caddy is not installed (Debian: apt-get install caddy)")

@@ -124,9 +124,7 @@ def test_a_server_that_is_not_there_fails_the_job_and_is_no_verdict(tmp_path: Pa
     assert outputs(tmp_path)["verdict"] == ""
 
 
-def test_the_suite_gets_an_environment_of_its_own_and_only_its_command_is_on_the_path(
-    tmp_path: Path,
-) -> None:
+def test_the_suite_has_its_own_environment_and_one_command_on_the_path(tmp_path: Path) -> None:
     variables = environment(tmp_path)
     (tmp_path / "commands" / "python3").write_text(
         '#!/bin/sh\nmkdir -p "$3/bin"\necho \'#!/bin/sh\necho "$@" >>"$RUNNER_TEMP/pip"\' '

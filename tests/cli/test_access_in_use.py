@@ -58,9 +58,7 @@ def test_wrong_credentials_are_said_to_be_wrong_and_not_shown(
     assert "wr0ng-token" not in line
 
 
-def test_a_mapping_that_is_refused_names_the_users_model_and_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refused_mapping_names_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "target.yaml"
     with ReferenceServer() as server:
         file.write_text(
@@ -74,9 +72,7 @@ def test_a_mapping_that_is_refused_names_the_users_model_and_why(
     assert "no model for identity/INT8: no model my model: GET /v2/models/my%20model" in printed
 
 
-def test_a_model_with_more_inputs_than_its_role_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_many_inputs_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "target.yaml"
     with ReferenceServer() as server:
         file.write_text(f"url: {server.url}\nmodels:\n  identity/BOOL: {{model: all_types}}\n")

@@ -70,9 +70,7 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
         read_asked(["m"], [], [], [f"A={tmp_path}/c.json"], 0, 0)
 
 
-def test_a_run_tells_what_relations_showed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ReferenceServer() as server:
         url = server.url
         assert call(url, "--model", "widener", "--case", "P2", directory=tmp_path) == 1

@@ -57,9 +57,7 @@ ENTRY = {
 }
 
 
-def test_a_run_of_given_cases_is_no_run_of_the_suite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_given_cases_are_no_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = Verdict(Outcome.FAIL, HeaderLengthMissing())
     found = Exploration(9, Result(generated_case(), verdict), ENTRY)
     path = write_counterexample(found, Mask(), tmp_path, "--seed 0")

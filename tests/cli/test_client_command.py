@@ -27,9 +27,7 @@ def client(folder: Path, *words: str, scenario: str = K3) -> int:
     return main(["client", "--scenario", scenario, "--report-dir", str(folder), *words])
 
 
-def test_a_client_is_run_reported_verified_and_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_client_report_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert client(tmp_path, "--", *PLAIN, scenario="K3/*") == 1  # a selection is never conformant
     printed = capsys.readouterr()
     assert "the client v2-conformance-plain" in printed.out
@@ -53,9 +51,7 @@ def test_a_client_is_run_reported_verified_and_shown(
     assert "is run again with its client" in capsys.readouterr().err
 
 
-def test_a_fault_of_a_client_is_found_and_can_be_expected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_client_fault_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = ("--", sys.executable, "-c", 'print(\'{"error": "no"}\')')
     assert client(tmp_path, *broken) == 1
     known = tmp_path / "known.yaml"
@@ -116,9 +112,7 @@ def test_wrong_usage_is_one_line(words: list[str], problem: str, tmp_path: Path,
     assert problem in cli("client", "--report-dir", tmp_path, *words, code=2).err.splitlines()[-1]
 
 
-def test_a_pattern_that_matches_nothing_is_no_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pattern_without_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert client(tmp_path, "--", *PLAIN, scenario="K99/*") == 4
     assert "matches no" in capsys.readouterr().err
 
@@ -163,9 +157,7 @@ def test_clients_can_be_run_by_hand(tmp_path: Path) -> None:
     assert main(["verify", str(tmp_path / "report.json")]) == 0
 
 
-def test_a_command_that_cannot_work_is_a_line_and_no_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_that_cannot_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "report.json").write_text("an older one")
     assert client(tmp_path, "--", sys.executable, "nope.py", scenario="*") == 2
     (line,) = capsys.readouterr().err.splitlines()

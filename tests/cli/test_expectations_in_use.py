@@ -49,9 +49,7 @@ class TestCommands:
         expect = ["--expect", str(tmp_path / "expect.yaml"), "--report-dir", str(tmp_path / "out")]
         return main(["run", *expect, *more])
 
-    def test_written_expectations_keep_ci_green_and_the_verdict_red(
-        self, report: Path, tmp_path: Path, cli: Cli
-    ) -> None:
+    def test_written_expectations_keep_ci_ok(self, report: Path, tmp_path: Path, cli: Cli) -> None:
         file = tmp_path / "v2-expect.yaml"
         assert main(["expect", "--write", str(report), str(file)]) == 0
         out = ["--report-dir", str(tmp_path / "out")]
@@ -72,17 +70,13 @@ class TestCommands:
         assert main(["expect", "--write", str(report), str(file)]) == 0
         assert file.read_text() == before
 
-    def test_an_unexpected_failure(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_unexpected_failure(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(tmp_path, "expected: []", *FAULTS) == 1
         printed = capsys.readouterr().out
         assert "unexpected: FAIL MUST P2/blob-follows-json[INT32]" in printed
         assert "unexpected: FAIL SHOULD" not in printed
 
-    def test_an_expected_failure_that_passes(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_expected_but_passed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         text = "expected:\n- {requirement: R3, reason: x}\n- {case: 'P2/*', reason: y}"
         assert self.run(tmp_path, text) == 1
         lines = capsys.readouterr().out.splitlines()
@@ -91,9 +85,7 @@ class TestCommands:
         wanted = "P2/*: P2/blob-follows-json[INT32]: expected fail, got pass"
         assert f"{path}:3: {wanted}" in lines
 
-    def test_a_wrong_file_stops_before_anything_is_sent(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_wrong_file_stops(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(tmp_path, "expected: [{case: x}]", "http://127.0.0.1:1") == 2
         assert "'reason' is a required property" in capsys.readouterr().err
 
@@ -108,9 +100,7 @@ class TestCommands:
         ended = cli("expect", "--write", report, "-", code=0)
         assert "\nexpected:\n- case: P2/blob-follows-json[INT32]\n" in ended.out
 
-    def test_a_server_that_cannot_be_judged_is_not_green(
-        self, report: Path, tmp_path: Path
-    ) -> None:
+    def test_stopped_run_is_not_green(self, report: Path, tmp_path: Path) -> None:
         document = json.loads(report.read_text())
         document["complete"] = False
         stopped = tmp_path / "stopped.json"
@@ -135,9 +125,7 @@ class TestPytest:
             *("-rxX", *more),
         )
 
-    def test_an_expected_failure_is_an_xfail_in_a_worker_too(
-        self, pytester: pytest.Pytester, url: str
-    ) -> None:
+    def test_expected_failure_is_xfail(self, pytester: pytest.Pytester, url: str) -> None:
         text = "expected: [{requirement: H6, reason: It reads with atoi.}]"
         options = ["-m", "H6 or P12", "--v2-report-dir", "out", "-n", "1"]
         result = self.run(pytester, url, text, *options)
@@ -148,9 +136,7 @@ class TestPytest:
         assert {c.outcome for c in cases if c.expected} == {"fail"}
 
     @pytest.mark.usefixtures("_few")
-    def test_an_expected_failure_has_no_traceback(
-        self, pytester: pytest.Pytester, url: str
-    ) -> None:
+    def test_xfail_has_no_traceback(self, pytester: pytest.Pytester, url: str) -> None:
         seen = """
             def pytest_runtest_logreport(report):
                 if hasattr(report, "wasxfail"):
@@ -168,18 +154,14 @@ class TestPytest:
         assert set(result.parseoutcomes()) == {"failed", "deselected"}
         result.stdout.fnmatch_lines(["expected fail, got pass*", "expect.yaml:1: P12/*"])
 
-    def test_an_entry_that_matches_nothing_fails_the_session(
-        self, pytester: pytest.Pytester, url: str
-    ) -> None:
+    def test_entry_without_case_fails(self, pytester: pytest.Pytester, url: str) -> None:
         text = "expected: [{case: Z/*, reason: x}, {requirement: H6, reason: y}]"
         result = self.run(pytester, url, text, "-m", "P12")
         assert "failed" not in result.parseoutcomes()
         assert result.ret == 1
         result.stdout.fnmatch_lines(["expect.yaml:1: Z/*: matches no case of the suite"])
 
-    def test_a_wrong_file_is_a_usage_error_in_one_line(
-        self, pytester: pytest.Pytester, url: str
-    ) -> None:
+    def test_wrong_file_is_usage_error(self, pytester: pytest.Pytester, url: str) -> None:
         result = self.run(pytester, url, "expected: [{case: x}]")
         assert result.ret == 4
         assert len([line for line in result.errlines if line]) == 1

@@ -28,9 +28,7 @@ def url() -> Iterator[str]:
         yield server.url
 
 
-def test_both_runs_and_the_comparison_are_written(
-    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_both_runs_written(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with gateways.gateway(url, gateways.header_dropped) as through:
         code = main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
     assert code == 1  # not all cases ran
@@ -52,9 +50,7 @@ def test_both_runs_and_the_comparison_are_written(
         assert (tmp_path / link).exists()
 
 
-def test_the_two_reports_can_be_verified_and_compared_again(
-    url: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_reports_verify_and_compare_again(url: str, tmp_path: Path, cli: Cli) -> None:
     with gateways.gateway(url, gateways.header_dropped) as through:
         main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
     first, second = tmp_path / "report.json", tmp_path / "gateway" / "report.json"
@@ -66,9 +62,7 @@ def test_the_two_reports_can_be_verified_and_compared_again(
     assert (again / "gateway.json").read_bytes() == (tmp_path / "gateway.json").read_bytes()
 
 
-def test_secrets_of_both_ways_are_in_no_file_and_no_output(
-    url: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_secret_is_shown(url: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def echoing(request: bytes, answer: gateways.Answer) -> gateways.Answer:
         head = request.partition(b"\r\n\r\n")[0].decode("latin-1")
         sent = head.partition("Authorization: ")[2].partition("\r\n")[0]
@@ -87,18 +81,14 @@ def test_secrets_of_both_ways_are_in_no_file_and_no_output(
     assert "NOT TRANSPARENT" in said.out
 
 
-def test_an_older_comparison_does_not_outlive_a_run_without_a_gateway(
-    url: str, tmp_path: Path
-) -> None:
+def test_run_without_gateway_removes_older_comparison(url: str, tmp_path: Path) -> None:
     for name in ("gateway.json", "gateway.html"):
         (tmp_path / name).write_text("of an older run")
     main(["run", url, *CASES, "--report-dir", str(tmp_path)])
     assert not list(tmp_path.glob("gateway*"))
 
 
-def test_a_gateway_that_cannot_be_reached_is_told_before_the_direct_run(
-    url: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_unreachable_gateway_stops_before_the_run(url: str, tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "r"
     arguments = ["run", url, "--through", "http://127.0.0.1:1", "--report-dir", str(folder)]
     assert "127.0.0.1:1" in cli(*arguments, code=3).err

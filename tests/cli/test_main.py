@@ -58,9 +58,7 @@ WRONG = Result(suite_cases()[0], Verdict(Outcome.FAIL, WrongStatus("200", 500, "
 
 
 class TestRun:
-    def test_the_embedded_server_is_conformant_and_leaves_a_report(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_embedded_conforms(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         profiles = ["--profile", "raw", "--profile", "bf16"]
         assert main(["run", *profiles, "-n", "2", "--report-dir", str(tmp_path)]) == 0
         report = load_report(tmp_path / "report.json")  # valid by the schema, or this raises
@@ -74,9 +72,7 @@ class TestRun:
         assert "CONFORMANT, ROBUST" in printed.out
         assert "2 cases at a time (-n)" in " ".join(printed.err.split())
 
-    def test_a_fault_that_kills_comes_to_the_same_with_several_workers(
-        self, tmp_path: Path
-    ) -> None:
+    def test_killing_fault_is_the_same_with_several_workers(self, tmp_path: Path) -> None:
         reports = []
         for workers in ("1", "8"):
             folder = tmp_path / workers
@@ -101,9 +97,7 @@ class TestRun:
         assert main(["run", *fault, "--strict"]) == 1
         assert main(["run", "--strict", "--report-dir", str(tmp_path)]) == 0
 
-    def test_a_selection_is_never_conformant(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_selection_is_part(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert (
             main(["run", "--case", "R3", "--case", "P2/*INT32]", f"--report-dir={tmp_path}"]) == 1
         )
@@ -170,9 +164,7 @@ class TestProblems:
         assert "none of the contract's models" in ended.out
         assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 
-    def test_a_bad_case_file_is_named_with_its_line(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_bad_case_file_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         text = (
             "family: P\ncases:\n  - id: P2/x\n    why: too short\n    expect: {outcome: reject}\n"
         )
@@ -266,9 +258,7 @@ class TestOtherCommands:
         assert f"1 faults, {len(own)} caught by a case of their own requirement" in printed
         assert all(words in printed for words in (*idle, *(r.case.id for r in wrong)))
 
-    def test_a_report_that_is_none(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_report_is_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (tmp_path / "x.json").write_text("{}")
         for path in (tmp_path, tmp_path / "missing", tmp_path / "x.json"):
             assert main(["report", str(path)]) == 2

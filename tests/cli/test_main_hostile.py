@@ -133,9 +133,7 @@ class TestStopped:
         assert "incomplete" in report.verdict.reasons[0]
         assert 0 < len(report.cases) < 500
 
-    def test_a_second_run_into_its_folder_is_refused_and_disturbs_nothing(
-        self, start: Start, tmp_path: Path, cli: Cli
-    ) -> None:
+    def test_second_run_into_folder_refused(self, start: Start, tmp_path: Path, cli: Cli) -> None:
         with self.half_done(start, tmp_path, "--case", "P*") as (process, answer):
             for more in ([], ["--fuzz", "3"]):
                 line = cli("run", "--report-dir", tmp_path, *more, code=2).line
@@ -155,9 +153,7 @@ class TestStopped:
         assert load_report(tmp_path / "report.json").complete
         assert not (tmp_path / "run.lock").exists()
 
-    def test_what_is_left_of_a_killed_run_becomes_a_report(
-        self, start: Start, tmp_path: Path, cli: Cli
-    ) -> None:
+    def test_killed_run_becomes_report(self, start: Start, tmp_path: Path, cli: Cli) -> None:
         with self.half_done(start, tmp_path) as (process, _):
             process.kill()
             process.communicate(timeout=20)

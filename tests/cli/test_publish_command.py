@@ -87,9 +87,7 @@ def upgraded(report: Document) -> None:
 # What a site has
 
 
-def test_a_site_has_its_pages_and_an_index_that_its_schema_describes(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_a_site_has_pages_and_an_index(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports) == (0, [])
     index = index_of(site)
     schema("site").validate(index)
@@ -105,9 +103,7 @@ def test_a_site_has_its_pages_and_an_index_that_its_schema_describes(
     assert one["page"] == "servers/one.html"
 
 
-def test_every_link_of_a_site_leads_to_a_file_of_it(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_every_link_leads_to_a_file(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports)[0] == 0
     followed = 0
     for name in files_of(site):
@@ -123,9 +119,7 @@ def test_every_link_of_a_site_leads_to_a_file_of_it(
     assert followed > 10
 
 
-def test_pages_load_nothing_and_show_hostile_names_as_text(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_pages_show_hostile_names_as_text(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports, "--base-url", "https://h.example/x")[0] == 0
     for name in ("index.html", "clients.html", *(p["page"] for p in index_of(site)["products"])):
         page = Links((site / name).read_text("utf-8"))
@@ -137,9 +131,7 @@ def test_pages_load_nothing_and_show_hostile_names_as_text(
     assert "<script>alert(1)</script>" in Links((site / hostile["page"]).read_text()).text
 
 
-def test_a_hostile_name_and_version_stay_in_the_site(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_hostile_name_stays(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     before = files_of(tmp_path)
     assert publish(site, reports)[0] == 0
     new = files_of(tmp_path).keys() - before.keys()
@@ -147,9 +139,7 @@ def test_a_hostile_name_and_version_stay_in_the_site(
     assert all(name.count("/") <= 2 and ".." not in name for name in new)
 
 
-def test_a_page_of_a_server_has_its_trend_and_badges_to_embed(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_a_page_has_trend_and_badges(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports, "--base-url", "https://h.example/a%20b/")[0] == 0
     text = Links((site / "servers" / "one.html").read_text("utf-8")).text
     assert "0.9 → 0.10" in text
@@ -170,9 +160,7 @@ def test_the_same_reports_make_the_same_site(publish: Publish, reports: Path, si
     assert {path: path.stat().st_ino for path in site.rglob("*.html")} == inodes
 
 
-def test_a_report_that_is_in_the_site_stays_in_its_folder_byte_for_byte(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_a_report_keeps_its_folder_and_bytes(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports / "one-1")[0] == 0
     (site / "my-own-name").mkdir()
     data = gzip.compress((reports / "one-2" / "report.json").read_bytes(), 1)
@@ -186,9 +174,7 @@ def test_a_report_that_is_in_the_site_stays_in_its_folder_byte_for_byte(
     assert (site / "my-own-name" / "packages.txt").read_text() == "one==0.10"
 
 
-def test_a_site_is_the_reports_that_are_named_and_keeps_what_others_put_there(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_unnamed_reports_go_and_others_stay(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports)[0] == 0
     (site / "README.md").write_text("mine")
     (site / "one-0.9" / "packages.txt").write_text("mine")
@@ -199,9 +185,7 @@ def test_a_site_is_the_reports_that_are_named_and_keeps_what_others_put_there(
     assert "clients.html" not in left
 
 
-def test_the_reports_of_a_site_are_those_in_its_folders(
-    publish: Publish, reports: Path, site: Path, made: Path
-) -> None:
+def test_nested_reports_are_left(publish: Publish, reports: Path, site: Path, made: Path) -> None:
     """What a run leaves at the top, or in a folder of a folder, is not meant."""
     assert publish(site, reports / "one-1")[0] == 0
     (site / "run" / "through").mkdir(parents=True)
@@ -211,9 +195,7 @@ def test_the_reports_of_a_site_are_those_in_its_folders(
     assert [report["name"] for report in index_of(site)["reports"]] == ["One"]
 
 
-def test_a_report_that_is_named_twice_is_published_once(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_a_report_named_twice_is_one(publish: Publish, reports: Path, site: Path) -> None:
     packed = reports / "one-1" / "report.json.gz"
     packed.write_bytes(gzip.compress((reports / "one-1" / "report.json").read_bytes()))
     assert publish(site, reports / "one-1", packed)[0] == 0
@@ -258,9 +240,7 @@ def test_a_report_that_does_not_hold_is_refused_in_one_line_and_the_site_stays(
     assert not list(site.glob(".*"))
 
 
-def test_each_refused_report_has_a_line_and_the_worst_decides_the_exit_code(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_each_refused_report_has_a_line(publish: Publish, reports: Path, site: Path) -> None:
     forge(reports / "one-1" / "report.json", upgraded)
     cut = reports / "one-2" / "report.json"
     cut.write_bytes(cut.read_bytes()[:-100])
@@ -279,9 +259,7 @@ def test_each_refused_report_has_a_line_and_the_worst_decides_the_exit_code(
     [b"", b"{}", b"\x1f\x8b", gzip.compress(b"{}") + b"more", gzip.compress(b"{}"), b"\xff"],
     ids=["empty", "no-report", "cut", "trailing", "packed", "binary"],
 )
-def test_what_is_no_report_is_refused(
-    publish: Publish, reports: Path, site: Path, content: bytes
-) -> None:
+def test_no_report_refused(publish: Publish, reports: Path, site: Path, content: bytes) -> None:
     path = reports / "report.json"
     path.write_bytes(content)
     code, lines = publish(site, path)
@@ -289,9 +267,7 @@ def test_what_is_no_report_is_refused(
     assert not site.exists()
 
 
-def test_a_report_with_something_behind_its_gzip_stream_is_refused(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_bytes_behind_gzip_are_refused(publish: Publish, reports: Path, site: Path) -> None:
     packed = reports / "report.json.gz"
     data = gzip.compress((reports / "one-1" / "report.json").read_bytes())
     packed.write_bytes(data + gzip.compress(b"{}"))
@@ -306,9 +282,7 @@ def test_a_record_is_refused(publish: Publish, made: Path, site: Path) -> None:
     assert "record of a run" in lines[0]
 
 
-def test_of_two_reports_on_one_version_somebody_has_to_choose(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_one_of_two_reports(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     old = reports / "one-1" / "report.json"
     new = report_on(tmp_path / "again", "One", "0.9")
     code, lines = publish(site, old, new)
@@ -317,9 +291,7 @@ def test_of_two_reports_on_one_version_somebody_has_to_choose(
     assert not site.exists()
 
 
-def test_reports_with_other_claims_stand_side_by_side(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_other_claims_both(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     raw = report_on(tmp_path / "raw", "One", "0.9", ["binary", "raw"])
     assert publish(site, reports / "one-1", raw)[0] == 0
     found = index_of(site)["reports"]
@@ -328,9 +300,7 @@ def test_reports_with_other_claims_stand_side_by_side(
     assert "Trend" not in (site / "servers" / "one.html").read_text("utf-8")
 
 
-def test_newest_takes_the_newer_one_in_the_folder_of_the_older(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_newest_is_taken(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     assert publish(site, reports / "one-1")[0] == 0
     (site / "one-0.9").rename(site / "own")
     assert publish(site, site)[0] == 0
@@ -346,9 +316,7 @@ def test_newest_takes_the_newer_one_in_the_folder_of_the_older(
     assert found["digest"] != old["digest"]
 
 
-def test_a_report_of_another_catalogue_is_published_as_outdated_if_that_is_wanted(
-    publish: Publish, reports: Path, site: Path
-) -> None:
+def test_other_catalogue_is_outdated(publish: Publish, reports: Path, site: Path) -> None:
     old = reports / "one-1" / "report.json"
     forge(old, lambda r: r["suite"].update(catalogue="0" * 16))
     assert publish(site, reports, "--outdated")[0] == 0
@@ -380,9 +348,7 @@ def signed(reports: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_site_says_who_signed_a_report_and_has_the_signature(
-    publish: Publish, reports: Path, site: Path, signed: Path
-) -> None:
+def test_signer_is_named(publish: Publish, reports: Path, site: Path, signed: Path) -> None:
     assert publish(site, reports, "--allowed-signers", signed)[0] == 0
     ones = [report for report in index_of(site)["reports"] if report["name"] == "One"]
     found = {one["version"]: (one["signed"], one["signed_by"]) for one in ones}
@@ -397,9 +363,7 @@ def test_a_site_says_who_signed_a_report_and_has_the_signature(
     ) == (0)
 
 
-def test_without_allowed_signers_nobody_is_named(
-    publish: Publish, reports: Path, site: Path, signed: Path
-) -> None:
+def test_no_signer_named(publish: Publish, reports: Path, site: Path, signed: Path) -> None:
     assert publish(site, reports)[0] == 0
     assert {report["signed_by"] for report in index_of(site)["reports"]} == {None}
     assert any(report["signed"] for report in index_of(site)["reports"])
@@ -451,9 +415,7 @@ def test_a_site_of_a_newer_format_is_refused(publish: Publish, reports: Path, si
     assert "newer version" in lines[0]
 
 
-def test_a_forged_index_removes_nothing_that_is_not_a_sites(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_forged_index(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     assert publish(site, reports)[0] == 0
     outside = tmp_path / "outside" / "report.html"
     outside.parent.mkdir()
@@ -487,9 +449,7 @@ def test_a_file_in_the_way_is_named_and_stays(publish: Publish, reports: Path, s
     assert files_of(site) == before
 
 
-def test_a_folder_of_the_site_that_is_a_link_is_not_followed(
-    publish: Publish, reports: Path, site: Path, tmp_path: Path
-) -> None:
+def test_link_not_followed(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
     assert publish(site, reports)[0] == 0
     elsewhere = tmp_path / "elsewhere"
     (site / "one-0.9").rename(elsewhere)
@@ -547,9 +507,7 @@ def test_two_builds_do_not_meet(publish: Publish, reports: Path, site: Path) -> 
     "url",
     ["javascript:alert(1)", "https://", "//h", "https://h/?q", "https://h/#f", "https://u@h/", "x"],
 )
-def test_a_base_url_that_is_none_is_refused(
-    publish: Publish, reports: Path, site: Path, url: str
-) -> None:
+def test_wrong_base_url_refused(publish: Publish, reports: Path, site: Path, url: str) -> None:
     code, lines = publish(site, reports, "--base-url", url)
     assert (code, len(lines)) == (2, 1)
     assert "--base-url" in lines[0]
@@ -569,8 +527,6 @@ def test_a_folder_without_reports_is_refused(publish: Publish, tmp_path: Path, s
     assert "has no report.json" in lines[0]
 
 
-def test_the_files_of_a_report_are_those_that_its_folder_may_have(
-    publish: Publish, reports: Path, site: Path, signed: Path
-) -> None:
+def test_files_of_a_report(publish: Publish, reports: Path, site: Path, signed: Path) -> None:
     assert publish(site, reports)[0] == 0
     assert {path.name for path in (site / "one-0.9").iterdir()} == IN_A_FOLDER

@@ -36,9 +36,7 @@ def replay(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, li
     return code, [line for line in capsys.readouterr().out.splitlines() if line[:1] != " "]
 
 
-def test_only_what_failed_is_sent_and_told_to_be_fixed_or_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_failures_are_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = reported(tmp_path, *SOME, "--fault", "response-header-length-short")
     failed = {c.id for c in load_report(report).cases if c.outcome == "fail"}
     assert {name.partition("/")[0] for name in failed} == {"P5"}
@@ -54,9 +52,7 @@ def test_only_what_failed_is_sent_and_told_to_be_fixed_or_not(
     assert {line.split()[1] for line in lines} == failed
 
 
-def test_a_failure_seen_in_many_exchanges_is_replayed_by_all_cases_that_show_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_observed_failure_is_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--case", "R2", "--case", "H6/*", "--fault", "error-is-plain-text")
     report = reported(tmp_path, *options)
     failed = [c for c in load_report(report).cases if c.outcome == "fail"]
@@ -93,9 +89,7 @@ def test_a_secret_that_the_report_hides_must_be_given_and_is_not_printed(
     assert TOKEN not in printed.out + printed.err
 
 
-def test_models_with_other_names_are_those_of_the_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_models_are_those_of_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = reported(tmp_path, *SOME, "--fault", "response-header-length-short")
     document = load_report(report)
     models = {**document.target.models}
@@ -109,9 +103,7 @@ def test_models_with_other_names_are_those_of_the_report(
     assert all(line.startswith("unknown ") for line in lines[:-1])
 
 
-def test_a_case_that_the_suite_no_longer_has_is_unknown_and_not_fixed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_case_that_is_gone_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = saved(report_of([case("H6/long-gone", "fail")]), tmp_path / "report.json")
     code, lines = replay(capsys, str(report), "http://127.0.0.1:9")
     assert (code, lines[-1]) == (3, "1 unknown")

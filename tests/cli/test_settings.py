@@ -27,9 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("name", "head"),
     [("pyproject.toml", f'[project]\nname = "x"\n\n{HERE}'), ("v2-conformance.toml", "")],
 )
-def test_a_file_sets_options_and_the_command_line_goes_first(
-    name: str, head: str, folder: Path, cli: Cli
-) -> None:
+def test_command_line_wins_over_a_file(name: str, head: str, folder: Path, cli: Cli) -> None:
     (folder / name).write_text(
         f'{head}case = ["P5"]\nreport-dir = "of-the-file"\nprofile = "raw"\nworkers = 2\n'
     )

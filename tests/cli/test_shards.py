@@ -68,9 +68,7 @@ def test_a_shard_says_that_it_is_not_the_whole_run(url: str, tmp_path: Path, cli
     assert "incomplete run" in (tmp_path / "badge.json").read_text()
 
 
-def test_a_pod_of_an_indexed_job_runs_its_own_shard(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_indexed_job_has_shard(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
     assert main(["run", url, *SOME, "--shard", "auto/2", "--report-dir", str(tmp_path)]) == 0
     shard = load_report(tmp_path / "report.json").selection.shard
@@ -78,9 +76,7 @@ def test_a_pod_of_an_indexed_job_runs_its_own_shard(
     assert (shard.number, shard.of) == (2, 2)
 
 
-def test_a_missing_shard_is_one_line_and_nothing_is_written(
-    two: list[str], tmp_path: Path, cli: Cli
-) -> None:
+def test_missing_shard_is_one_line(two: list[str], tmp_path: Path, cli: Cli) -> None:
     ended = cli("merge", two[0], "--report-dir", tmp_path / "merged", code=2)
     assert ended.err == "v2-conformance: shard 2 of 2 is missing\n"
     assert not (tmp_path / "merged/report.json").exists()

@@ -30,9 +30,7 @@ cases:
 """
 
 
-def test_the_target_files_of_the_documents_are_target_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documented_target_files_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "a-token-of-mine")
     monkeypatch.setenv("DB_PASSWORD", "a-password-of-mine")
     (tmp_path / "key.txt").write_text("a-key-of-mine")
@@ -50,9 +48,7 @@ def test_the_target_files_of_the_documents_are_target_files(
 @pytest.mark.parametrize(
     ("fault", "code"), [((), 0), (("--fault", "non-numeric-header-length-guessed"), 1)]
 )
-def test_cases_of_a_file_that_pass_are_no_error(
-    fault: tuple[str, ...], code: int, tmp_path: Path, cli: Cli
-) -> None:
+def test_cases_of_a_file(fault: tuple[str, ...], code: int, tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(CASES.replace("{LABELS}", "[abc]"))
     ended = cli("run", "--cases", path, "--report-dir", tmp_path, *fault, code=code)
@@ -69,9 +65,7 @@ def test_all_totals_of_a_run_are_the_same(tmp_path: Path, cli: Cli) -> None:
     assert f"sending {row} of " in ended.err
 
 
-def test_a_summary_fits_a_narrow_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_narrow_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = cli("run", "--case", "P*", "--report-dir", tmp_path, code=1).out.splitlines()
     assert [line for line in lines if len(line) > 40 and not line.startswith("report: ")] == []
@@ -79,9 +73,7 @@ def test_a_summary_fits_a_narrow_terminal(
 
 
 @pytest.mark.parametrize(("new", "code"), [("pass", 0), ("fail", 1)])
-def test_a_reader_that_wants_only_the_first_line_does_not_change_the_exit_code(
-    new: str, code: int, tmp_path: Path
-) -> None:
+def test_reader_that_leaves_keeps_the_exit_code(new: str, code: int, tmp_path: Path) -> None:
     old = saved(report_of([case("H6/a")]), tmp_path / "old.json")
     path = saved(report_of([case("H6/a", new)], complete=True), tmp_path / "new.json")
     words = [sys.executable, "-m", "v2_conformance", "diff", str(old), str(path)]
@@ -94,9 +86,7 @@ def test_a_reader_that_wants_only_the_first_line_does_not_change_the_exit_code(
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_a_terminal_breaks_no_word_of_an_error_or_a_listing(
-    width: int, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_word_is_broken(width: int, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["run", "--profile", "rwa"]
     whole = cli(*words, code=2).err
     assert whole.count("\n") == 1

@@ -45,9 +45,7 @@ def report(folder: Path) -> Report:
     return read_report(folder / "report.json").report
 
 
-def test_a_process_here_and_a_server_elsewhere_are_doubted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_process_here_and_server_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert load_of(1, os.getpid(), None, None, Target("http://192.0.2.1:8000")) is not None
     assert "may not be on it" in capsys.readouterr().err
     here = load_of(0.5, os.getpid(), None, 4, Target("http://127.0.0.1:8000"))

@@ -47,9 +47,7 @@ def test_all_of_its_process_group_is_ended_also_what_the_shell_left_behind(tmp_p
     assert is_free(port)
 
 
-def test_a_server_that_dies_at_its_start_is_one_line_with_what_it_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_server_that_dies_at_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(free_port(), "echo loading; echo 'no such model' >&2; exit 7", tmp_path)
     assert code == 3
     (line,) = capsys.readouterr().err.splitlines()
@@ -58,25 +56,19 @@ def test_a_server_that_dies_at_its_start_is_one_line_with_what_it_printed(
     assert not (tmp_path / "report.json").exists()
 
 
-def test_a_server_that_never_gets_ready_is_ended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_server_never_ready_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(free_port(), "exec sleep 600", tmp_path, "--wait-ready", "0.1") == 3
     assert "--wait-ready changes the limit" in capsys.readouterr().err
 
 
-def test_another_server_at_the_url_is_not_taken_for_the_one_that_is_started(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_server_at_the_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ReferenceServer() as other:
         port = int(other.url.rpartition(":")[2])
         assert run(port, "exec sleep 600", tmp_path) == 2
     assert "something already answers at" in capsys.readouterr().err
 
 
-def test_its_output_is_bounded_and_has_no_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_is_bounded_and_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-mN4-t0ken")
     port = free_port()
     noise = "print('x' * (1 << 20) * 9)"

@@ -191,9 +191,7 @@ def test_no_file_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "is there already" in printed
 
 
-def test_what_is_no_v2_server_leaves_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_v2_server_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "target.yaml"
     text, printed = written(capsys, path, "http://127.0.0.1:1", code=3)
     assert text == ""

@@ -41,9 +41,7 @@ def test_a_wrong_call_or_file_is_one_line_that_helps(
     assert all(row["words"][:2] in ("2 ", "4 ") for row in rows)
 
 
-def test_an_argument_cannot_write_a_second_line_or_command_a_ci_service(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arguments_command_no_ci_service(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     for call in (["x\n::error::\x1b[2J"], ["run", "--x\n::error::"], ["list", "\n::error::"]):
         ended = cli(*call)

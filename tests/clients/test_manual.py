@@ -70,9 +70,7 @@ def outcomes(folder: Path, *arguments: str) -> dict[str, Outcome]:
     return {case.id: case.outcome for case in load_report(folder / REPORT).cases}
 
 
-def test_the_adapter_of_twenty_lines_puts_a_client_on_the_bench(
-    adapter: Path, tmp_path: Path
-) -> None:
+def test_adapter_of_the_manual_works_on_the_bench(adapter: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(adapter)]
     found = outcomes(tmp_path / "report", "--scenario", "K8", "--", *command)
     assert set(found.values()) <= {Outcome.PASS, Outcome.UNSUPPORTED}

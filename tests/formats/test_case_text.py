@@ -126,9 +126,7 @@ def test_a_wrong_byte_far_into_a_blob_is_not_folded_away() -> None:
 
 
 @pytest.mark.parametrize("body_offset", [None, 10**9, 0])
-def test_a_difference_without_a_byte_in_a_blob_is_told_in_words_alone(
-    body_offset: int | None,
-) -> None:
+def test_difference_without_a_byte_is_told_in_words(body_offset: int | None) -> None:
     found = FirstDifference("OUT", "INT32", 4, 18, body_offset, "74750077", "74757677", "1", "2")
     text = shown(failing(cause=WrongValue(found, 8, 1)))
     assert "expected: 74750077 (1)" in text
@@ -192,9 +190,7 @@ def test_a_requirement_that_the_report_does_not_state_is_named() -> None:
     assert "Requirement Z9\n" in shown(failing("Z9/y"))
 
 
-def test_color_is_for_terminals_that_want_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_color_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     path = saved(tmp_path, failing())
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
@@ -216,9 +212,7 @@ def test_color_is_for_terminals_that_want_it(
 
 
 @pytest.mark.parametrize("wanted", ["D1/x[INT32]", "D1/x*", "D1/*[INT32]", "D1"])
-def test_an_id_a_pattern_or_a_requirement_names_the_one_case(
-    wanted: str, tmp_path: Path, cli: Cli
-) -> None:
+def test_id_pattern_or_requirement_names_case(wanted: str, tmp_path: Path, cli: Cli) -> None:
     ended = cli("show", saved(tmp_path, failing(), failing("D2/x[INT32]")), wanted, code=0)
     assert ended.out.startswith("FAIL  MUST  D1/x[INT32]")
 
@@ -228,9 +222,7 @@ def test_an_id_wins_over_what_else_it_matches_as_a_pattern(tmp_path: Path, cli: 
     assert "D1/*" in cli("show", path, "D1/*", code=0).out
 
 
-def test_several_matches_are_named_failures_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_matches_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = [case(f"D1/{n}", "pass") for n in range(20)]
     cases.append(case(f"D1/bad{HOSTILE}", "fail"))
     line = problem(saved(tmp_path, *cases), "D1/*", capsys)

@@ -187,9 +187,7 @@ class TestPublish:
         assert text.startswith("# of another step\n### ")
         assert text.count("V2 binary tensor data: not conformant") == 2
 
-    def test_it_never_grows_beyond_what_github_reads(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_summary_is_bounded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "summary.md"
         path.write_text("x" * (MOST_BYTES - 100))
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
@@ -198,9 +196,7 @@ class TestPublish:
         assert path.stat().st_size == MOST_BYTES - 100
         assert len(said) == 1
 
-    def test_a_file_that_cannot_be_written_is_one_line(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_unwritable_summary(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
         said: list[str] = []
         publish(self.report(), None, said.append)
@@ -209,17 +205,13 @@ class TestPublish:
 
 
 class TestForgedCommands:
-    def test_text_is_defused_only_where_it_is_read_as_commands(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_text_is_defused_in_ci_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = "::error::x ##[error]y a:::b"
         assert plain(text) == text
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         assert plain(text) == r":\x3aerror:\x3ax ##\x5berror]y a:\x3a:b"
 
-    def test_no_line_of_a_summary_is_a_command_wherever_it_breaks(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_line_of_a_summary_is_a_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         message = "::error::forged ##[error] " * 10 + "::warning::" * 20
         report = report_of(outcomes=dict.fromkeys(MUSTS, "fail"), server=("::error::x", message))

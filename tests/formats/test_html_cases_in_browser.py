@@ -64,9 +64,7 @@ def test_a_failure_shows_its_exchanges(browser: Browser, written: Written) -> No
     assert seen.index("Response · nothing") < seen.index("Request · ")
 
 
-def test_expected_and_got_come_first_then_response_request_and_replay(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_sections_come_in_their_order(browser: Browser, tmp_path: Path) -> None:
     found = differing(8)
     opened(browser, page_of_cases(tmp_path, found, replay=lambda *_: "curl '<&'"))
     seen = text_of(browser, found.id, "curl '<&'")
@@ -77,9 +75,7 @@ def test_expected_and_got_come_first_then_response_request_and_replay(
 
 
 @pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
-def test_the_first_differing_byte_is_marked_and_pointed_at_wherever_it_is(
-    browser: Browser, written: Written, offset: int
-) -> None:
+def test_first_differing_byte_is_marked(browser: Browser, written: Written, offset: int) -> None:
     found = differing(offset)
     opened(browser, written(found))
     browser.wait(lambda: browser.evaluate("document.querySelectorAll('mark.diff').length") == 2)
@@ -152,9 +148,7 @@ def framed(response: bytes, framing: str) -> bytes:
     return response
 
 
-def test_what_passed_has_the_sections_that_a_failure_would_have(
-    browser: Browser, written: Written
-) -> None:
+def test_passes_have_the_same_sections(browser: Browser, written: Written) -> None:
     entry = {"name": "T", "datatype": "UINT8", "shape": [9], "parameters": {"binary_data_size": 9}}
     responses = {
         f"{framing},{length},{len(body)}": framed(
@@ -205,9 +199,7 @@ def test_a_deep_link_takes_any_id(
         until_in_view(browser, case_anchor(name))
 
 
-def test_a_deep_link_reaches_what_a_long_list_does_not_show_yet(
-    browser: Browser, written: Written
-) -> None:
+def test_deep_link_reaches_long_lists(browser: Browser, written: Written) -> None:
     cases = [case(f"D1/off[{n}]", "fail" if n % 2 else "pass", "m") for n in range(1400)]
     for number in (1201, 1200):
         name = case_anchor(f"D1/off[{number}]")
@@ -226,9 +218,7 @@ def test_a_deep_link_reaches_what_a_long_list_does_not_show_yet(
     assert browser.evaluate(count) == 150
 
 
-def test_the_wrong_bytes_of_a_failure_are_two_clicks_from_the_top(
-    browser: Browser, written: Written
-) -> None:
+def test_wrong_bytes_are_two_clicks_away(browser: Browser, written: Written) -> None:
     found = differing(3000)
     many = [case(f"D1/off[{n}]", "fail", "m") for n in range(30)]
     opened(browser, written(found, *many))

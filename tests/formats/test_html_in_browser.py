@@ -96,9 +96,7 @@ def test_search_finds_words_in_any_order_and_case(browser: Browser, page: str) -
     ["req-O12"]
     + [case_anchor(name) for name in ("D1/off[33]", "P8/plain[FP32]", "S2/gone[1]", "W1/raw[1]")],
 )
-def test_a_deep_link_opens_and_scrolls_to_its_target(
-    browser: Browser, page: str, anchor: str
-) -> None:
+def test_deep_link_opens_its_target(browser: Browser, page: str, anchor: str) -> None:
     opened(browser, page, anchor)
     browser.wait(lambda: in_view(browser, anchor))
     opened(browser, page)
@@ -116,9 +114,7 @@ def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> N
 
 
 @pytest.mark.parametrize("name", ["P5/wrong[FP32]", "D1/off[33]", "S2/gone[1]"])
-def test_a_deep_link_takes_the_id_that_is_shown_everywhere(
-    browser: Browser, page: str, name: str
-) -> None:
+def test_deep_link_takes_the_shown_id(browser: Browser, page: str, name: str) -> None:
     browser.open(page)
     browser.evaluate(f"location.hash = {'case-' + name!r}")
     browser.wait(lambda: in_view(browser, case_anchor(name)))
@@ -173,9 +169,7 @@ def test_long_bytes_are_scrolled_to_the_first_difference(browser: Browser, tmp_p
 
 
 @pytest.mark.parametrize("outcome", ["pass", "fail"])
-def test_each_message_is_drawn_to_scale_and_where_its_json_ends_if_the_length_is_wrong(
-    browser: Browser, tmp_path: Path, outcome: str
-) -> None:
+def test_messages_are_drawn_to_scale(browser: Browser, tmp_path: Path, outcome: str) -> None:
     response = v2({"outputs": []}, bytes(400), length=16)
     one = case("P5/wrong[FP32]", outcome, "", exchange(message_with(bytes(100)), response))
     opened(browser, page_of_cases(tmp_path, one), case_anchor(one.id))
@@ -198,9 +192,7 @@ def test_each_message_is_drawn_to_scale_and_where_its_json_ends_if_the_length_is
     assert ends == [pytest.approx(right, abs=0.1)]
 
 
-def test_a_case_that_passed_shows_its_bytes_when_it_is_opened(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_passed_case_shows_its_bytes(browser: Browser, tmp_path: Path) -> None:
     request = message_with(b"\x01\x02\x03\x04", name=HOSTILE)
     passing = [
         case("P8/other[FP32]", "pass", "", exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200")),

@@ -72,9 +72,7 @@ def test_what_passed_is_packed_in_the_room_that_there_is() -> None:
 
 
 @given(st.lists(st.integers(0, 3000), max_size=60), st.integers(0, 200_000), st.booleans())
-def test_what_is_packed_never_needs_more_than_its_room(
-    sizes: list[int], room: int, noisy: bool
-) -> None:
+def test_packed_records_stay_in_room(sizes: list[int], room: int, noisy: bool) -> None:
     noise = random.Random(1)
     failing = [
         case(f"D1/{n}", "fail", "", exchange(noise.randbytes(size) if noisy else bytes(size)))

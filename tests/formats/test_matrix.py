@@ -151,9 +151,7 @@ def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
     assert "Different catalogues" not in page_of(*usual).text
 
 
-def test_namesakes_are_told_apart_by_their_files_and_a_file_given_twice_by_a_number(
-    tmp_path: Path,
-) -> None:
+def test_namesakes_are_told_apart(tmp_path: Path) -> None:
     one = saved(report_of(), tmp_path / "one" / "report.json")
     two = saved(report_of(outcomes={"P2": "fail"}), tmp_path / "two" / "report.json")
     write_matrix([one, two, two], tmp_path / "index.html")
@@ -177,9 +175,7 @@ def test_links_lead_from_the_page_to_the_requirement_in_each_report(tmp_path: Pa
     assert "https://h.example/reports/two.html#req-P2" in links
 
 
-def test_no_link_leads_to_a_page_that_is_not_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_link_to_a_missing_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(report_of(), tmp_path / "report.json")
     (tmp_path / "report.html").unlink()
     output = tmp_path / "index.html"

@@ -113,9 +113,7 @@ def test_a_link_into_a_fold_opens_it(browser: Browser, flooded: str) -> None:
     browser.wait(lambda: in_view(browser, "req-P2"))
 
 
-def test_search_finds_ids_and_words_folded_or_not_and_is_in_the_url(
-    browser: Browser, flooded: str
-) -> None:
+def test_search_finds_ids_and_words(browser: Browser, flooded: str) -> None:
     opened(browser, flooded)
     typed(browser, catalogue()["P2"].title.upper())
     assert shown(browser, ROWS) == {"req-P2"}

@@ -82,9 +82,7 @@ def test_a_run_removes_what_an_older_one_left_and_writes_a_new_format(tmp_path: 
     assert b"older run" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_a_run_that_writes_no_formats_leaves_no_older_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_removes_older_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shout.bin").write_text("of an older run")
     monkeypatch.setattr(registry, "FORMATS", (*FORMATS, SHOUT))
     monkeypatch.setattr(Format, "render", _interrupted)
@@ -99,9 +97,7 @@ def _interrupted(form: Format, report: Report) -> str:
 
 
 @pytest.mark.usefixtures("shouting")
-def test_pytest_writes_a_new_format_and_removes_an_older_one(
-    pytester: pytest.Pytester, start: Start
-) -> None:
+def test_pytest_writes_formats(pytester: pytest.Pytester, start: Start) -> None:
     url = start(Behaviour).url
     out = pytester.path / "out"
     out.mkdir()

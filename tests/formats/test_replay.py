@@ -276,9 +276,7 @@ def test_a_huge_body_goes_into_a_file_from_which_it_is_sent(program: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", [NORMAL, "C1/chunked-is-the-same[INT32,chunks_of_100]"])
-def test_the_reference_server_answers_a_replay_as_it_answered_the_case(
-    name: str, tmp_path: Path
-) -> None:
+def test_replay_is_answered_like_the_case(name: str, tmp_path: Path) -> None:
     with ReferenceServer() as server:
         (result,) = results(target_of(server.url), [CASES()[name]]).values()
         sent = case_result(result, ("binary",), Mask())

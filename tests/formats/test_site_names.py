@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.formats.site.names import (
-    free_slugs,
-    is_folder_name,
-    is_site_path,
-    slug,
-)
+from v2_conformance.formats.site.names import free_slugs, is_folder_name, is_site_path, slug
 
 
 @pytest.mark.parametrize(
@@ -34,9 +29,7 @@ from v2_conformance.formats.site.names import (
         (".hidden", "1", "hidden-1"),
     ],
 )
-def test_a_folder_is_named_like_the_server_and_its_version(
-    name: str, version: str, expected: str
-) -> None:
+def test_folder_is_named_like_its_server(name: str, version: str, expected: str) -> None:
     assert slug(name, version) == expected
 
 

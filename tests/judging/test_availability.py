@@ -24,9 +24,7 @@ def response(status: int, *fields: tuple[str, object]) -> Response:
     ("status", "expected"),
     [(200, False), (400, False), (429, True), (500, False), (502, True), (503, True), (504, True)],
 )
-def test_a_gateways_errors_and_too_many_requests_are_unavailability(
-    status: int, expected: bool
-) -> None:
+def test_gateway_errors_and_429_are_unavailability(status: int, expected: bool) -> None:
     assert unavailable(transcript(http(b"", status))) is expected
 
 
@@ -83,7 +81,5 @@ def test_a_date_counts_from_the_servers_own_clock() -> None:
         (transcript(b"", Ending.TIMEOUT), True),
     ],
 )
-def test_a_server_is_down_if_nobody_or_only_a_gateway_answers(
-    answer: Transcript, expected: bool
-) -> None:
+def test_down_if_only_a_gateway_answers(answer: Transcript, expected: bool) -> None:
     assert down(answer) is expected

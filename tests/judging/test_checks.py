@@ -149,9 +149,7 @@ def test_a_response_that_is_not_encoded_is_unsupported_for_a_check_that_it_is() 
 @pytest.mark.parametrize(
     "data", [[1, 10**400, "NaN"], [1, -1e39, True], [], {"a": [1]}, "x", [1, [[]], 2]]
 )
-def test_whatever_is_no_finite_number_of_the_datatype_may_stand_for_what_is_none(
-    data: object,
-) -> None:
+def test_any_non_finite_number_stands_for_none(data: object) -> None:
     received = v2(answer(entry(datatype="FP32", data=data)))
     found = verdict(received, NOT_FINITE)
     assert not isinstance(found.cause, WrongValue)

@@ -118,9 +118,7 @@ def test_legal_responses_keep_every_rule(received: bytes) -> None:
         (CHUNKED + b"0\r\nA : b\r\n\r\n", "space_before_colon", "A : b"),
     ],
 )  # fmt: skip
-def test_a_broken_rule_is_named_with_its_place_and_is_the_only_one(
-    received: bytes, rule: HttpRule, shown: str
-) -> None:
+def test_the_broken_rule_alone_is_named(received: bytes, rule: HttpRule, shown: str) -> None:
     assert read_syntax(received).broken == (InvalidHttp(rule, shown),)
 
 
@@ -215,8 +213,7 @@ def test_what_is_plain_breaks_no_rule_whoever_asked(
 
 
 @pytest.mark.parametrize(
-    "received",
-    [GOOD, ended(), ended(b"Content-Length: 1") + b"abc", b"HTTP/1.0 404 \r\n\r\n"],
+    "received", [GOOD, ended(), ended(b"Content-Length: 1") + b"abc", b"HTTP/1.0 404 \r\n\r\n"]
 )
 def test_ordinary_responses_are_plain(received: bytes) -> None:
     assert is_plain(received)

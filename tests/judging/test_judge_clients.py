@@ -124,9 +124,7 @@ KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
 
 
 @pytest.mark.parametrize(("check", "kind", "sent"), KINDS_OF_CHECKS)
-def test_each_check_is_broken_by_its_defect_and_kept_without_it(
-    check: str, kind: str, sent: bytes, tmp_path: Path
-) -> None:
+def test_each_check_notices_its_defect(check: str, kind: str, sent: bytes, tmp_path: Path) -> None:
     found = verdict(tmp_path, check, sent)
     assert found.outcome is Outcome.FAIL
     assert isinstance(found.cause, WrongRequest)
@@ -280,9 +278,7 @@ def test_an_error_has_to_say_what_the_scenario_asks_for(tmp_path: Path) -> None:
         ("request_json", request(first_input(data=[1, 2]))),
     ],
 )
-def test_what_every_request_keeps_is_broken_by_its_defect_alone(
-    what: str, sent: bytes, two: ClientCase
-) -> None:
+def test_observed_rules_notice_their_defects(what: str, sent: bytes, two: ClientCase) -> None:
     seen = {one.what: one for one in observe_client(two, [request(), sent])}
     assert seen[what].wrong == 1  # type: ignore[index]
     assert seen[what].first is not None  # type: ignore[index]

@@ -163,9 +163,7 @@ def test_what_keeps_it_is_judged_and_kept(what: Observed, received: bytes) -> No
 
 
 @pytest.mark.parametrize(("what", "received", "cause"), BROKEN)
-def test_what_does_not_keep_it_is_found_with_its_cause(
-    what: Observed, received: bytes, cause: Cause
-) -> None:
+def test_broken_rule_has_its_cause(what: Observed, received: bytes, cause: Cause) -> None:
     assert seen(what, received) == Seen(what, "D1/made-by-hand", 1, 1, cause)
 
 

@@ -114,9 +114,7 @@ def test_what_every_proxy_passes_on_is_plain(data: bytes) -> None:
     st.sampled_from(["plain", "gzip", "chunks"]),
     st.sampled_from([b"\r\n", b"\n"]),
 )
-def test_a_request_that_cannot_have_an_id_has_none(
-    text: bytes, fields: list[bytes], form: str, end: bytes
-) -> None:
+def test_request_without_an_id(text: bytes, fields: list[bytes], form: str, end: bytes) -> None:
     if form == "gzip":
         text = gzip.compress(text)
     elif form == "chunks":

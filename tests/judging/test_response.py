@@ -182,10 +182,7 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
             dump_json(answer(entry(data=[1, 2, 3], datatype="INT33"))),
             _broken_at("$.outputs[0].datatype"),
         ),
-        (
-            dump_json(answer(entry(data=[1, 2]))),
-            _invalid("`data`: expected 3 elements, got 2"),
-        ),
+        (dump_json(answer(entry(data=[1, 2]))), _invalid("`data`: expected 3 elements, got 2")),
         (
             dump_json(answer(entry(data=[1, 2, True]))),
             _invalid("element 2 is True; expected INT32"),
@@ -243,9 +240,7 @@ SEEDS = (GOOD, GOOD_JSON, v2(answer(sized(), entry(name="X", data=[[1.5], [None]
 
 @given(st.sampled_from(SEEDS), st.integers(60, 400), st.binary(max_size=12), st.integers(0, 9))
 @settings(max_examples=30)
-def test_no_mutation_of_a_response_makes_the_judge_raise(
-    seed: bytes, at: int, new: bytes, removed: int
-) -> None:
+def test_no_mutation_makes_judge_raise(seed: bytes, at: int, new: bytes, removed: int) -> None:
     mutated = seed[:at] + new + seed[at + removed :]
     for ending in (Ending.COMPLETE, Ending.CLOSED):
         for case in (make_case(), make_case(JSON), make_case(REJECT)):

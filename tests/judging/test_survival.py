@@ -120,9 +120,7 @@ def test_a_silent_model_leaves_its_cases_inconclusive() -> None:
     ("request_size", "response_size", "expected"),
     [(0, 0, 0), (1000, 32_000 + 65_536, 0), (1000, 32_000 + 65_536 + 7, 7)],
 )
-def test_a_surplus_is_what_no_answer_needs(
-    request_size: int, response_size: int, expected: int
-) -> None:
+def test_surplus_of_an_answer(request_size: int, response_size: int, expected: int) -> None:
     done = Transcript(bytes(request_size), 0, bytes(response_size), Ending.COMPLETE)
     assert surplus(done) == expected
 
@@ -146,9 +144,7 @@ def test_only_a_kept_connection_that_ends_without_a_byte_is_stale(
 @pytest.mark.parametrize(
     ("reused", "status", "expected"), [(True, 408, True), (False, 408, False), (True, 400, False)]
 )
-def test_a_408_on_a_kept_connection_is_about_the_time_before(
-    reused: bool, status: int, expected: bool
-) -> None:
+def test_late_408_is_about_before(reused: bool, status: int, expected: bool) -> None:
     came = transcript(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
     assert stale(msgspec.structs.replace(came, reused=reused)) is expected
 
@@ -180,9 +176,7 @@ def test_the_count_surrounds_the_cause_that_counts_if_some_are_wrong() -> None:
         ),
     ],
 )
-def test_without_its_count_a_cause_is_that_of_the_answer_that_counts(
-    cause: Cause | None, expected: Cause | None
-) -> None:
+def test_cause_without_its_count(cause: Cause | None, expected: Cause | None) -> None:
     assert without_count(cause) == expected
 
 

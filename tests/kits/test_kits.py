@@ -46,9 +46,7 @@ def test_a_kit_returns_exactly_the_files_it_wrote(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_readme_says_how_to_start_and_has_the_command_that_the_kit_prints(
-    name: str, tmp_path: Path
-) -> None:
+def test_readme_has_the_commands_of_the_kit(name: str, tmp_path: Path) -> None:
     write_kit(name, tmp_path)
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "\nStart it: `" in readme
@@ -136,9 +134,7 @@ def test_an_option_of_another_kit_is_refused(option: str, tmp_path: Path) -> Non
     assert not (tmp_path / "kit").exists()
 
 
-def test_a_missing_package_is_named_with_the_extra_that_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("v2_conformance.kits.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"needs the package onnx: pip install .*\[onnx\]'$"):
         write_kit("onnx", tmp_path / "kit")
@@ -214,9 +210,7 @@ def test_the_triton_configuration(model: str, expected: str, tmp_path: Path) -> 
     assert (tmp_path / model / "config.pbtxt").read_text(encoding="utf-8") == expected
 
 
-def test_openvino_gets_every_model_but_bf16_and_a_configuration_that_lists_them(
-    tmp_path: Path,
-) -> None:
+def test_openvino_gets_all_models_but_bf16(tmp_path: Path) -> None:
     write_kit("openvino", tmp_path)
     names = [m.model for m in contract().values() if m.model != "identity_bf16"]
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
@@ -296,9 +290,7 @@ def test_every_mlserver_model_is_the_class_of_the_kit(tmp_path: Path) -> None:
         assert settings["implementation"] == "contract_model.ContractModel"
 
 
-def test_mlserver_keeps_tracebacks_to_itself_and_listens_where_the_readme_says(
-    tmp_path: Path,
-) -> None:
+def test_mlserver_settings_are_those_of_the_readme(tmp_path: Path) -> None:
     write_kit("mlserver", tmp_path)
     settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
     readme = (tmp_path / "README.md").read_text(encoding="utf-8")

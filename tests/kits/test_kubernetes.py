@@ -51,9 +51,7 @@ def _pods(manifests: dict[tuple[str, str], Manifest]) -> Iterator[Manifest]:
             yield {key: spec["predictor"][key] for key in ("containers", "volumes")}
 
 
-def test_it_has_a_server_and_both_ways_to_run_the_suite(
-    manifests: dict[tuple[str, str], Manifest],
-) -> None:
+def test_server_and_both_ways_to_run(manifests: dict[tuple[str, str], Manifest]) -> None:
     assert set(manifests) == {
         ("ConfigMap", "v2-contract"),
         ("InferenceService", "v2-contract"),
@@ -83,9 +81,7 @@ def test_kubernetes_would_take_them(
         validate.validate(manifest, release, strict=True)
 
 
-def test_kserve_knows_every_field_of_the_inference_service(
-    manifests: dict[tuple[str, str], Manifest],
-) -> None:
+def test_kserve_knows_every_field(manifests: dict[tuple[str, str], Manifest]) -> None:
     pytest.importorskip("kserve", reason="kserve is not installed: `tox -e kserve`")
     from kserve.models import V1beta1InferenceServiceSpec, V1beta1PredictorSpec
 
@@ -94,9 +90,7 @@ def test_kserve_knows_every_field_of_the_inference_service(
     assert set(spec["predictor"]) <= set(V1beta1PredictorSpec.attribute_map.values())
 
 
-def test_no_container_is_root_or_can_become_it(
-    manifests: dict[tuple[str, str], Manifest],
-) -> None:
+def test_no_container_is_root(manifests: dict[tuple[str, str], Manifest]) -> None:
     containers = [each for pod in _pods(manifests) for each in pod["containers"]]
     assert len(containers) == 4
     for container in containers:
@@ -114,9 +108,7 @@ def test_a_job_runs_a_pod_once(name: str, manifests: dict[tuple[str, str], Manif
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
 
 
-def test_the_commands_are_those_of_the_program_and_reach_the_server(
-    manifests: dict[tuple[str, str], Manifest],
-) -> None:
+def test_commands_reach_the_server(manifests: dict[tuple[str, str], Manifest]) -> None:
     from v2_conformance.cli.run import run
 
     port = manifests["Service", "v2-contract-direct"]["spec"]["ports"][0]
@@ -139,9 +131,7 @@ def test_the_commands_are_those_of_the_program_and_reach_the_server(
         assert str(parsed["report_dir"].parent) in mounts
 
 
-def test_there_are_as_many_completions_as_shards_and_one_at_a_time(
-    manifests: dict[tuple[str, str], Manifest],
-) -> None:
+def test_completions_are_shards(manifests: dict[tuple[str, str], Manifest]) -> None:
     spec = manifests["Job", "v2-conformance-shards"]["spec"]
     assert spec["completionMode"] == "Indexed"
     command = spec["template"]["spec"]["containers"][0]["command"]

@@ -60,9 +60,7 @@ def test_its_metadata_is_that_of_the_contract(model: ModelContract, kit: Path, c
 
 
 @pytest.mark.parametrize(("model", "size"), RUNS)
-def test_it_does_what_the_contract_says(
-    model: ModelContract, size: int, kit: Path, core: Any
-) -> None:
+def test_keeps_the_contract(model: ModelContract, size: int, kit: Path, core: Any) -> None:
     folder = kit / model.model / "1"
     compiled = core.compile_model(core.read_model(folder / "model.xml"), "CPU")
     given = inputs(model, size)

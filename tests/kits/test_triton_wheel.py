@@ -96,9 +96,7 @@ def _told(process: subprocess.Popen[str]) -> Any:
     return json.loads(process.stdout.readline())
 
 
-def test_the_server_gets_the_models_the_port_and_all_other_options(
-    start: Start, tmp_path: Path
-) -> None:
+def test_server_gets_models_port_and_options(start: Start, tmp_path: Path) -> None:
     with start("--port", "1234", "--allow-vertex-ai=true", "--end=7") as process:
         told = _told(process)
     assert process.returncode == 7
@@ -107,9 +105,7 @@ def test_the_server_gets_the_models_the_port_and_all_other_options(
     assert told["arguments"][-2:] == ["--allow-vertex-ai=true", "--end=7"]
 
 
-def test_the_backend_has_the_stub_of_this_python_and_the_server_its_libraries(
-    start: Start, packages: Path
-) -> None:
+def test_backend_has_stub_and_libraries(start: Start, packages: Path) -> None:
     with start("--end=7") as process:
         told = _told(process)
     assert told["stub"] is True
@@ -118,9 +114,7 @@ def test_the_backend_has_the_stub_of_this_python_and_the_server_its_libraries(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_the_server_and_leaves_nothing(
-    number: signal.Signals, start: Start, tmp_path: Path
-) -> None:
+def test_ends_leaving_nothing(number: signal.Signals, start: Start, tmp_path: Path) -> None:
     with start() as process:
         told = _told(process)
         assert Path(told["backends"]).is_dir()
@@ -129,9 +123,7 @@ def test_it_ends_the_server_and_leaves_nothing(
     assert not list((tmp_path / "tmp").iterdir())
 
 
-def test_a_server_that_dies_of_a_signal_is_told_as_a_shell_tells_it(
-    start: Start, tmp_path: Path
-) -> None:
+def test_death_by_signal_is_told_like_a_shell(start: Start, tmp_path: Path) -> None:
     with start("--end=signal") as process:
         _told(process)
     assert process.returncode == 128 + signal.SIGKILL
@@ -139,9 +131,7 @@ def test_a_server_that_dies_of_a_signal_is_told_as_a_shell_tells_it(
 
 
 @pytest.mark.parametrize(("release", "size"), [("0.7.0", 1 << 20), ("0.3.1", 4 << 20)])
-def test_an_older_triton_gets_the_shared_memory_that_it_needs(
-    release: str, size: int, start: Start, packages: Path
-) -> None:
+def test_shared_memory_of_older(release: str, size: int, start: Start, packages: Path) -> None:
     _release(packages, release)
     with start("--end=7") as process:
         told = _told(process)

@@ -93,9 +93,7 @@ def test_the_file_is_what_its_rows_amount_to(slug: str) -> None:
     assert text == page(slug, committed(slug))
 
 
-def test_nothing_is_added_to_the_rows_and_no_library_is_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_stay_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "covertable", None)
     rows = committed("pairs")
     assert extended(rows, 2) == rows
@@ -176,10 +174,7 @@ def test_triples_belong_to_a_thorough_run_alone() -> None:
 
 def test_a_correct_server_answers_every_pair() -> None:
     pairs = [case for case in CASES if case.requirement == "X1"]
-    with (
-        ReferenceServer() as server,
-        engine_for(server.url, *SERVER_PROFILES) as engine,
-    ):
+    with ReferenceServer() as server, engine_for(server.url, *SERVER_PROFILES) as engine:
         results = [engine.run(case) for case in pairs]
     assert [result.case.id for result in results if result.outcome is not Outcome.PASS] == []
 

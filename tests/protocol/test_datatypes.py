@@ -95,9 +95,7 @@ def test_integers_survive_both_forms_over_their_whole_range(datatype: str) -> No
 
 @pytest.mark.parametrize("datatype", FIXED)
 @given(data=st.data())
-def test_any_bits_survive_json_or_are_said_to_have_no_json_form(
-    datatype: str, data: st.DataObject
-) -> None:
+def test_any_bits_survive_json_or_have_no_form(datatype: str, data: st.DataObject) -> None:
     size = DATATYPES[datatype].size or 0
     count = data.draw(st.integers(0, 4))
     blob = data.draw(st.binary(min_size=size * count, max_size=size * count))
@@ -209,9 +207,7 @@ def test_every_finite_bf16_pattern_comes_back_from_json() -> None:
 
 @pytest.mark.parametrize("datatype", FLOATS)
 @pytest.mark.parametrize("value", [10**400, -(10**309), 1e400, 1e308 * 10])
-def test_a_json_number_beyond_the_datatype_is_an_error_with_its_index(
-    datatype: str, value: float
-) -> None:
+def test_number_beyond_the_datatype_is_an_error(datatype: str, value: float) -> None:
     with pytest.raises(ElementError, match=f"^element 2 is .*, out of the range of {datatype}"):
         from_json(datatype, [4], [0, 1.5, value, 2])
 
@@ -239,9 +235,7 @@ def test_fp16_overflow_is_an_error_and_never_an_infinity() -> None:
         ("UINT64", [1, 2.0**53 * 2]),  # not known to be exact
     ],
 )
-def test_a_value_of_another_kind_is_an_error_with_its_index(
-    datatype: str, values: list[Any]
-) -> None:
+def test_value_of_another_kind_is_an_error(datatype: str, values: list[Any]) -> None:
     with pytest.raises(ElementError, match=r"^element 1 is "):
         from_json(datatype, [2], values)
 

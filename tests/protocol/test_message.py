@@ -119,9 +119,7 @@ def test_json_other_than_an_object_is_refused(data: bytes, kind: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b" \t\r\n{} \t\r\n", bytearray(b"{}"), memoryview(b"{}")])
-def test_white_space_and_every_buffer_are_accepted(
-    data: bytes | bytearray | memoryview,
-) -> None:
+def test_white_space_and_buffers_are_read(data: bytes | bytearray | memoryview) -> None:
     assert parse_json(data) == {}
 
 
@@ -272,9 +270,7 @@ def _found(text: bytes) -> list[Any]:
 
 @settings(max_examples=400)
 @given(json_texts, st.integers(0, 60), st.sampled_from(["", "", ",", "}", '"', "1", "\\", "\0"]))
-def test_the_fast_parser_finds_what_the_strict_one_finds_or_leaves_it_to_that(
-    text: str, at: int, inserted: str
-) -> None:
+def test_fast_parser_agrees_with_the_strict_one(text: str, at: int, inserted: str) -> None:
     text = '{"a":' + text + "}"
     data = (text[:at] + inserted + text[at:]).encode()
     found = _found(data)
@@ -323,9 +319,7 @@ def test_composed_parts_name_exactly_their_bytes() -> None:
 
 
 @given(st.binary(max_size=9), st.binary(max_size=9), st.lists(st.binary(max_size=9), max_size=4))
-def test_parts_follow_each_other_without_gap(
-    head: bytes, document: bytes, blobs: list[bytes]
-) -> None:
+def test_parts_leave_no_gap(head: bytes, document: bytes, blobs: list[bytes]) -> None:
     wire, parts = compose(head, document, [(str(i), blob) for i, blob in enumerate(blobs)])
     body = wire[len(head) :]
     assert wire[: len(head)] == head

@@ -13,9 +13,7 @@ def lines_of(bench):
 """
 
 
-def test_a_test_runs_for_each_scenario_and_is_judged_when_it_ends(
-    pytester: pytest.Pytester,
-) -> None:
+def test_each_scenario_is_a_test_and_is_judged(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         PLAIN
         + """

@@ -49,9 +49,7 @@ def failing_once() -> Iterator[Scripted]:
         yield server
 
 
-def test_a_case_that_passes_when_it_is_run_again_is_flaky_and_blocks(
-    pytester: pytest.Pytester,
-) -> None:
+def test_case_that_passes_again_is_flaky(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(RERUNS)
     with failing_once() as server:
         result = pytester.runpytest(

@@ -104,17 +104,13 @@ RAW = "|".join(sorted({c.requirement for c in suite_cases() if c.profile == "raw
 
 
 class TestSelection:
-    def test_every_case_is_collected_under_its_id(
-        self, pytester: pytest.Pytester, good: str
-    ) -> None:
+    def test_cases_are_collected_by_id(self, pytester: pytest.Pytester, good: str) -> None:
         result = start(pytester, "--v2-url", good, "--collect-only", "-q", "--strict-markers")
         ids = collected(result)
         assert "v2-conformance::P2/blob-follows-json[INT32]" in ids
         assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
 
-    def test_a_variation_is_crossed_with_what_must_succeed(
-        self, pytester: pytest.Pytester, good: str
-    ) -> None:
+    def test_variation_is_crossed(self, pytester: pytest.Pytester, good: str) -> None:
         varied = ["--v2-url", good, "--v2-variation", "escaped-names"]
         result = start(pytester, *varied, "-m", "P5 or H6", "--v2-report-dir", "out")
         assert result.ret == 0
@@ -208,9 +204,7 @@ class TestReports:
         assert verify(pytester.path / "out" / "report.json").exit_code == 0
         assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
 
-    def test_a_run_that_stops_at_a_failure_says_so(
-        self, pytester: pytest.Pytester, bad: str
-    ) -> None:
+    def test_run_that_stops_says_so(self, pytester: pytest.Pytester, bad: str) -> None:
         start(pytester, "--v2-url", bad, "-x", "-m", "P4", "--v2-report-dir", "out")
         report = load_report(pytester.path / "out" / "report.json")
         assert not report.complete
@@ -259,9 +253,7 @@ class TestReports:
 
 
 class TestFailures:
-    def test_a_failure_says_what_and_why_and_has_no_traceback(
-        self, pytester: pytest.Pytester, bad: str
-    ) -> None:
+    def test_failure_has_no_traceback(self, pytester: pytest.Pytester, bad: str) -> None:
         result = start(pytester, "--v2-url", bad, "-k", "H6 and letters and not with")
         result.assert_outcomes(failed=1, deselected=len(suite_cases()) - 1)
         result.stdout.fnmatch_lines(
@@ -275,9 +267,7 @@ class TestFailures:
         assert "plugin.py" not in result.stdout.str()
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-    def test_a_dead_server_is_one_failure_and_the_rest_names_it(
-        self, pytester: pytest.Pytester, workers: list[str]
-    ) -> None:
+    def test_death_is_one_failure(self, pytester: pytest.Pytester, workers: list[str]) -> None:
         with MutantServer(["rejection-stops-listening"]) as server:
             result = start(pytester, "--v2-url", server.url, "-m", "R3 or P12", "-rs", *workers)
         counts = result.parseoutcomes()
@@ -288,9 +278,7 @@ class TestFailures:
         result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-    def test_what_is_observed_is_judged_last_over_the_exchanges_of_all_workers(
-        self, pytester: pytest.Pytester, workers: list[str]
-    ) -> None:
+    def test_observed_of_all_workers(self, pytester: pytest.Pytester, workers: list[str]) -> None:
         with MutantServer(["error-is-plain-text"]) as server:
             result = start(
                 pytester,
@@ -308,9 +296,7 @@ class TestFailures:
         failed = [case.id for case in report.cases if case.outcome is Outcome.FAIL]
         assert failed == ["R2/observed"]
 
-    def test_what_is_observed_is_last_whatever_order_a_plugin_wants(
-        self, pytester: pytest.Pytester, good: str
-    ) -> None:
+    def test_observed_cases_are_last(self, pytester: pytest.Pytester, good: str) -> None:
         pytester.makeconftest(
             "import pytest\n"
             "@pytest.hookimpl(trylast=True)\n"
@@ -323,9 +309,7 @@ class TestFailures:
         assert names[-1] == "v2-conformance::R4/observed"
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-    def test_an_unreachable_server_is_a_usage_error_in_one_line(
-        self, pytester: pytest.Pytester, workers: list[str]
-    ) -> None:
+    def test_unreachable_server_line(self, pytester: pytest.Pytester, workers: list[str]) -> None:
         pytester.makepyfile(OWN_TEST)
         url = f"http://127.0.0.1:{free_port()}"
         result = start(pytester, "--v2-url", url, *workers)
@@ -344,9 +328,7 @@ class TestFailures:
         report = pytester.path / "reports" / "report.json"
         assert not report.exists() or not load_report(report).verdict.conformant
 
-    def test_a_server_without_a_model_of_the_contract_is_a_usage_error_in_one_line(
-        self, pytester: pytest.Pytester
-    ) -> None:
+    def test_server_without_models_is_usage_error(self, pytester: pytest.Pytester) -> None:
         metadata = http(b'{"name":"s","version":"1","extensions":[]}')
         replies = answering(metadata, *[http(b'{"error":"no"}', 404)] * 50)
         with serving(replies) as server:
@@ -356,9 +338,7 @@ class TestFailures:
         assert len(lines) == 1
         assert "none of the contract's models" in lines[0]
 
-    def test_a_misspelt_profile_is_named_with_what_was_meant(
-        self, pytester: pytest.Pytester, good: str
-    ) -> None:
+    def test_misspelt_profile_is_named(self, pytester: pytest.Pytester, good: str) -> None:
         result = start(pytester, "--v2-url", good, "--v2-profile", "rwa")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         (line,) = [line for line in result.errlines if line]
@@ -374,9 +354,7 @@ class TestFailures:
         ],
         ids=" ".join,
     )
-    def test_wrong_options_are_usage_errors_in_one_line(
-        self, pytester: pytest.Pytester, options: list[str]
-    ) -> None:
+    def test_wrong_options_are_lines(self, pytester: pytest.Pytester, options: list[str]) -> None:
         result = start(pytester, *options)
         assert result.ret == 4
         assert len([line for line in result.errlines if line]) == 1

@@ -25,9 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("one_of_the_client_faults", chosen)
 
 
-def test_a_client_fault_is_caught_by_a_scenario_of_its_requirement(
-    one_of_the_client_faults: str,
-) -> None:
+def test_client_fault_is_caught_by_its_requirement(one_of_the_client_faults: str) -> None:
     trials = (try_client_fault(one_of_the_client_faults, number=number) for number in (1, 2))
     assert any(trial.caught for trial in trials)
 

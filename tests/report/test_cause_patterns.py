@@ -15,12 +15,7 @@ from v2_conformance.report.cause_patterns import (
     read_pattern,
     same_failure,
 )
-from v2_conformance.suite import (
-    causes,
-    circumstances,
-    findings,
-    transport_findings,
-)
+from v2_conformance.suite import causes, circumstances, findings, transport_findings
 from v2_conformance.suite import output_findings as outputs
 from v2_conformance.suite.cause_base import FirstDifference
 from v2_conformance.suite.causes import Cause
@@ -92,10 +87,7 @@ def test_what_changes_from_run_to_run_makes_no_difference(was: Cause, now: Cause
     [
         (findings.WrongStatus("200", 500, ""), findings.WrongStatus("200", 503, "")),
         (findings.AcceptedInvalidRequest(200, ""), findings.AcceptedInvalidRequest(202, "")),
-        (
-            outputs.WrongShape("OUT", (3,), (1, 3)),
-            outputs.WrongShape("OUT", (3,), (3, 1)),
-        ),
+        (outputs.WrongShape("OUT", (3,), (1, 3)), outputs.WrongShape("OUT", (3,), (3, 1))),
         (outputs.MissingOutput("OUT", ()), outputs.MissingOutput("OUT1", ())),
         (CLOSED, REFUSED),
         (DIED, REFUSED),
@@ -127,17 +119,9 @@ def test_what_makes_another_failure_makes_one(was: Cause | None, now: Cause | No
         ({"kind": "wrong_status", "body": "b.sy"}, REFUSED, False),
         ({"kind": "wrong_status", "body": "*"}, findings.WrongStatus("200", 1, "a\nb"), True),
         ({"kind": "timed_out", "seconds": 1}, transport_findings.TimedOut(1.0, 0, ""), True),
-        (
-            {"kind": "wrong_shape", "got": [1, 3]},
-            outputs.WrongShape("O", (3,), (1, 3)),
-            True,
-        ),
+        ({"kind": "wrong_shape", "got": [1, 3]}, outputs.WrongShape("O", (3,), (1, 3)), True),
         ({"kind": "wrong_shape", "got": [1]}, outputs.WrongShape("O", (3,), (1, 3)), False),
-        (
-            {"kind": "missing_output", "got": ["A*"]},
-            outputs.MissingOutput("O", ("AB",)),
-            True,
-        ),
+        ({"kind": "missing_output", "got": ["A*"]}, outputs.MissingOutput("O", ("AB",)), True),
         ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", None), True),
         ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", "b"), False),
         ({"kind": "wrong_content_type", "got": "*"}, findings.WrongContentType("a", None), False),
@@ -170,11 +154,7 @@ def test_members(written: object, cause: Cause, fits: bool) -> None:
         ("zzz", (), "schemas/report.schema.json has all of them"),
         ({"kind": "Wrong_Status"}, ("kind",), "unknown kind of cause: 'Wrong_Status'"),
         ({"kind": "wrong_status", "zzz": 1}, ("zzz",), "'zzz'; it has expected, got, body"),
-        (
-            {"kind": "accepted", "got": 1},
-            ("got",),
-            "member of accepted: 'got'; it has none",
-        ),
+        ({"kind": "accepted", "got": 1}, ("got",), "member of accepted: 'got'; it has none"),
         ({"kind": "wrong_status", "got": True}, ("got",), "expected a number, got True"),
         ({"kind": "wrong_status", "body": []}, ("body",), "expected text, got []"),
         ({"kind": "wrong_status", "body": None}, ("body",), "expected text, got None"),
@@ -197,9 +177,7 @@ def test_members(written: object, cause: Cause, fits: bool) -> None:
         ({"kind": "wrong_status", "\x1b[2J": 1}, ("\x1b[2J",), r"'\x1b[2J'"),
     ],
 )
-def test_what_is_no_pattern_is_said_with_its_place(
-    written: object, place: tuple[object, ...], words: str
-) -> None:
+def test_no_pattern_has_its_place(written: object, place: tuple[object, ...], words: str) -> None:
     with pytest.raises(PatternError) as error:
         read_pattern(written)
     assert error.value.place == place

@@ -139,9 +139,7 @@ def test_a_fault_breaks_the_relation_of_its_requirement(tmp_path: Path) -> None:
     assert found.exit_code == 0
 
 
-def test_a_model_that_does_not_repeat_its_answers_has_no_value_relations(
-    start: Start, tmp_path: Path
-) -> None:
+def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path) -> None:
     server = start(Noisy)
     report = run(server, tmp_path / "exact", "matrix_product")
     unsent = [case for case in report.cases if case.requirement in ("P2", "O1")]
@@ -155,9 +153,7 @@ def test_a_model_that_does_not_repeat_its_answers_has_no_value_relations(
     assert "floats within rtol 0 and atol 0.01" in claim(within)
 
 
-def test_a_value_that_is_wrong_only_beside_others_is_blamed_on_the_server(
-    start: Start, tmp_path: Path
-) -> None:
+def test_value_wrong_beside_others_is_the_servers(start: Start, tmp_path: Path) -> None:
     asked = ["C6/unlike-shapes*", "P2"]
     report = run(start(WrongBesideOthers), tmp_path, "matrix_product", patterns=asked)
     assert {case.outcome for case in report.cases if case.requirement == "P2"} == {Outcome.PASS}
@@ -170,9 +166,7 @@ def test_a_value_that_is_wrong_only_beside_others_is_blamed_on_the_server(
     assert not any(case.other_cause for case in found.cases)
 
 
-def test_a_model_that_rarely_differs_beside_another_one_is_not_blamed_on_the_server(
-    start: Start, tmp_path: Path
-) -> None:
+def test_rare_difference_beside_another_is_the_models(start: Start, tmp_path: Path) -> None:
     models = ("matrix_product", "widener")
     report = run(start(MoreRarely), tmp_path, *models, patterns=["C6/unlike-models*"])
     assert report.cases
@@ -181,9 +175,7 @@ def test_a_model_that_rarely_differs_beside_another_one_is_not_blamed_on_the_ser
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
-def test_a_model_that_rarely_differs_is_not_blamed_on_the_server(
-    start: Start, tmp_path: Path
-) -> None:
+def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
     asked = [*PATTERNS, "C6", "H6", "R3"]
     report = run(start(Rarely), tmp_path, "matrix_product", patterns=asked)
     outcomes = {case.outcome for case in report.cases}
@@ -198,9 +190,7 @@ def test_a_model_that_rarely_differs_is_not_blamed_on_the_server(
     assert not any(case.other_cause for case in found.cases)
 
 
-def test_a_model_that_does_not_repeat_its_answers_blocks_the_verdict_in_one_line(
-    start: Start, tmp_path: Path
-) -> None:
+def test_unrepeatable_model_blocks_the_verdict(start: Start, tmp_path: Path) -> None:
     report = run(start(Noisy), tmp_path, "matrix_product")
     assert report.verdict.consistent is False
     lines = [reason for reason in report.verdict.reasons if "repeat its answers" in reason]
@@ -224,9 +214,7 @@ class WithOneThatIsNotReady(Behaviour):
     ("name", "why"),
     [("nothing", "answered with status 404"), ("reverser", "it does not answer a plain request")],
 )
-def test_a_named_model_that_cannot_be_learned_blocks_the_verdict(
-    start: Start, tmp_path: Path, name: str, why: str
-) -> None:
+def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str, why: str) -> None:
     server = start(WithOneThatIsNotReady)
     report = run(server, tmp_path, "widener", name)
     (reason,) = [line for line in report.verdict.reasons if "was not tested" in line]
@@ -265,9 +253,7 @@ def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
     assert any("special values are not those" in edit for edit in found.edits)
 
 
-def test_samples_or_models_that_were_edited_are_found(
-    whole: tuple[Report, Path], tmp_path: Path
-) -> None:
+def test_edited_samples_are_found(whole: tuple[Report, Path], tmp_path: Path) -> None:
     report, _ = whole
     assert report.relations is not None
     model = report.relations.models[0]
@@ -280,9 +266,7 @@ def test_samples_or_models_that_were_edited_are_found(
         assert verify(tmp_path / REPORT, every_case()).exit_code == 1
 
 
-def test_a_report_without_its_relations_does_not_hold_and_is_called_nothing_good(
-    whole: tuple[Report, Path], tmp_path: Path
-) -> None:
+def test_report_without_relations_fails(whole: tuple[Report, Path], tmp_path: Path) -> None:
     report, _ = whole
     planned = Counter(case.requirement for case in report.cases)
     bare = msgspec.structs.replace(report, relations=None, planned=dict(planned), integrity=None)

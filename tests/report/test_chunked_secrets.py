@@ -71,9 +71,7 @@ def test_a_secret_in_chunks_is_not_recorded(
 
 @pytest.mark.parametrize("keep", [of_server, of_client])
 @pytest.mark.parametrize("digits", [1, 8, 9, 16, 40])
-def test_a_coded_secret_in_chunks_is_not_recorded(
-    digits: int, keep: Callable[[bytes], bytes]
-) -> None:
+def test_coded_secret_is_not_recorded(digits: int, keep: Callable[[bytes], bytes]) -> None:
     sent = in_chunks(gzip.compress(ECHO), digits, 7, WRITTEN["plain"])
     kept = keep(b"Content-Encoding: gzip\r\n" + sent)
     assert is_shown(b"HTTP/1.1 200 OK\r\n" + kept.partition(b"\r\n")[2], SECRET) is None
@@ -88,9 +86,7 @@ def test_a_secret_in_chunks_that_no_field_names_is_not_recorded(digits: int) -> 
 
 @pytest.mark.parametrize("field", [b"", b"Transfer-Encoding: chunked\r\n"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r\n0\r\n\r\n", b";x\r\nabc"])
-def test_a_secret_that_looks_like_the_size_of_a_chunk_is_not_recorded(
-    field: bytes, end: bytes
-) -> None:
+def test_secret_like_a_chunk_size_is_not_recorded(field: bytes, end: bytes) -> None:
     secret = b"0badc0ffee0badc0ffee"
     kept = Mask((secret.decode(),)).data(b"HTTP/1.1 401 No\r\n" + field + b"\r\n" + secret + end)
     assert secret not in kept

@@ -25,9 +25,7 @@ def claim(report: Report, subject: str) -> Claim:
         (False, "inconclusive", "inconclusive", "not shown in full"),
     ],
 )
-def test_the_extension_is_set_beside_what_the_server_does(
-    advertised: bool, outcome: str, sign: str, words: str
-) -> None:
+def test_extension_beside_conduct(advertised: bool, outcome: str, sign: str, words: str) -> None:
     listed = "binary_tensor_data" if advertised else "binary_tensor_data_2"
     report = report_of(passes(case("P5/x", outcome)), extensions=[listed])
     found = claim(report, "Extension binary_tensor_data")

@@ -51,9 +51,7 @@ def test_a_server_that_does_what_it_does_not_list_is_told_so() -> None:
         report(),
     ],
 )
-def test_nothing_is_said_where_claim_and_conduct_agree_or_nothing_is_known(
-    found: Report,
-) -> None:
+def test_nothing_is_said_where_claim_and_conduct_agree(found: Report) -> None:
     assert extension(found).words == ""
 
 

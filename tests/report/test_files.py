@@ -110,9 +110,7 @@ def test_the_record_of_a_finished_run_is_its_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("footer", [True, False], ids=["in the footer", "in a case"])
 @pytest.mark.parametrize("first", range(8))
-def test_a_record_cut_at_any_byte_of_its_last_line_is_still_read(
-    tmp_path: Path, footer: bool, first: int
-) -> None:
+def test_cut_record_is_still_read(tmp_path: Path, footer: bool, first: int) -> None:
     path = tmp_path / RECORD
     whole = record(footer=footer).encode()
     last = whole.rindex(b"\n", 0, -1) + 1
@@ -205,9 +203,7 @@ def test_a_report_that_is_binary_missing_or_a_folder_is_refused(tmp_path: Path) 
     ],
     ids=lambda text: text[:24],
 )
-def test_a_value_that_json_or_the_format_does_not_have_is_one_line(
-    part: str, other: str, tmp_path: Path
-) -> None:
+def test_value_without_json_is_one_line(part: str, other: str, tmp_path: Path) -> None:
     text = as_json(report_of([case("D1/x", "pass", None, OWN)]))
     text = text.replace('"sent":0', '"sent":0,"entry":null')
     assert part in text
@@ -218,9 +214,7 @@ def test_a_value_that_json_or_the_format_does_not_have_is_one_line(
 
 
 @pytest.mark.parametrize("depth", [1, 60, 64, 100, 500, 900, 950, 980, 1000, 2000, 100_000])
-def test_an_entry_that_is_nested_deeply_is_one_line_or_can_be_used(
-    depth: int, tmp_path: Path
-) -> None:
+def test_deeply_nested_entry_is_one_line_or_used(depth: int, tmp_path: Path) -> None:
     text = as_json(report_of([case("D1/x", "pass", None, OWN)]))
     entry = "[" * depth + "]" * depth
     text = text.replace('"sent":0', '"sent":0,"entry":{"x":' + entry + "}")

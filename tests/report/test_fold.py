@@ -40,9 +40,7 @@ def blob_of(shown: CaseResult, limits: FoldLimits = FULL) -> FoldedSection:
 
 @pytest.mark.parametrize("limits", [FULL, BRIEF, WHOLE])
 @pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
-def test_the_first_differing_byte_is_shown_and_found_wherever_it_is(
-    offset: int, limits: FoldLimits
-) -> None:
+def test_first_differing_byte_is_shown(offset: int, limits: FoldLimits) -> None:
     blob = blob_of(differing(offset), limits)
     found = blob.differing
     assert found is not None
@@ -174,9 +172,7 @@ def test_wrong_answers_to_known_good_requests_are_shown_as_the_case_is() -> None
         ),
     ],
 )
-def test_what_known_good_requests_showed_is_in_the_cause(
-    cause: Cause | None, answers: tuple[bool, bool]
-) -> None:
+def test_cause_has_the_canaries(cause: Cause | None, answers: tuple[bool, bool]) -> None:
     shown = case("H6/x", "fail", None, exchange(REQUEST, b""), SAME, FRESH, cause=cause)
     assert canary_answers(shown) == (
         CanaryAnswer("on the same connection", answers[0]),

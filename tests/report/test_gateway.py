@@ -18,12 +18,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import load_report
-from v2_conformance.report.gateway import (
-    Effect,
-    GatewayReport,
-    Transparency,
-    compare_sides,
-)
+from v2_conformance.report.gateway import Effect, GatewayReport, Transparency, compare_sides
 from v2_conformance.report.through import Change, Property
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Purpose
@@ -122,9 +117,7 @@ def test_a_change_that_fails_no_case_costs_transparency_all_the_same(
 @pytest.mark.parametrize(
     "change", [gateways.request_header_dropped, gateways.request_length_changed]
 )
-def test_a_spoiled_header_of_requests_is_told_by_the_servers_rejections(
-    tmp_path: Path, change: Callable[[bytes], bytes]
-) -> None:
+def test_spoiled_header_is_told(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     found = compared(tmp_path, partial(gateways.gateway, change=change), cases=(BINARY, MALFORMED))
     assert lost(found)[Property.HEADER] == (Change.REQUEST_SPOILED,)
     assert effects(found)[BINARY] is Effect.BROKEN
@@ -147,9 +140,7 @@ def test_a_gateway_that_reads_whole_requests_delays_early_rejections(tmp_path: P
     assert effects(found) == {case_id: Effect.CHANGED}
 
 
-def test_a_gateway_that_counts_chunked_bodies_mends_a_server_that_cannot_read_them(
-    tmp_path: Path,
-) -> None:
+def test_gateway_that_counts_chunked_bodies_mends(tmp_path: Path) -> None:
     found = compared(
         tmp_path,
         partial(gateways.gateway, change=gateways.unchunked),
@@ -211,9 +202,7 @@ def test_what_a_gateway_must_read_itself_costs_it_nothing() -> None:
         ("not_run", "fail", Effect.CHANGED),
     ],
 )
-def test_the_effect_follows_from_both_outcomes(
-    direct: str, through: str, effect: Effect | None
-) -> None:
+def test_effect_of_both_outcomes(direct: str, through: str, effect: Effect | None) -> None:
     own = exchange(message_with(b"\x01\x02\x03\x04"), v2(answer()))
     one, other = (
         report_of(passes(case("P2/x[INT32]", outcome, None, own))) for outcome in (direct, through)

@@ -97,9 +97,7 @@ def test_a_report_with_deflated_messages_is_valid_and_read_back(tmp_path: Path) 
     assert load_report(path) == written
 
 
-def test_messages_that_unpack_to_more_than_a_run_has_are_no_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_long_messages_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = msgspec.structs.replace(exchange(b"x"), response_kept=keep(LONG))
     path = write_report(tmp_path, report_of([case("P2/x", "pass", None, own)]))
     monkeypatch.setattr(files, "_LONGEST_MESSAGES", len(LONG))
@@ -107,9 +105,7 @@ def test_messages_that_unpack_to_more_than_a_run_has_are_no_report(
         load_report(path)
 
 
-def test_a_report_has_bounded_room_for_what_a_server_sends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounded_room_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "ROOM", 500_000)
     cases = [make_case(case_id=f"D1/case-{n}") for n in range(50)]
     server = Server("srv", "1", (), {}, {})

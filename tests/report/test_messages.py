@@ -174,9 +174,7 @@ def test_a_record_has_no_blocks(tmp_path: Path) -> None:
         load_report(path)
 
 
-def test_what_a_packed_report_unpacks_to_grows_with_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unpacked_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_report(tmp_path, whole())
     monkeypatch.setattr(files, "_ALWAYS_UNPACKED", 0)
     monkeypatch.setattr(files, "_MOST_TIMES_AS_LONG", 0)

@@ -45,9 +45,7 @@ def case(
 
 
 def summary(
-    *cases: CaseResult,
-    profiles: tuple[str, ...] = BINARY,
-    planned: dict[str, int] | None = None,
+    *cases: CaseResult, profiles: tuple[str, ...] = BINARY, planned: dict[str, int] | None = None
 ) -> Report:
     """A report of a run in which, unless `planned` says otherwise, everything was run."""
     counts = Counter(case.requirement for case in cases)
@@ -115,9 +113,7 @@ def test_a_derived_must_that_did_not_pass_is_conformant_but_not_robust(outcome: 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 @pytest.mark.parametrize("requirement", [SHOULD, SHOULD_DERIVED, MAY, CONTESTED])
-def test_nothing_below_must_ever_blocks_the_verdict(
-    requirement: Requirement, outcome: Outcome
-) -> None:
+def test_nothing_below_must_blocks(requirement: Requirement, outcome: Outcome) -> None:
     assert verdict(case(requirement, outcome)) == (True, True)
 
 
@@ -221,9 +217,7 @@ def test_requirements_of_a_profile_that_is_not_claimed_are_left_out() -> None:
         ([], Outcome.NOT_RUN),
     ],
 )
-def test_the_worst_outcome_of_its_cases_is_a_requirements(
-    outcomes: list[Outcome], worst: Outcome
-) -> None:
+def test_worst_outcome_is_the_requirements(outcomes: list[Outcome], worst: Outcome) -> None:
     came = summary(*(case(TEXT, outcome, n) for n, outcome in enumerate(outcomes)))
     (row,) = [row for row in came.requirements if row.id == TEXT.id]
     assert row.outcome == worst

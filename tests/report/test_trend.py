@@ -21,9 +21,7 @@ def step(before: Report, after: Report) -> Step:
     return found
 
 
-def test_a_requirement_is_better_by_the_cases_that_pass_now_and_worse_by_those_that_do_not() -> (
-    None
-):
+def test_requirements_get_better_and_worse_by_their_cases() -> None:
     found = step(
         of(case("P2/a", "fail"), case("P2/b", "fail"), case("P2/c"), case("H6/a")),
         of(case("P2/a"), case("P2/b", "fail"), case("P2/c"), case("H6/a", "not_run"), version="2"),

@@ -60,9 +60,7 @@ def cases() -> Sequence[Case]:
 
 
 def run_without(
-    lacks: Collection[str],
-    absent: Collection[str] = (),
-    profiles: Sequence[str] = SERVER_PROFILES,
+    lacks: Collection[str], absent: Collection[str] = (), profiles: Sequence[str] = SERVER_PROFILES
 ) -> tuple[Report, dict[str, bool]]:
     """What a run comes to in which every case that is sent passes, and which MUST requirements had
     a case that could have failed."""
@@ -114,9 +112,7 @@ def excused(lacks: Collection[str]) -> set[str]:
 
 @pytest.mark.parametrize("lacks", LACKS.values(), ids=LACKS)
 @pytest.mark.parametrize("absent", [frozenset(), STAND_INS, OPTIONAL], ids=["", "alone", "bare"])
-def test_what_a_server_lacks_excuses_only_what_is_about_it(
-    lacks: frozenset[str], absent: frozenset[str]
-) -> None:
+def test_lacks_excuse_their_own_cases(lacks: frozenset[str], absent: frozenset[str]) -> None:
     conclusion, tried = run_without(lacks, absent)
     assert set(lost(conclusion, tried, SERVER_PROFILES)) <= excused(lacks)
     if lacks == {"FP16", "BYTES"}:  # then no model has tensors of different sizes

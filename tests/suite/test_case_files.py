@@ -358,9 +358,7 @@ GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
         (one(expect="{outcome: success, outputs: {0: binray}}"), 12, "expect.outputs"),
     ],
 )  # fmt: skip
-def test_a_wrong_entry_is_an_error_with_its_line(
-    tmp_path: Path, entry: str, line: int, words: str
-) -> None:
+def test_wrong_entry_has_its_line(tmp_path: Path, entry: str, line: int, words: str) -> None:
     text = file(GOOD, entry)
     assert text.splitlines()[line - 1].strip()
     message = refused(write(tmp_path, text))
@@ -374,9 +372,7 @@ def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> N
     assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug is there twice")
 
 
-def test_the_last_negative_case_of_a_requirement_is_the_same_with_and_without_thorough_ones(
-    tmp_path: Path,
-) -> None:
+def test_last_negative_case_with_and_without_thorough_ones(tmp_path: Path) -> None:
     entry = {
         "id": "P2/some",
         "why": "Because it is a case of a test.",

@@ -65,9 +65,7 @@ def try_all(path: Path) -> None:
         ({"requests": [INT32, INT32], "expect": {}}, "expect"),
     ],
 )
-def test_each_mistake_of_an_author_is_one_clear_line(
-    members: dict[str, Any], words: str, tmp_path: Path
-) -> None:
+def test_authors_mistake_is_a_line(members: dict[str, Any], words: str, tmp_path: Path) -> None:
     text = problem(tmp_path, entry(**members))
     assert words in text
     assert "\n" not in text

@@ -64,9 +64,7 @@ def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
         (of(inputs=[JSON]), "nested-data", "flat JSON data of an input with two dimensions"),
     ],
 )
-def test_a_variation_that_does_not_fit_says_what_it_needs(
-    case: RequestCase, name: str, lacks: str
-) -> None:
+def test_unfit_variation_says_what_it_needs(case: RequestCase, name: str, lacks: str) -> None:
     assert refusal(case, name) == f"the variation {name} does not fit: it needs {lacks}"
 
 

@@ -37,7 +37,7 @@ LEFT_OUT = (
     "tests/docs/test_tour.py",
     "tests/ci_templates/test_templates.py::test_the_log_of_the_kubernetes_job_has_the_verdict",
     "tests/ci_templates/test_templates.py::test_the_script_of_the_gitlab_job_tests_a_server",
-    "tests/clients/test_manual.py::test_the_adapter_of_twenty_lines_puts_a_client_on_the_bench",
+    "tests/clients/test_manual.py::test_adapter_of_the_manual_works_on_the_bench",
     "tests/clients/test_other_languages.py",
     "tests/pytest_plugin/test_html_page.py::test_axe_finds_nothing",
     "tests/pytest_plugin/test_plugin.py::TestReports::test_a_good_server_is_certified",

@@ -26,9 +26,7 @@ def broken(*_: object, **__: object) -> Buffer:
 
 
 @pytest.mark.parametrize("module", [encode, encode_inputs])
-def test_a_bug_of_the_suite_is_not_the_authors_mistake(
-    monkeypatch: pytest.MonkeyPatch, module: Any
-) -> None:
+def test_bug_is_not_the_authors_mistake(monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
     name = "compose" if module is encode else "value_pattern"
     monkeypatch.setattr(module, name, broken)
     case = make_case(inputs=[{"shape": [3]}])

@@ -71,9 +71,7 @@ def test_members_and_inputs_come_in_their_order(indent: int | None) -> None:
         ([1.0], 1.0, b'"shape":[1.0],"datatype":"INT32","parameters":{"binary_data_size":4}}]'),
     ],
 )
-def test_what_only_equals_the_usual_is_not_taken_for_it(
-    shape: list[Any], binary: Any, written: bytes
-) -> None:
+def test_equal_values_of_other_types(shape: list[Any], binary: Any, written: bytes) -> None:
     def body(shape: list[Any], binary: Any) -> bytes:
         inputs = [{"shape": shape, "values": [1]}]
         outputs = [{"tensor": 0, "binary_data": binary}]

@@ -66,9 +66,7 @@ def test_the_bytes_on_the_wire_are_those_of_the_translated_head() -> None:
     ("case", "size"),
     [("H6/not-a-number[letters]", "abc"), ("H6/not-a-number-with-int32[empty]", "")],
 )
-def test_a_malformed_header_length_is_malformed_in_the_type(
-    name: str, case: str, size: str
-) -> None:
+def test_malformed_length_is_malformed_in_type(name: str, case: str, size: str) -> None:
     if case.startswith("H6/not-a-number["):
         case = case.replace("not-a-number[", "not-a-number-with-int32[")
     assert fields_of(sent(case, name))["content-type"].endswith(f";json-header-size={size}")
@@ -92,9 +90,7 @@ def test_the_letter_case_of_the_field_becomes_that_of_the_parameter() -> None:
         ("/v2", "GET /ping", "v2"),
     ],
 )
-def test_what_is_a_get_of_v2_is_asked_in_the_endpoint_s_way(
-    path: str, sagemaker: str, vertex: str
-) -> None:
+def test_gets_are_asked_in_the_endpoints_way(path: str, sagemaker: str, vertex: str) -> None:
     head = get_request(Address("h", "", binding=SAGEMAKER), path).head
     assert f"{head.method} {head.target}" == sagemaker
     head = get_request(Address("h", "/predict", binding=VERTEX), path).head
@@ -119,10 +115,7 @@ def test_a_response_of_sagemaker_is_read_as_one_of_v2() -> None:
     "headers",
     [
         [("content-type", "application/vnd.sagemaker-triton.binary+json")],
-        [
-            ("content-type", "application/octet-stream"),
-            ("inference-header-content-length", "12"),
-        ],
+        [("content-type", "application/octet-stream"), ("inference-header-content-length", "12")],
     ],
     ids=["not in the type", "in the field"],
 )
@@ -159,9 +152,7 @@ def test_responses_of_vertex_have_the_ordinary_field() -> None:
         ("H8/trailing-junk[letters]", None, None),
     ],
 )
-def test_what_a_binding_has_no_place_for_is_told(
-    case: str, sagemaker: str | None, vertex: str | None
-) -> None:
+def test_what_a_binding_lacks(case: str, sagemaker: str | None, vertex: str | None) -> None:
     found = [binding.lacking(CASES[case]) for binding in (SAGEMAKER, VERTEX)]
     assert found == [sagemaker, vertex]
 

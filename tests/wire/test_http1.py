@@ -129,9 +129,7 @@ def test_a_connection_that_was_opened_ahead_is_the_next_fresh_one() -> None:
 
 
 @pytest.mark.parametrize("closing", [Peer.end, Peer.reset, lambda peer: peer.send(http(b"", 503))])
-def test_one_opened_ahead_that_the_server_closes_or_speaks_on_is_not_used(
-    closing: Callable[[Peer], None],
-) -> None:
+def test_spoiled_connection_opened_ahead_is_unused(closing: Callable[[Peer], None]) -> None:
     closed = threading.Event()
 
     def unwelcome(peer: Peer) -> None:
@@ -223,9 +221,7 @@ def _late(surplus: bytes) -> tuple[Script, threading.Event]:
         (b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n", 0),
     ],
 )
-def test_bytes_that_nobody_asked_for_are_noted_with_the_next_exchange(
-    surplus: bytes, count: int
-) -> None:
+def test_stray_bytes_are_noted_with_the_next_exchange(surplus: bytes, count: int) -> None:
     script, read = _late(surplus)
     replies = answering(http(b"2"), http(b"3"))
     with serving(script, replies) as server, connected(server) as connection:

@@ -111,9 +111,7 @@ def test_a_server_that_never_answers_is_still_given_up() -> None:
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_an_answer_that_nobody_reads_is_not_taken_for_that_of_another_request(
-    fresh: bool,
-) -> None:
+def test_unread_answer_is_not_that_of_another_request(fresh: bool) -> None:
     scripts = answering(http(b"1"), http(b"2")), answering(http(b"3"))
     with serving(*scripts) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
@@ -136,9 +134,7 @@ def test_a_connection_that_the_server_closes_meanwhile_is_noted_as_closed() -> N
     assert came.closed_before_s is not None
 
 
-def test_a_connection_that_breaks_under_the_request_is_noted_as_broken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_connection_that_breaks_is_noted_as_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     reset = threading.Event()
 
     script = steps(Peer.request, http(b"1"), Peer.reset, reset)
@@ -157,10 +153,7 @@ def test_a_connection_that_breaks_under_the_request_is_noted_as_broken(
 
 @pytest.mark.parametrize(
     "request_",
-    [
-        request_of(REQUEST[:40], REQUEST[40:]),
-        request_of(posting(bytes(BIG))),
-    ],
+    [request_of(REQUEST[:40], REQUEST[40:]), request_of(posting(bytes(BIG)))],
     ids=["in pieces", "long"],
 )
 def test_what_may_take_the_client_some_time_is_sent_when_somebody_waits(request_: Request) -> None:

@@ -121,9 +121,7 @@ def test_a_flood_of_informational_responses_is_cut_off() -> None:
     ],
 )
 @pytest.mark.parametrize("closes", [True, False])
-def test_garbage_is_malformed_whether_or_not_the_server_closes(
-    garbage: bytes, closes: bool
-) -> None:
+def test_garbage_is_malformed_closed_or_not(garbage: bytes, closes: bool) -> None:
     def script(peer: Peer) -> None:
         peer.request()
         peer.send(garbage)
@@ -155,9 +153,7 @@ def test_a_response_that_is_cut_off_is_closed_not_malformed(raw: bytes, has_head
     assert (came.partial is not None) == has_head
 
 
-def test_a_response_that_is_whole_when_time_is_up_is_complete(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_whole_response_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     later = 0.0
 
     def clock() -> float:
@@ -198,9 +194,7 @@ def trusting(authority: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-def test_tls_carries_large_requests_and_answers_on_one_connection(
-    authority: trustme.CA, tls_server: ssl.SSLContext
-) -> None:
+def test_tls_carries_large_messages(authority: trustme.CA, tls_server: ssl.SSLContext) -> None:
     size = 1 << 20
     head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size
     replies = answering(http(b"x" * size), http(b"2"))
@@ -215,9 +209,7 @@ def test_tls_carries_large_requests_and_answers_on_one_connection(
         assert [len(request) for request in server.requests] == [len(head) + size, len(REQUEST)]
 
 
-def test_a_kept_tls_connection_that_the_server_closed_is_noticed(
-    authority: trustme.CA, tls_server: ssl.SSLContext
-) -> None:
+def test_closed_tls_is_noticed(authority: trustme.CA, tls_server: ssl.SSLContext) -> None:
     once = steps(Peer.request, http(b"1"), Peer.end, Peer.until_closed)
     with (
         serving(once, tls=tls_server) as server,
@@ -240,10 +232,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(tls_server: ssl.SSLCon
 
 
 def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
-    with (
-        serving(steps(http())) as server,
-        connected(server, tls=trusting(authority)) as connection,
-    ):
+    with serving(steps(http())) as server, connected(server, tls=trusting(authority)) as connection:
         assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
 
 

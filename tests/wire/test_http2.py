@@ -7,15 +7,7 @@ import ssl
 import pytest
 import trustme
 
-from support.http2_servers import (
-    GET,
-    OK,
-    Http2Peer,
-    exchanged,
-    http2,
-    http2_request,
-    over_http2,
-)
+from support.http2_servers import GET, OK, Http2Peer, exchanged, http2, http2_request, over_http2
 from support.servers import PATIENT, Peer, free_port, response, serving, steps
 from v2_conformance.wire.http1_response import read_again
 from v2_conformance.wire.http2 import Http2Connection, offer_http2
@@ -149,10 +141,7 @@ def test_an_early_answer_leaves_the_rest_unsent_and_the_connection_open() -> Non
         peer._asked.clear()
         peer.answer(peer.request())
 
-    with (
-        serving(http2(script, opens_windows=False)) as server,
-        over_http2(server) as connection,
-    ):
+    with serving(http2(script, opens_windows=False)) as server, over_http2(server) as connection:
         early = connection.exchange(http2_request(BODY * 8))
         assert early.ending is Ending.COMPLETE
         assert early.sent < len(early.request)
@@ -291,9 +280,7 @@ def test_over_tls_alpn_chooses_http2(authority: trustme.CA) -> None:
         assert second.reused
 
 
-def test_a_server_that_does_not_choose_http2_in_alpn_is_not_sent_anything(
-    authority: trustme.CA,
-) -> None:
+def test_server_without_http2_in_alpn_is_sent_nothing(authority: trustme.CA) -> None:
     server_tls, tls = contexts(authority)
     with serving(Peer.until_closed, tls=server_tls) as server, over_http2(server, tls=tls) as it:
         came = it.exchange(http2_request(b"abc"))
@@ -309,9 +296,7 @@ def test_a_server_that_does_not_choose_http2_in_alpn_is_not_sent_anything(
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", None),
     ],
 )
-def test_a_server_that_speaks_something_else_is_told(
-    beginning: bytes, obstacle: Obstacle | None
-) -> None:
+def test_other_protocol_is_told(beginning: bytes, obstacle: Obstacle | None) -> None:
     script = steps(Peer.some, beginning, Peer.until_closed)
     with serving(script) as server, over_http2(server) as connection:
         came = connection.exchange(http2_request(b"abc"))

@@ -29,12 +29,9 @@ def wire(client: dict[str, Any], **request: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("sends", "length"),
-    [(0, HEAD), (5, HEAD + 5), (-7, HEAD - 7), ("all", len(WHOLE)), (-HEAD, 0)],
+    ("sends", "length"), [(0, HEAD), (5, HEAD + 5), (-7, HEAD - 7), ("all", len(WHOLE)), (-HEAD, 0)]
 )
-def test_a_client_sends_so_many_bytes_behind_the_head_and_no_more(
-    sends: object, length: int
-) -> None:
+def test_client_sends_so_many_bytes_and_no_more(sends: object, length: int) -> None:
     assert wire({"sends": sends}) == WHOLE[:length]
 
 

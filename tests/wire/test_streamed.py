@@ -149,9 +149,7 @@ def test_a_response_that_does_not_end_is_cut_off() -> None:
         (b"200 OK", HEADER + b"Inference-Header-Content-Length: 1\r\n"),
     ],
 )
-def test_without_one_header_length_and_a_success_nothing_is_a_tensor(
-    status: bytes, fields: bytes
-) -> None:
+def test_nothing_is_a_tensor_without_header_length(status: bytes, fields: bytes) -> None:
     reader = read(JSON, TENSOR, fields=fields + length(len(JSON) + SIZE), status=status)
     found = reader.streamed(SIZE, "")
     assert (found.body, found.tensor, found.difference) == (len(JSON) + SIZE, 0, None)
