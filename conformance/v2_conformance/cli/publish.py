@@ -99,7 +99,7 @@ def publish(
     from v2_conformance.formats.site.build import Admission, build
     from v2_conformance.formats.site.entries import placed
     from v2_conformance.formats.site.folder import opened, replace_site
-    from v2_conformance.report.cause_words import counted
+    from v2_conformance.suite.cause_base import counted
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.allowed_signers import read_allowed_signers
 

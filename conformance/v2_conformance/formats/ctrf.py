@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import datetime
 from typing import Any
 
 from v2_conformance.formats.junit_xml import class_name, tolerated
@@ -29,7 +28,7 @@ _STATUSES = ("passed", "failed", "skipped", "pending", "other")
 def render(report: Report) -> str:
     """The document, in JSON. Failures that are tolerated (see junit_xml) are of status `other`."""
     counts = Counter(map(_status, report.cases))
-    start = int(datetime.fromisoformat(report.started.replace("Z", "+00:00")).timestamp() * 1000)
+    start = int(report.moment.timestamp() * 1000) if report.moment else 0
     document: dict[str, Any] = {
         "reportFormat": "CTRF",
         "specVersion": "0.0.0",

@@ -16,6 +16,7 @@ from v2_conformance.report.fold import (
     in_bytes,
 )
 from v2_conformance.report.visible_text import short
+from v2_conformance.suite.cause_base import counted
 
 _MOST_EXCHANGES = 6
 _MOST_SECTIONS = 12
@@ -36,7 +37,7 @@ def exchange_lines(case: CaseResult, limits: FoldLimits, canaries: FoldLimits) -
         yield from _exchange(f"exchange {number} of {total}", exchange)
     if total > _MOST_EXCHANGES:
         yield ""
-        yield _more(total - _MOST_EXCHANGES, "exchange")
+        yield f"… and {counted(total - _MOST_EXCHANGES, 'more exchange')}"
 
 
 def _exchange(heading: str, exchange: FoldedExchange) -> Iterator[str]:
@@ -59,7 +60,7 @@ def _message(arrow: str, message: FoldedMessage) -> Iterator[str]:
         if section.sha256:
             yield f"    SHA-256 of the whole: {section.sha256}"
     if len(message.sections) > _MOST_SECTIONS:
-        yield f"  {_more(len(message.sections) - _MOST_SECTIONS, 'section')}"
+        yield f"  … and {counted(len(message.sections) - _MOST_SECTIONS, 'more section')}"
 
 
 def _content(section: FoldedSection, span: Span) -> Iterator[str]:
@@ -71,7 +72,3 @@ def _content(section: FoldedSection, span: Span) -> Iterator[str]:
         column = section.differing.column(row) if section.differing else None
         if section.differing and column is not None:
             yield section.differing.pointer(row, column)
-
-
-def _more(number: int, noun: str) -> str:
-    return f"… and {number} more {noun}{'' if number == 1 else 's'}"

@@ -17,7 +17,6 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report import soak_words
 from v2_conformance.report.cause_words import (
     ShownCause,
-    counted,
     headline,
     must_words,
     shown_causes,
@@ -28,6 +27,7 @@ from v2_conformance.report.extension import extension
 from v2_conformance.report.standing import claimed, standing
 from v2_conformance.report.visible_text import short
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cause_base import counted
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.relations import ROLE

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
 from v2_conformance.report.standing import server_name
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.cause_base import counted, printable
 from v2_conformance.suite.causes import NotKept
 from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.suite.requirements import digest
@@ -86,19 +86,15 @@ def _beliefs(found: Verification) -> list[str]:
         return ["believed: nothing, except that the recorded bytes are those of the server"]
     alone = sum(any(one.alone for one in case.believed) for case in found.cases)
     said = wrapped(
-        f"believed, since bytes cannot show it: something of {_cases(some)}, of which "
+        f"believed, since bytes cannot show it: something of {counted(some, 'case')}, of which "
         f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on belief alone",
         "  ",
     )
     for belief, count in counts.most_common():
-        said += wrapped(f"  {_cases(count)}: {belief.value}", "    ")
+        said += wrapped(f"  {counted(count, 'case')}: {belief.value}", "    ")
     for words in found.believed:
         said += wrapped(f"  the run: {words}", "    ")
     return said
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _masks(found: Verification) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.root_causes import CauseGroup, root_causes
 from v2_conformance.report.visible_text import short
+from v2_conformance.suite.cause_base import counted
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS
 
@@ -108,11 +109,6 @@ def listed(ids: Iterable[str]) -> str:
     """Some of these ids, with "…" for the rest."""
     names = [short(name, _NAME) for name in ids]
     return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and what it counts."""
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _is_failing_must(level: str, outcome: Outcome) -> bool:

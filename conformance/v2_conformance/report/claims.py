@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.suite.cause_base import counted
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 
@@ -96,15 +97,20 @@ def _profile(report: Report, name: str) -> Claim:
     evidence = _evidence(report, cases)
     total = len(evidence.held) + len(evidence.failed) + len(evidence.open)
     if evidence.failed:
-        words = f"{len(evidence.failed)} of {_musts(total)} failed"
+        words = f"{len(evidence.failed)} of {counted(total, 'MUST requirement')} failed"
         words += f", {len(evidence.open)} more not shown to hold:" if evidence.open else ":"
         return Claim(subject, claimed, Outcome.FAIL, words, evidence.failed)
     if evidence.open:
-        words = f"{len(evidence.open)} of {_musts(total)} not shown to hold:"
+        words = f"{len(evidence.open)} of {counted(total, 'MUST requirement')} not shown to hold:"
         return Claim(subject, claimed, Outcome.INCONCLUSIVE, words, evidence.open)
     if not total:
         return Claim(subject, claimed, Outcome.NOT_RUN, "No MUST case of it was run.")
-    return Claim(subject, claimed, Outcome.PASS, f"{len(evidence.held)} of {_musts(total)} hold.")
+    return Claim(
+        subject,
+        claimed,
+        Outcome.PASS,
+        f"{len(evidence.held)} of {counted(total, 'MUST requirement')} hold.",
+    )
 
 
 def _datatypes(report: Report) -> Claim:
@@ -150,8 +156,4 @@ def _present(report: Report, requirement: str) -> tuple[str, ...]:
 
 
 def _cases(number: int) -> str:
-    return "1 case was" if number == 1 else f"{number} cases were"
-
-
-def _musts(number: int) -> str:
-    return "1 MUST requirement" if number == 1 else f"{number} MUST requirements"
+    return f"{counted(number, 'case')} {'was' if number == 1 else 'were'}"

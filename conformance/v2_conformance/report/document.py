@@ -7,6 +7,7 @@ keeps the two equal. Members that are not here are errors, and so are members th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -267,6 +268,15 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         None
     )
     integrity: Integrity | None = None
+
+    @property
+    def moment(self) -> datetime | None:
+        """When it started, in UTC; None if `started` is no date with a time zone."""
+        try:
+            found = datetime.fromisoformat(self.started.replace("Z", "+00:00"))
+            return None if found.tzinfo is None else found.astimezone(timezone.utc)
+        except (ValueError, OverflowError):
+            return None
 
     @cached_property
     def _by_id(self) -> dict[str, CaseResult]:

@@ -13,7 +13,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
@@ -173,7 +172,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
-    found = standing(report)
+    found, moment = standing(report), report.moment
     causes = shown_causes(report)
     row_outcomes = {row.entry.outcome for row in rows}
     tested = report.target.client
@@ -189,7 +188,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "explained": explained[found.words],
         "tone": found.tone,
         "sign": found.sign,
-        "started": _moment(report.started),
+        "started": f"{moment:%Y-%m-%d %H:%M UTC}" if moment else report.started,
         "duration": _duration(report.duration_s),
         "soak": soak_view(report.soak),
         "claims": claims(report),
@@ -291,14 +290,3 @@ def _duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
-
-
-def _moment(text: str) -> str:
-    """The start as people write it, in UTC; an odd date as it is."""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        if moment.tzinfo is None:
-            return text
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    except (ValueError, OverflowError):
-        return text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 from v2_conformance.report.cause_words import shown_causes
 from v2_conformance.report.document import Report, RequirementResult
@@ -85,7 +84,7 @@ def column_of(report: Report, page: str) -> Column:
         standing=standing(report),
         complete=report.complete,
         profiles=short(claim(report), _LONG),
-        date=day(report.started),
+        date=_day(report),
         suite=short(f"{suite.name} {suite.version}", _SHORT),
         catalogue=short(suite.catalogue, _SHORT),
         requirements={row.id: row for row in report.requirements},
@@ -105,10 +104,6 @@ def _explained(causes: tuple[CauseBrief, ...]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(roots) for name, roots in by_requirement.items() if name not in roots}
 
 
-def day(text: str) -> str:
+def _day(report: Report) -> str:
     """The day in UTC; an odd date as it is."""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError):
-        return short(text, _SHORT)
+    return f"{report.moment:%Y-%m-%d}" if report.moment else short(report.started, _SHORT)

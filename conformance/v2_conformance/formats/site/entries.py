@@ -67,7 +67,7 @@ def entry_of(source: Path, staged: Path, home: str, admitted: Admitted) -> Entry
         staged=staged,
         home=home,
         subject=_subject(report),
-        started=_moment(report.started),
+        started=report.moment or _EVER,
         column=column,
         site=_site_report(admitted, column),
         signature=admitted.signed,
@@ -126,14 +126,6 @@ def _subject(report: Report) -> tuple[object, ...]:
         target.http2,
         models,
     )
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        return moment.replace(tzinfo=moment.tzinfo or timezone.utc).astimezone(timezone.utc)
-    except (ValueError, OverflowError):
-        return _EVER
 
 
 def _site_report(admitted: Admitted, column: Column) -> SiteReport:
