@@ -18,13 +18,13 @@ from pathlib import Path
 from delayed import delayed
 from embedded import embedded_server
 
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.distance import usual_workers
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.running import run
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Request, Transport

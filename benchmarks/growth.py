@@ -16,15 +16,15 @@ from dataclasses import replace
 from replay import timed_replay
 from throughput import PROFILES, timed_run
 
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.target import Target
 from v2_conformance.judging.judge import judge
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases, make_case
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode import prepare
+from v2_conformance.wire.encode.requests import prepare
 
 ROUNDS = 3
 SHARES = (8, 4, 2, 1)

@@ -10,12 +10,12 @@ import json
 import resource
 from dataclasses import replace
 
-from v2_conformance.engine.canary import Canary  # noqa: F401 (a run loads it, so it counts)
-from v2_conformance.engine.make_target import make_target
 from v2_conformance.judging.judge import judge
+from v2_conformance.runs.canary import Canary  # noqa: F401 (a run loads it, so it counts)
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode import prepare
+from v2_conformance.wire.encode.requests import prepare
 
 SIZE = 256 * 1024 * 1024
 

@@ -18,16 +18,16 @@ from pathlib import Path
 
 from replay import timed_replay
 
-from v2_conformance.engine.discovery import Server, discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.result import Result
-from v2_conformance.engine.running import run
-from v2_conformance.engine.target import Target
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
-from v2_conformance.wire.encode import prepare, prepare_get
+from v2_conformance.wire.encode.requests import prepare, prepare_get
 
 ROUNDS = 15
 PROFILES = ("raw", "bf16")

@@ -14,10 +14,10 @@ import pytest
 from support.gateways import SETUPS, Setup, running_gateway
 from support.runs import chosen, made, target_of
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.comparing.gateway import GatewayReport, Transparency, compare_sides
+from v2_conformance.report.comparing.through import Property
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
-from v2_conformance.report.gateway import GatewayReport, Transparency, compare_sides
-from v2_conformance.report.through import Property
 
 CASES = chosen(
     "P2/blob-follows-json[INT32]",

@@ -19,17 +19,17 @@ from support.reports import Document
 from support.runs import FEW, SECRET, cases_that_differ, changed, chosen, made, said
 from support.servers import serving
 from v2_conformance.cli.main import main
-from v2_conformance.engine.access import Access
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.target import Target
-from v2_conformance.formats.replay import replay_command, write_replay
+from v2_conformance.formats.replay.commands import replay_command, write_replay
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.circumstances import NotOverHttp2
+from v2_conformance.runs.targets.access import Access
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.causes.circumstances import NotOverHttp2
+from v2_conformance.suite.causes.transport_findings import StreamReset
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.transport_findings import StreamReset
 from v2_conformance.wire.transcript import Http2Facts
 from v2_mutants.servers import MutantServer, mutated
 
@@ -268,7 +268,7 @@ def test_caddy_with_tls_in_front(fault: str | None, failing: set[str], tmp_path:
 
 def test_http2_is_loaded_only_when_it_is_asked_for() -> None:
     program = (
-        "import sys, v2_conformance.cli.run, v2_conformance.engine.make_target as t;"
+        "import sys, v2_conformance.cli.run.command, v2_conformance.runs.targets.make as t;"
         "t.make_target('http://127.0.0.1:1').transport();"
         "sys.exit('h2' in sys.modules)"
     )

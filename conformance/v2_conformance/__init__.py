@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from v2_conformance.version import __version__
 
 if TYPE_CHECKING:
-    from v2_conformance.engine.result import CaseFinished
-    from v2_conformance.engine.target import Target
     from v2_conformance.errors import ConformanceError
     from v2_conformance.report.document import CaseResult, Report
-    from v2_conformance.suite.causes import Cause
+    from v2_conformance.runs.result import CaseFinished
+    from v2_conformance.runs.targets.target import Target
+    from v2_conformance.suite.causes.causes import Cause
     from v2_conformance.suite.outcomes import Outcome
     from v2_conformance.verifying.verification import Verification
 
@@ -40,11 +40,11 @@ __all__ = [
 # session, of which few test a server.
 _TYPES = {
     "CaseResult": "report.document",
-    "Cause": "suite.causes",
+    "Cause": "suite.causes.causes",
     "ConformanceError": "errors",
     "Outcome": "suite.outcomes",
     "Report": "report.document",
-    "Target": "engine.target",
+    "Target": "runs.targets.target",
     "Verification": "verifying.verification",
 }
 
@@ -72,7 +72,7 @@ def certify(
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
     """
-    from v2_conformance.formats.whole_run import certify_into
+    from v2_conformance.certifying.whole_run import certify_into
 
     return certify_into(
         target,

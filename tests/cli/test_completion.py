@@ -13,8 +13,8 @@ import pytest
 from support.commands import Cli
 from support.reports import case, report_of, saved
 from v2_conformance.cli.completion import SHELLS, VARIABLE
-from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import program
+from v2_conformance.cli.suite.listing import LISTINGS
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.suite.library import every_case

@@ -11,8 +11,8 @@ import pytest
 
 from support.commands import Cli
 from v2_conformance.cli.completion import SHELLS
-from v2_conformance.cli.listing import LISTINGS
 from v2_conformance.cli.main import main, program
+from v2_conformance.cli.suite.listing import LISTINGS
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.suite.library import every_case

@@ -16,18 +16,18 @@ from support.commands import Cli
 from support.responses import http
 from support.runs import command
 from support.servers import Peer, Script, Start, always, free_port, serving, steps
+from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli.main import main
-from v2_conformance.engine.result import Result
-from v2_conformance.formats import terminal
+from v2_conformance.formats.text import terminal
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.maintenance import selftest
-from v2_conformance.maintenance.trials import FaultTrial, Half
+from v2_conformance.maintenance.selftest import servers as selftest
+from v2_conformance.maintenance.selftest.trials import FaultTrial, Half
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.report import certifying
 from v2_conformance.report.files import load_report
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS

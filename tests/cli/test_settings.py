@@ -9,7 +9,7 @@ import pytest
 
 from support.commands import Cli
 from v2_conformance.cli.main import main
-from v2_conformance.cli.run import run
+from v2_conformance.cli.run.command import run
 from v2_conformance.cli.settings import read_settings
 from v2_conformance.report.files import load_report
 

@@ -12,7 +12,7 @@ import yaml
 
 from support.commands import Cli
 from support.reports import case, report_of, saved
-from v2_conformance.engine.target_file import load_target
+from v2_conformance.runs.targets.file import load_target
 
 ROOT = Path(__file__).parents[2]
 CASES = """\

@@ -11,12 +11,12 @@ import pytest
 from support.responses import http
 from support.servers import Script, Start, always, serving
 from v2_conformance.cli.main import main
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.target_file import load_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.targets.file import load_target
+from v2_conformance.runs.targets.make import make_target
 
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 

@@ -16,15 +16,15 @@ from support.commands import Cli
 from support.reports import case, differing, exchange, report_of
 from support.responses import answer, sized, v2
 from v2_conformance.cli.main import main
-from v2_conformance.formats.case_text import lines
+from v2_conformance.formats.text.case import lines
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import as_json
-from v2_conformance.suite.cause_base import FirstDifference
-from v2_conformance.suite.causes import DidNotSurvive
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import DidNotSurvive
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.output_findings import WrongValue
 from v2_conformance.wire.transcript import Ending
 
 HOSTILE = "\x1b[2J\x00<b>\u202e\x9b31m\u2028😀"

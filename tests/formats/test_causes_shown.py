@@ -10,15 +10,19 @@ from typing import Any
 
 from support.reports import case, exchange, passes, report_of
 from support.responses import HOSTILE
-from v2_conformance.engine.discovery import Server
-from v2_conformance.formats.github import markdown
+from v2_conformance.formats.ci.github import markdown
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.terminal import served, summary_lines
+from v2_conformance.formats.text.terminal import served, summary_lines
 from v2_conformance.formats.trust import Doubt, cautions
-from v2_conformance.report.cause_words import headline, must_words, shown_causes
+from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
-from v2_conformance.suite.circumstances import NoKnownGoodAnswer, ProfileNotClaimed, RoleAbsent
-from v2_conformance.suite.findings import HeaderLengthNotJson
+from v2_conformance.runs.discovery import Server
+from v2_conformance.suite.causes.circumstances import (
+    NoKnownGoodAnswer,
+    ProfileNotClaimed,
+    RoleAbsent,
+)
+from v2_conformance.suite.causes.findings import HeaderLengthNotJson
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"

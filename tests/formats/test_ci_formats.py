@@ -14,7 +14,7 @@ from jsonschema.validators import validator_for
 
 from support.reports import case, report_of
 from v2_conformance.cli.main import main
-from v2_conformance.formats import ctrf, junit_xml, sarif
+from v2_conformance.formats.ci import ctrf, junit_xml, sarif
 from v2_conformance.report.document import ExpectedFailure, Report
 
 HOSTILE = "\x00\x1b[31m <script>]]>&'\" \u202e \ufffe " + "é" * 3

@@ -9,11 +9,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from support.reports import case, report_of
-from v2_conformance.formats.diff_text import as_markdown, as_text
-from v2_conformance.report.diff import ReportDiff, diff_reports
+from v2_conformance.formats.text.diff import as_markdown, as_text
+from v2_conformance.report.comparing.diff import ReportDiff, diff_reports
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
+from v2_conformance.suite.causes.transport_findings import NotHttp
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.transport_findings import NotHttp
 
 HOSTILE = (
     "a|b`c`\n# d <img src=x onerror=alert(1)> @octocat https://e.example [f](http://g) \x1b[31m"

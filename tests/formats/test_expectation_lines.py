@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 
 from support.reports import case, expectation
-from v2_conformance.formats.terminal import expectation_lines
-from v2_conformance.report.expectations import Expectations, judge_expectations
-from v2_conformance.suite.transport_findings import NotHttp
+from v2_conformance.formats.text.terminal import expectation_lines
+from v2_conformance.report.expectations.known import Expectations, judge_expectations
+from v2_conformance.suite.causes.transport_findings import NotHttp
 
 
 def test_hostile_causes_stay_one_plain_line() -> None:

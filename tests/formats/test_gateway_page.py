@@ -10,14 +10,14 @@ import msgspec
 from support.reports import case, exchange, passes, report_of
 from support.responses import answer, http, posting, v2
 from v2_conformance.formats.gateway.page import render
-from v2_conformance.formats.gateway_text import gateway_lines
-from v2_conformance.report.gateway import (
+from v2_conformance.formats.gateway.text import gateway_lines
+from v2_conformance.report.comparing.gateway import (
     Effect,
     GatewayReport,
     compare_sides,
     gateway_json,
 )
-from v2_conformance.report.through import Change, Property
+from v2_conformance.report.comparing.through import Change, Property
 from v2_conformance.resources import schema
 
 HOSTILE = "<script>alert(1)</script>\u202e"

@@ -14,14 +14,14 @@ from support.commands import Cli
 from support.reports import case, passes, report_of
 from support.responses import HOSTILE
 from support.servers import Start
-from v2_conformance.formats.github import (
+from v2_conformance.formats.ci.github import (
     MOST_ANNOTATIONS,
     MOST_BYTES,
     annotation_lines,
     markdown,
     publish,
 )
-from v2_conformance.formats.terminal import summary_lines
+from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import ExpectedFailure, OverallVerdict, Report

@@ -27,17 +27,17 @@ from support.runs import CASES, results, target_of
 from support.servers import Peer, Script, serving, steps
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.replay import replay_command, write_replay
+from v2_conformance.formats.replay.commands import replay_command, write_replay
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.kept_bytes import Deflated
-from v2_conformance.report.recorded import case_result
+from v2_conformance.report.recording.results import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes import DidNotSurvive
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.causes import DidNotSurvive
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode import Address
+from v2_conformance.wire.encode.requests import Address
 from v2_conformance.wire.transport import Request
 
 NORMAL = "P2/blob-follows-json[INT32]"

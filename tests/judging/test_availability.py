@@ -8,7 +8,7 @@ import pytest
 
 from support.responses import http, transcript
 from v2_conformance.judging.availability import asks_to_wait, down, plea, retry_after_s, unavailable
-from v2_conformance.suite.circumstances import Unavailable
+from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=timezone.utc)

@@ -16,9 +16,9 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.cause_base import FirstDifference
-from v2_conformance.suite.causes import Cause, NotDone
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import Cause, NotDone
+from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     ExtensionNotListed,
     HeaderLengthMissing,
@@ -34,16 +34,16 @@ from v2_conformance.suite.findings import (
     WrongModelName,
     WrongStatus,
 )
-from v2_conformance.suite.observations import NoErrorToJudge
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.output_findings import (
+from v2_conformance.suite.causes.output_findings import (
     DataAndSize,
     MixedForms,
     UnrequestedOutputs,
     WrongValue,
 )
+from v2_conformance.suite.causes.transport_findings import NoContentLength
+from v2_conformance.suite.observations import NoErrorToJudge
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.suite.transport_findings import NoContentLength
 
 ERROR_BODY = b'{"error": "no"}'
 SIZE = len(dump_json(answer(sized())))

@@ -13,16 +13,16 @@ from support.responses import BLOB, GOOD, answer, entry, sized, v2
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.cause_base import FirstDifference, describe
-from v2_conformance.suite.causes import Cause, difference_in
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.output_findings import (
+from v2_conformance.suite.causes.cause_base import FirstDifference, describe
+from v2_conformance.suite.causes.causes import Cause, difference_in
+from v2_conformance.suite.causes.output_findings import (
     InvalidTensor,
     WrongBytesElement,
     WrongDatatype,
     WrongShape,
     WrongValue,
 )
+from v2_conformance.suite.outcomes import Outcome
 
 SIZE = len(dump_json(answer(sized())))
 STRINGS = make_case(model="identity/BYTES", inputs=[{"shape": [2], "values": ["ab", "cd"]}])

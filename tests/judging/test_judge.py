@@ -12,18 +12,22 @@ from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, parsed
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes import Accepted, AnsweredInForm, AnsweredInJson, Cause, Rejected
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.causes import (
+    Accepted,
+    AnsweredInForm,
+    AnsweredInJson,
+    Cause,
+    Rejected,
+)
+from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
     InvalidErrorBody,
     SchemaViolation,
     WrongStatus,
 )
-from v2_conformance.suite.observations import NoErrorToJudge
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.output_findings import MissingOutput, WrongForm, WrongValue
-from v2_conformance.suite.transport_findings import (
+from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm, WrongValue
+from v2_conformance.suite.causes.transport_findings import (
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
@@ -31,6 +35,8 @@ from v2_conformance.suite.transport_findings import (
     ResponseTooLarge,
     TimedOut,
 )
+from v2_conformance.suite.observations import NoErrorToJudge
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.transcript import Ending
 
 ANY_FORM = {"outcome": "success", "outputs": {"0": "any"}}

@@ -9,10 +9,10 @@ import pytest
 from support.cases import REJECT, failure, make_case, verdict
 from support.responses import http
 from v2_conformance.judging.survival import needs_canary
-from v2_conformance.suite.causes import Rejected
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.causes import Rejected
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.transport_findings import BodyTooLarge, LengthRequired
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.transport_findings import BodyTooLarge, LengthRequired
 
 HTML = b"<html>no</html>"
 EITHER = {"outcome": "either", "outputs": {"0": "binary"}}

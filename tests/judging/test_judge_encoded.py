@@ -12,8 +12,8 @@ from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import CODINGS, encode, encode_pieces
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.findings import (
     BrokenCoding,
     HeaderLengthNotJson,
     HeaderLengthPastBody,

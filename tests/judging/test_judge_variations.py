@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from support.cases import make_case, verdict
 from support.responses import BLOB, http
-from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.transport_findings import ChunksToOldClient, VariationDeclined
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.transport_findings import ChunksToOldClient, VariationDeclined
 from v2_conformance.suite.varied_cases import vary
 
 ERROR = b'{"error":"no"}'

@@ -23,8 +23,14 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes import Accepted, Cause, DidNotSurvive, Rejected, SeveralWrong
-from v2_conformance.suite.circumstances import (
+from v2_conformance.suite.causes.causes import (
+    Accepted,
+    Cause,
+    DidNotSurvive,
+    Rejected,
+    SeveralWrong,
+)
+from v2_conformance.suite.causes.circumstances import (
     DatatypesUnsupported,
     KilledBy,
     ModelVersionUnknown,
@@ -33,10 +39,10 @@ from v2_conformance.suite.circumstances import (
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.wire.transcript import Ending, Transcript
 
 INT32 = "identity/INT32"

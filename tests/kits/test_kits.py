@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from v2_conformance.cli.client import client
-from v2_conformance.cli.run import run
+from v2_conformance.cli.run.command import run
 from v2_conformance.errors import UsageError
 from v2_conformance.kits import KITS, write_kit
 from v2_conformance.kits.clients import ADAPTERS

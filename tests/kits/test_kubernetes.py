@@ -109,7 +109,7 @@ def test_a_job_runs_a_pod_once(name: str, manifests: dict[tuple[str, str], Manif
 
 
 def test_commands_reach_the_server(manifests: dict[tuple[str, str], Manifest]) -> None:
-    from v2_conformance.cli.run import run
+    from v2_conformance.cli.run.command import run
 
     port = manifests["Service", "v2-contract-direct"]["spec"]["ports"][0]
     predictor = manifests["InferenceService", "v2-contract"]["spec"]["predictor"]

@@ -10,13 +10,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from support.runs import FEW, of_faulty
+from v2_conformance.bench.tasks import task_of
 from v2_conformance.maintenance import schemas
 from v2_conformance.resources import fits, folder, schema
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes import KINDS
+from v2_conformance.suite.causes.causes import KINDS
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.tasks import Line, checked_line, read_lines
-from v2_conformance.wire.client_tasks import task_of
 
 LINES: list[dict[str, object]] = [
     {"error": "no"},

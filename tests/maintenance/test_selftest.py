@@ -6,13 +6,18 @@ from collections.abc import Iterable
 
 import pytest
 
-from v2_conformance.maintenance.selftest import (
+from v2_conformance.maintenance.selftest.servers import (
     SelftestResult,
     try_fault,
     try_until_caught,
 )
-from v2_conformance.maintenance.selftest_text import selftest_lines, trial_rows
-from v2_conformance.maintenance.trials import FaultTrial, Half, unproven, unproven_variations
+from v2_conformance.maintenance.selftest.text import selftest_lines, trial_rows
+from v2_conformance.maintenance.selftest.trials import (
+    FaultTrial,
+    Half,
+    unproven,
+    unproven_variations,
+)
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.library import suite_cases

@@ -13,17 +13,17 @@ import pytest
 import yaml
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.maintenance import statements as module
-from v2_conformance.maintenance.statements import (
+from v2_conformance.maintenance.traceability import statements as module
+from v2_conformance.maintenance.traceability.gaps import find_gaps
+from v2_conformance.maintenance.traceability.links import Trace, suite_trace
+from v2_conformance.maintenance.traceability.page import traceability_page
+from v2_conformance.maintenance.traceability.statements import (
     DocumentSection,
     Erratum,
     Statement,
     errata,
     sections,
 )
-from v2_conformance.maintenance.traceability import Trace, suite_trace
-from v2_conformance.maintenance.traceability_gaps import find_gaps
-from v2_conformance.maintenance.traceability_page import traceability_page
 from v2_conformance.resources import folder, schema
 from v2_conformance.suite.requirements import Citation, catalogue, documents
 

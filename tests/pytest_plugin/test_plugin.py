@@ -20,7 +20,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.causes import NotKept
+from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome

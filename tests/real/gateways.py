@@ -20,12 +20,17 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from servers import SERVERS
 from support.gateways import SETUPS, Setup, running_gateway
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.formats.markdown import inert
+from v2_conformance.formats.ci.markdown import inert
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.comparing.gateway import (
+    Effect,
+    GatewayReport,
+    Transparency,
+    compare_sides,
+)
+from v2_conformance.report.comparing.through import Property
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.report.gateway import Effect, GatewayReport, Transparency, compare_sides
-from v2_conformance.report.through import Property
 
 PAGE = Path(__file__).parents[2] / "docs" / "gateways.md"
 _MARKS = {"kept": "✓", "not kept": "✗", "not shown": "–"}

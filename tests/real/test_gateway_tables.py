@@ -8,7 +8,7 @@ from gateways import PAGE, table, with_table
 from support.gateways import SETUPS
 from support.reports import case, exchange, passes, report_of
 from support.responses import answer, http, posting, v2
-from v2_conformance.report.gateway import compare_sides
+from v2_conformance.report.comparing.gateway import compare_sides
 
 
 def test_a_table_has_a_row_for_each_configuration() -> None:

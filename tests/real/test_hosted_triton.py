@@ -19,7 +19,7 @@ from hosted_triton import ENDPOINTS
 from v2_conformance.cli.main import main
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.suite.circumstances import NotInBinding, ProfileNotClaimed
+from v2_conformance.suite.causes.circumstances import NotInBinding, ProfileNotClaimed
 
 NAME = os.environ.get("V2_REAL_SERVER", "")
 FILES = sorted((FOLDER / "bindings").glob(f"{NAME}-*.yaml")) if NAME else []

@@ -9,7 +9,7 @@ import pytest
 
 from support.leaks import DELIVERIES, FORMS, delivered, is_shown
 from v2_conformance.redaction import Mask, shows_masks
-from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.transcript import Limits
 
 SECRET = b"Zk9-pQ7w_vX2/mN4~t0ken"

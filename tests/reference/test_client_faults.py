@@ -10,7 +10,7 @@ import pytest
 
 from support.long_tests import sample
 from v2_conformance.errors import UsageError
-from v2_conformance.maintenance.client_selftest import try_client_fault
+from v2_conformance.maintenance.selftest.clients import try_client_fault
 from v2_conformance.suite.requirements import catalogue
 from v2_mutants.client_faults import CLIENT_FAULTS, find_client_fault
 from v2_mutants.faults import FAULTS

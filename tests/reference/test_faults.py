@@ -13,20 +13,20 @@ from functools import cache, partial
 import pytest
 
 from support import long_tests
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.result import Result
-from v2_conformance.engine.running import run
-from v2_conformance.maintenance.selftest import (
+from v2_conformance.maintenance.selftest.servers import (
     SLOW_REQUIREMENTS,
     SLOW_TIMEOUT_S,
     WORD_BITS,
     selftest_cases,
 )
-from v2_conformance.maintenance.trials import sample
+from v2_conformance.maintenance.selftest.trials import sample
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.running import run
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS

@@ -14,14 +14,14 @@ import requests
 
 from support.long_tests import sample
 from support.runs import chosen, made, outcomes, results, said, target_of
-from v2_conformance.engine.readiness import wait_until_ready
-from v2_conformance.engine.target import Target
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
+from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode import Prepared, prepare
+from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer, mutated
 from v2_mutants.variants import VARIANTS

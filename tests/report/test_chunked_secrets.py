@@ -10,11 +10,11 @@ import pytest
 from support.cases import make_case
 from support.leaks import is_shown
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.engine.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.recorded import case_result
+from v2_conformance.report.recording.results import case_result
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome, Purpose

@@ -25,9 +25,9 @@ from v2_conformance.report.files import (
     write_atomically,
     write_report,
 )
-from v2_conformance.suite.cause_base import describe
-from v2_conformance.suite.causes import NotDone
-from v2_conformance.suite.transport_findings import NotHttp
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.causes import NotDone
+from v2_conformance.suite.causes.transport_findings import NotHttp
 
 CASES = tuple(case(f"D1/case-{number}") for number in range(3))
 WHOLE = sealed(report_of(CASES))

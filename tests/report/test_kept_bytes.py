@@ -15,13 +15,10 @@ from support.cases import make_case
 from support.reports import case, exchange, report_of
 from support.responses import http, transcript
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Result
-from v2_conformance.engine.target import Target
 from v2_conformance.errors import ReportFileError
-from v2_conformance.formats.case_text import lines
+from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report import files, recorder
+from v2_conformance.report import files
 from v2_conformance.report.files import REPORT, load_report, read_report, write_report
 from v2_conformance.report.kept_bytes import (
     PLAIN,
@@ -32,8 +29,12 @@ from v2_conformance.report.kept_bytes import (
     stored_size,
     unpacked,
 )
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording import recorder
+from v2_conformance.report.recording.recorder import Record
 from v2_conformance.resources import schema
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome, Purpose
 
 NOISE = random.Random(1).randbytes(200_000)

@@ -18,29 +18,29 @@ from support.leaks import is_shown
 from support.reports import expectation
 from support.responses import BLOB, http, transcript, v2
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.result import Calibrated, Result
-from v2_conformance.engine.target import Target
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
-from v2_conformance.report.expectations import Expectations
+from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
-from v2_conformance.report.recorded import calibration
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recording.results import calibration
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import Calibrated, Result
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.cause_base import FirstDifference
-from v2_conformance.suite.causes import Cause, DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.circumstances import RoleAbsent
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
+from v2_conformance.suite.causes.circumstances import RoleAbsent
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
+from v2_conformance.suite.causes.transport_findings import NotHttp
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.output_findings import WrongBytesElement, WrongValue
-from v2_conformance.suite.transport_findings import NotHttp
 from v2_conformance.wire.transcript import Ending, Transcript
 
 TARGET = Target("http://me:hunter2@h:1/x", headers=(("X-Api-Key", "s3cret-token"),))
@@ -248,7 +248,7 @@ def test_unwritable_case_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(descriptor: int, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("v2_conformance.report.recorder.write_all", full)
+    monkeypatch.setattr("v2_conformance.report.recording.recorder.write_all", full)
     made.add(LONG)
     for more in (lambda: made.add(PASSED[2]), made.finish):
         with pytest.raises(UsageError, match=r"cannot write .*report\.jsonl: No space left"):

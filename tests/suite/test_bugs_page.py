@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases, suite_cases
-from v2_conformance.suite.selection import select
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "bugs.md").read_text(encoding="utf-8")

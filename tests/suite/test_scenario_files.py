@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from support.scenarios import INT32, scenario
+from v2_conformance.bench.answers import check_answer, make_answer
+from v2_conformance.bench.tasks import asked_of, task_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.scenario_files import load_scenarios, scenario_files
-from v2_conformance.wire.client_answers import check_answer, make_answer
-from v2_conformance.wire.client_tasks import asked_of, task_of
 
 
 def entry(**members: Any) -> dict[str, Any]:

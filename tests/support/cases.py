@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from support.responses import transcript
-from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.wire.encode import Address, Binding, Prepared, prepare, prepare_get
+from v2_conformance.wire.encode.requests import Address, Binding, Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Ending
 
 ADDRESS = Address("host:1")

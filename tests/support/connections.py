@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from v2_conformance.engine.patience import Patience
+from v2_conformance.runs.patience import Patience
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Request
 

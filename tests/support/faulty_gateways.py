@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from support.servers import PATIENCE_S, Peer, Script, serving
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.transcript import Limits
 
 _LENGTH = re.compile(rf"\r\n{HEADER_LENGTH}: *([0-9]+)".encode(), re.IGNORECASE)

@@ -15,8 +15,8 @@ from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset, W
 from support.servers import PATIENT, Peer, Script, Scripted, serving
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
-from v2_conformance.wire.http2 import Http2Connection
-from v2_conformance.wire.http2_notation import write_request_head
+from v2_conformance.wire.http2.connection import Http2Connection
+from v2_conformance.wire.http2.notation import write_request_head
 from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Limits, Transcript
 from v2_conformance.wire.transport import Head, Parting, Request

@@ -19,10 +19,10 @@ SAMPLED = {
     "tests/cli/test_full_disk.py": 4,
     "tests/cli/test_hostile_files.py": 4,
     "tests/cli/test_secrets.py": 3,
-    "tests/engine/test_memory.py": 2,
-    "tests/engine/test_soaking.py": 2,
-    "tests/formats/test_html_access.py": 2,
-    "tests/formats/test_matrix_access.py": 2,
+    "tests/runs/test_memory.py": 2,
+    "tests/runs/soak/test_soaking.py": 2,
+    "tests/formats/html/test_html_access.py": 2,
+    "tests/formats/matrix/test_matrix_access.py": 2,
     "tests/formats/test_replay_hostile.py": 4,
     "tests/maintenance/test_relation_faults.py": 2,
     "tests/real/test_published_reports.py": 3,
@@ -41,10 +41,10 @@ LEFT_OUT = (
     "tests/clients/test_other_languages.py",
     "tests/pytest_plugin/test_html_page.py::test_axe_finds_nothing",
     "tests/pytest_plugin/test_plugin.py::TestReports::test_a_good_server_is_certified",
-    "tests/report/test_certifying_relations.py::test_special_values_that_were_left_out_are_found",
+    "tests/certifying/test_certifying_relations.py::test_special_values_that_were_left_out_are_found",
     "tests/test_derived.py::test_what_is_kept_is_what_the_files_say",
-    "tests/cli/test_bindings_in_use.py::test_the_embedded_server_conforms_at_each_endpoint",
-    "tests/cli/test_shards.py::test_three_shards_merge_to_the_report_of_one_run",
+    "tests/cli/run/test_bindings_in_use.py::test_the_embedded_server_conforms_at_each_endpoint",
+    "tests/cli/run/test_shards.py::test_three_shards_merge_to_the_report_of_one_run",
 )
 """Whole runs that an ordinary run leaves out; these are starts of names."""
 

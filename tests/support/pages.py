@@ -13,7 +13,7 @@ from typing import Any
 from support.reports import passes, report_of
 from v2_conformance.formats.html.packed import Replay
 from v2_conformance.formats.html.page import case_anchor, render
-from v2_conformance.formats.replay import replay_command
+from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.report.document import CaseResult, Report
 
 _SCRIPT = '<script type="{}" id="{}">([^<]*)</script>'

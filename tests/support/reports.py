@@ -12,23 +12,23 @@ from typing import Any
 import msgspec
 
 from support.responses import answer, message_with, sized, v2
-from v2_conformance.report.cause_patterns import read_pattern
+from v2_conformance.report.causes.patterns import read_pattern
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.expectations import Expectation
+from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.files import as_json, load_report
-from v2_conformance.report.summary import concluded
 from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
-from v2_conformance.suite.cause_base import FirstDifference, describe
-from v2_conformance.suite.causes import CAUSES, AnsweredInForm, Cause, FailedAtFirst
-from v2_conformance.suite.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
-from v2_conformance.suite.findings import WrongStatus
+from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.suite.causes.cause_base import FirstDifference, describe
+from v2_conformance.suite.causes.causes import CAUSES, AnsweredInForm, Cause, FailedAtFirst
+from v2_conformance.suite.causes.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongValue
+from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.output_findings import WrongValue
 from v2_conformance.suite.requirements import Requirement, catalogue, digest
-from v2_conformance.suite.transport_findings import TimedOut
 from v2_conformance.wire.transcript import Ending
 
 Document = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.http1_response import ResponseReader, read_again
+from v2_conformance.wire.http1.response import ResponseReader, read_again
 from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 
 BLOB = struct.pack("<3i", 1, 2, 3)

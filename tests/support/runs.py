@@ -12,18 +12,18 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from support.reports import Document, read_document
-from v2_conformance.engine.deaths import Recovery
-from v2_conformance.engine.discovery import Server, discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.result import Result
-from v2_conformance.engine.running import run
-from v2_conformance.engine.target import Target
-from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify

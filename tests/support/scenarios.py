@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from v2_conformance.engine.bench.clients import CommandClient, InProcessClient
+from v2_conformance.bench.clients import CommandClient, InProcessClient
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.scenario_files import load_scenarios

@@ -19,7 +19,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.wire.http1 import Http1Connection
+from v2_conformance.wire.http1.connection import Http1Connection
 from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 from v2_conformance.wire.transport import Head, Request

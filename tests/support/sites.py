@@ -10,11 +10,11 @@ from typing import Any
 
 from support.runs import GOOD, chosen, made
 from support.scenarios import plain
-from v2_conformance.engine.make_target import make_target
+from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
+from v2_conformance.runs.targets.make import make_target
 
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from v2_conformance.engine.discovery import discover
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.running import run
-from v2_conformance.engine.target import Target
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
 

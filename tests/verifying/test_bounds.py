@@ -14,12 +14,12 @@ from support.reports import Document, case_of, read_document
 from support.small_suite import BAD, GOOD, MORE, SMALL, small_run
 from v2_conformance.conversations.case import requests_of
 from v2_conformance.conversations.steps import Known
-from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.verifying.verification import Verification, verify
-from v2_conformance.wire.encode import Prepared
+from v2_conformance.wire.encode.requests import Prepared
 
 _MIB = 1 << 20
 

@@ -9,16 +9,16 @@ import msgspec
 import pytest
 
 from support.scenarios import plain
-from v2_conformance.engine.bench.clients import InProcessClient
+from v2_conformance.bench.clients import InProcessClient
+from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.reference.client.responses_read import Inference
 from v2_conformance.reference.client.task import Call, ClientError
-from v2_conformance.report.client_runs import client_target, make_client_plan, start_client_run
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import write_report
 from v2_conformance.report.kept_bytes import keep
-from v2_conformance.report.summary import concluded
+from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose

@@ -17,13 +17,13 @@ import pytest
 
 from support.reports import Document, case_of, read_document, reconcluded
 from support.small_suite import BAD, CUBE, FLOAT, GOOD, MIXED, MORE, RAW, SMALL, small_run
-from v2_conformance.engine.make_target import make_target
 from v2_conformance.errors import ReportFileError
-from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.tested import Selection
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.verifying.verification import Verification, verify
 from v2_mutants.servers import MutantServer
 

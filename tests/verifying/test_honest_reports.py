@@ -10,13 +10,13 @@ import pytest
 from support.servers import Start
 from support.small_suite import BAD, SMALL, small_run
 from v2_conformance.cli.main import main
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.formats.verification_text import verification_lines
+from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_conformance.report.tested import Selection
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify

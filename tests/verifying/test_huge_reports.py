@@ -11,18 +11,18 @@ import pytest
 
 from support.reports import read_document
 from support.runs import target_of
+from v2_conformance.certifying.servers import Plan, start
 from v2_conformance.errors import UsageError
-from v2_conformance.formats.case_text import find, lines
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.replay import replay_command, write_replay
-from v2_conformance.report.certifying import Plan, start
+from v2_conformance.formats.replay.commands import replay_command, write_replay
+from v2_conformance.formats.text.case import find, lines
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.files import load_report
 from v2_conformance.report.tested import Selection
+from v2_conformance.suite.choosing.shrunk import shrunk
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.shrunk import shrunk
-from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.verification import Verification, verify
 from v2_mutants.servers import MutantServer
 

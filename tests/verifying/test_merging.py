@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from support.reports import Document
-from v2_conformance.engine.make_target import make_target
+from v2_conformance.certifying.servers import make_plan, start
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.certifying import make_plan, start
 from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import load_report, write_report
-from v2_conformance.report.summary import concluded
 from v2_conformance.report.tested import Shard
+from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome

@@ -15,9 +15,9 @@ from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.survival import hung
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.recorded import recorded_exchange
+from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.recorded import read_exchange
+from v2_conformance.verifying.recorded.transcripts import read_exchange
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Parting
 

@@ -28,9 +28,9 @@ from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.signing import NAMESPACE, PASSPHRASE
-from v2_conformance.report.sshsig import SignatureFormatError, read_signature, sign
-from v2_conformance.verifying.allowed_signers import matches_list, read_allowed_signers
+from v2_conformance.report.signatures.signing import NAMESPACE, PASSPHRASE
+from v2_conformance.report.signatures.sshsig import SignatureFormatError, read_signature, sign
+from v2_conformance.verifying.signatures.allowed_signers import matches_list, read_allowed_signers
 
 NAME = "vendor@example.com"
 needs_ssh_keygen = pytest.mark.skipif(

@@ -12,9 +12,9 @@ from support.reports import Document, case_of, read_document, reconcluded
 from support.runs import GOOD, cases_that_differ, changed
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.files import as_json
-from v2_conformance.suite.cause_base import describe
-from v2_conformance.suite.causes import AnsweredInForm, Cause
-from v2_conformance.suite.circumstances import (
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.causes import AnsweredInForm, Cause
+from v2_conformance.suite.causes.circumstances import (
     Flooded,
     InvalidCase,
     KilledBy,
@@ -23,9 +23,9 @@ from v2_conformance.suite.circumstances import (
     RoleAbsent,
     SuiteError,
 )
-from v2_conformance.suite.findings import WrongStatus
-from v2_conformance.suite.transport_findings import TimedOut
-from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.verifying.recorded.beliefs import Belief
 
 
 def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(

@@ -13,12 +13,12 @@ from support.commands import Cli
 from support.reports import LENGTH, Document, case_of, flipped, reconcluded
 from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, made, of_faulty, said
 from support.servers import Start
-from v2_conformance.engine.make_target import make_target
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
+from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.verifying.beliefs import Belief
+from v2_conformance.verifying.recorded.beliefs import Belief
 
 # Reports that nobody touched.
 

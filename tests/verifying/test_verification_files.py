@@ -14,11 +14,11 @@ from support.reports import LENGTH, Document, case_of, flipped, read_document, r
 from support.runs import BAD, GOOD, SECRET, cases_that_differ, changed, chosen, made, said
 from support.servers import Start
 from v2_conformance.cli.main import main
-from v2_conformance.engine.make_target import make_target
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.targets.make import make_target
 
 # Other suites, and what is no report.
 

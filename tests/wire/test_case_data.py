@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.cases import ADDRESS, binding, make_case, prepared
-from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.target import Target
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire import encode, encode_inputs
-from v2_conformance.wire.encode import prepare
+from v2_conformance.wire.encode import inputs as encode_inputs
+from v2_conformance.wire.encode import requests as encode
+from v2_conformance.wire.encode.requests import prepare
 
 
 def broken(*_: object, **__: object) -> Buffer:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from v2_conformance.suite.offset_pattern import BLOCK, pattern_bytes
+from v2_conformance.suite.values.offset_pattern import BLOCK, pattern_bytes
 from v2_conformance.wire.streamed import Comparison, StreamDifference, StreamedTensor
 from v2_conformance.wire.streamed_response import MOST_JSON, StreamedReader, beginning_of
 from v2_conformance.wire.transcript import Ending, Limits

@@ -13,14 +13,14 @@ from support.cases import binding, make_case, make_get, prepared
 from support.connections import FakeConnection
 from support.responses import http
 from support.servers import PATIENT, answering, serving
-from v2_conformance.engine.discovery import Server
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.target import Target
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode import Address
-from v2_conformance.wire.http1 import Http1Transport
+from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.sockets import Endpoint
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Request, Transport

@@ -1,4 +1,4 @@
-"""The options of commands that say how to get in to a server: see `engine.access.Access`."""
+"""The options of commands that say how to get in to a server: see `runs.targets.access.Access`."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ import cloup
 from v2_conformance.cli import exit_codes, known_values
 from v2_conformance.cli.command import FILE, Command, seconds, whole_number
 from v2_conformance.cli.report_options import report_options
-from v2_conformance.cli.sign import signing_key
+from v2_conformance.cli.reports.sign import signing_key
 from v2_conformance.cli.stopping import naming_the_record
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
-    from v2_conformance.engine.result import Result
-    from v2_conformance.report.client_runs import ClientRun
+    from v2_conformance.certifying.clients import ClientRun
     from v2_conformance.report.document import Report
+    from v2_conformance.runs.result import Result
 
 _EXAMPLES = {
     "v2-conformance client -- python my_client.py": "Run this command once for each scenario.",
@@ -134,24 +134,24 @@ def client(
     and what the client says that it read, writes report.json, report.html and the other report
     files, and prints a summary.
     """
-    from v2_conformance.cli.expect import print_comparison
-    from v2_conformance.cli.masked_errors import masked_errors
-    from v2_conformance.cli.run import present
-    from v2_conformance.engine.access import of_environment
-    from v2_conformance.engine.bench.clients import CommandClient
-    from v2_conformance.formats.registry import file_names
-    from v2_conformance.formats.terminal import Reporter
-    from v2_conformance.report.certifying import NO_EXPECTATIONS
-    from v2_conformance.report.client_runs import (
+    from v2_conformance.bench.clients import CommandClient
+    from v2_conformance.certifying.clients import (
         check_client,
         client_target,
         make_client_plan,
         start_client_run,
     )
-    from v2_conformance.report.expectations import load_expectations
+    from v2_conformance.certifying.servers import NO_EXPECTATIONS
+    from v2_conformance.cli.masked_errors import masked_errors
+    from v2_conformance.cli.reports.expect import print_comparison
+    from v2_conformance.cli.run.command import present
+    from v2_conformance.formats.registry import file_names
+    from v2_conformance.formats.text.terminal import Reporter
+    from v2_conformance.report.expectations.known import load_expectations
     from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
-    from v2_conformance.report.signing import sign_report
+    from v2_conformance.report.signatures.signing import sign_report
+    from v2_conformance.runs.targets.access import of_environment
 
     key = None if key_file is None else signing_key(key_file)
     target = client_target(profiles, (*secrets, *map(of_environment, secret_env)))
@@ -189,8 +189,8 @@ def client(
 
 def _by_hand(started: ClientRun, port: int, timeout_s: float) -> Report:
     """Wait for clients until somebody stops it."""
-    from v2_conformance.engine.bench.waiting import WaitingBench
-    from v2_conformance.report.client_runs import ByHand
+    from v2_conformance.bench.waiting import WaitingBench
+    from v2_conformance.certifying.clients import ByHand
     from v2_conformance.terminal_safe_text import plain
 
     run = ByHand(started)

@@ -21,30 +21,30 @@ import click
 import cloup
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.badge import badge
 from v2_conformance.cli.broken_pipe import PatientOutput
 from v2_conformance.cli.client import client
 from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
 from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
-from v2_conformance.cli.diff import diff
-from v2_conformance.cli.expect import expect
-from v2_conformance.cli.gateway import gateway
-from v2_conformance.cli.kit import kit
-from v2_conformance.cli.listing import listing
-from v2_conformance.cli.matrix import matrix
-from v2_conformance.cli.merge import merge
-from v2_conformance.cli.publish import publish
-from v2_conformance.cli.replay import replay
-from v2_conformance.cli.report import report
-from v2_conformance.cli.run import run
-from v2_conformance.cli.selftest import selftest
-from v2_conformance.cli.serve import serve
+from v2_conformance.cli.reports.badge import badge
+from v2_conformance.cli.reports.diff import diff
+from v2_conformance.cli.reports.expect import expect
+from v2_conformance.cli.reports.matrix import matrix
+from v2_conformance.cli.reports.merge import merge
+from v2_conformance.cli.reports.publish import publish
+from v2_conformance.cli.reports.replay import replay
+from v2_conformance.cli.reports.report import report
+from v2_conformance.cli.reports.show import show
+from v2_conformance.cli.reports.sign import sign
+from v2_conformance.cli.reports.verify import verify
+from v2_conformance.cli.run.command import run
+from v2_conformance.cli.run.gateway import gateway
 from v2_conformance.cli.settings import defaults
-from v2_conformance.cli.show import show
-from v2_conformance.cli.sign import sign
+from v2_conformance.cli.suite.kit import kit
+from v2_conformance.cli.suite.listing import listing
+from v2_conformance.cli.suite.selftest import selftest
+from v2_conformance.cli.suite.serve import serve
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
-from v2_conformance.cli.verify import verify
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
 from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__

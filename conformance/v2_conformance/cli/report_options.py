@@ -9,7 +9,7 @@ from typing import Any
 import cloup
 
 from v2_conformance.cli.command import FILE, FOLDER
-from v2_conformance.cli.sign import KEY_HELP
+from v2_conformance.cli.reports.sign import KEY_HELP
 
 
 def report_options() -> Callable[[Any], Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import cloup
 
 if TYPE_CHECKING:
-    from v2_conformance.engine.target import Target
+    from v2_conformance.runs.targets.target import Target
 
 START = cloup.option(
     "--start",
@@ -24,7 +24,7 @@ def server_under_test(
     command: str | None, target: Target, directory: Path, ready_within_s: float | None
 ) -> AbstractContextManager[int | None]:
     """The process of the server that `command` starts, while the block lasts; without one, None."""
-    from v2_conformance.engine.started_server import OUTPUT, started_server
+    from v2_conformance.runs.targets.started import OUTPUT, started_server
 
     if command is None:
         return nullcontext()

@@ -15,8 +15,8 @@ from v2_conformance.cli.command import FILE, HELP_SETTINGS, PROGRAM, Command, Co
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
-    from v2_conformance.engine.access import Access
-    from v2_conformance.engine.matching_models import Matched
+    from v2_conformance.runs.matching_models import Matched
+    from v2_conformance.runs.targets.access import Access
 
 _COMMENT = "# "
 
@@ -75,10 +75,10 @@ def init(
     echo a request, and says which roles no model plays.
     """
     from v2_conformance.cli.masked_errors import masked_errors
-    from v2_conformance.engine.access import Access
-    from v2_conformance.engine.make_target import make_target
-    from v2_conformance.engine.matching_models import match_models
     from v2_conformance.report.files import write_atomically
+    from v2_conformance.runs.matching_models import match_models
+    from v2_conformance.runs.targets.access import Access
+    from v2_conformance.runs.targets.make import make_target
     from v2_conformance.terminal_safe_text import defused, wrapped
 
     if output.exists():
@@ -116,8 +116,8 @@ def _file_text(
     """The target file in YAML. Every text of the server's is quoted, or printable in a comment."""
     import yaml
 
-    from v2_conformance.engine.matching_models import tensors_differ
-    from v2_conformance.suite.cause_base import printable
+    from v2_conformance.runs.matching_models import tensors_differ
+    from v2_conformance.suite.causes.cause_base import printable
 
     document: dict[str, Any] = {"url": url}
     if access.host is not None:

@@ -32,10 +32,10 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
-from v2_conformance.wire.encode import Prepared, prepare, prepare_get
-from v2_conformance.wire.parting import times
+from v2_conformance.wire.encode.parting import times
+from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Transcript
 
 _Survival = Generator[Step, Any, Verdict]

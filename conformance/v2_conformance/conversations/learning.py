@@ -9,14 +9,31 @@ from typing import TypeVar
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge_success
 from v2_conformance.judging.known_good import plain_case
-from v2_conformance.judging.learning import Learned, differing_output, identity_of, not_in_json
-from v2_conformance.judging.response import ReadOutput, decode_body, decoded_limit, read_message
+from v2_conformance.judging.messages.response import (
+    ReadOutput,
+    decode_body,
+    decoded_limit,
+    read_message,
+)
+from v2_conformance.judging.relations.learning import (
+    Learned,
+    differing_output,
+    identity_of,
+    not_in_json,
+)
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.cause_base import describe, excerpt, printable
+from v2_conformance.suite.causes.cause_base import describe, excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
-from v2_conformance.wire.encode import Address, Binding, Known, Prepared, Tolerance, prepare
-from v2_conformance.wire.encode_inputs import SAMPLE
+from v2_conformance.wire.encode.inputs import SAMPLE
+from v2_conformance.wire.encode.requests import (
+    Address,
+    Binding,
+    Known,
+    Prepared,
+    Tolerance,
+    prepare,
+)
 from v2_conformance.wire.transcript import Transcript
 
 _T = TypeVar("_T")

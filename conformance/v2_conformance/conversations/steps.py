@@ -16,9 +16,9 @@ from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode import Address, Prepared
+from v2_conformance.wire.encode.requests import Address, Prepared
 from v2_conformance.wire.transcript import Transcript
 
 

@@ -8,8 +8,8 @@ import math
 from markupsafe import escape
 
 from v2_conformance.report.document import INCOMPLETE, Report
-from v2_conformance.report.standing import Standing, claim, claimed, standing
-from v2_conformance.report.visible_text import short, visible
+from v2_conformance.report.shown.visible_text import short, visible
+from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 
 LABEL = "V2 binary tensors"

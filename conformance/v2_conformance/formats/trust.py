@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from v2_conformance.report.cause_words import listed
+from v2_conformance.report.causes.words import listed
+from v2_conformance.report.comparing.proxy_signs import proxy_signs, signs_line
 from v2_conformance.report.document import Report
-from v2_conformance.report.proxy_signs import proxy_signs, signs_line
-from v2_conformance.report.standing import missing
-from v2_conformance.report.visible_text import short
-from v2_conformance.suite.cause_base import counted
-from v2_conformance.suite.circumstances import (
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.standing import missing
+from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.circumstances import (
     CodingsUnsupported,
     DatatypesUnsupported,
     NoKnownGoodAnswer,

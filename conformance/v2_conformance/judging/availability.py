@@ -6,8 +6,8 @@ import re
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-from v2_conformance.suite.cause_base import excerpt, printable
-from v2_conformance.suite.circumstances import Unavailable
+from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.transcript import Response, Transcript
 
 _GATEWAY = frozenset({502, 503, 504})

@@ -7,16 +7,21 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from v2_conformance.judging.compare import check_no_other_number
-from v2_conformance.judging.errors import check_error_body, has_error_body
-from v2_conformance.judging.json_facts import data_and_size
-from v2_conformance.judging.response import ReadMessage, codings_of, read_document, validate
-from v2_conformance.judging.response_json import parse_response_json
+from v2_conformance.judging.messages.errors import check_error_body, has_error_body
+from v2_conformance.judging.messages.json_facts import data_and_size
+from v2_conformance.judging.messages.response import (
+    ReadMessage,
+    codings_of,
+    read_document,
+    validate,
+)
+from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Untested
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.cause_base import excerpt, printable
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     ExtensionNotListed,
     HeaderLengthMissing,
@@ -31,10 +36,10 @@ from v2_conformance.suite.findings import (
     WrongModelName,
     WrongStatus,
 )
+from v2_conformance.suite.causes.output_findings import MixedForms, UnrequestedOutputs
+from v2_conformance.suite.causes.transport_findings import NoContentLength
 from v2_conformance.suite.observations import NoErrorToJudge
-from v2_conformance.suite.output_findings import MixedForms, UnrequestedOutputs
-from v2_conformance.suite.transport_findings import NoContentLength
-from v2_conformance.wire.encode import Prepared
+from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Response
 
 _SHOWN = 20

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from v2_conformance.judging.response import ReadOutput
+from v2_conformance.judging.messages.response import ReadOutput
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
@@ -19,8 +19,8 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.cause_base import FirstDifference, printable
-from v2_conformance.suite.output_findings import (
+from v2_conformance.suite.causes.cause_base import FirstDifference, printable
+from v2_conformance.suite.causes.output_findings import (
     InvalidTensor,
     WrongBytesElement,
     WrongDatatype,
@@ -28,7 +28,7 @@ from v2_conformance.suite.output_findings import (
     WrongShape,
     WrongValue,
 )
-from v2_conformance.wire.encode import Tolerance
+from v2_conformance.wire.encode.requests import Tolerance
 
 FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 """The datatypes to which a tolerance applies."""

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_tensors
-from v2_conformance.judging.errors import is_error
-from v2_conformance.judging.response import (
+from v2_conformance.judging.messages.errors import is_error
+from v2_conformance.judging.messages.response import (
     ReadMessage,
     decode_answer,
     decode_body,
@@ -23,8 +23,8 @@ from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.cause_base import excerpt, printable
-from v2_conformance.suite.causes import (
+from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,
     AnsweredInJson,
@@ -33,17 +33,15 @@ from v2_conformance.suite.causes import (
     Rejected,
     SecondAnswerWrong,
 )
-from v2_conformance.suite.circumstances import NoResponse, TimedOutEarly
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.circumstances import NoResponse, TimedOutEarly
+from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     BodyNotJson,
     HeaderLengthNotJson,
     WrongStatus,
 )
-from v2_conformance.suite.observations import NoErrorToJudge
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.output_findings import MissingOutput, WrongForm
-from v2_conformance.suite.transport_findings import (
+from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm
+from v2_conformance.suite.causes.transport_findings import (
     BodyNotTaken,
     BodyTooLarge,
     ChunksToOldClient,
@@ -58,10 +56,12 @@ from v2_conformance.suite.transport_findings import (
     TimedOut,
     VariationDeclined,
 )
-from v2_conformance.wire.encode import Expected, Prepared
-from v2_conformance.wire.encode_inputs import input_entries
+from v2_conformance.suite.observations import NoErrorToJudge
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode.inputs import input_entries
+from v2_conformance.wire.encode.json_changes import change_words
+from v2_conformance.wire.encode.requests import Expected, Prepared
 from v2_conformance.wire.endpoint_bindings import size_in_type
-from v2_conformance.wire.json_changes import change_words
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 

@@ -10,11 +10,11 @@ from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes import Cause
-from v2_conformance.suite.circumstances import ChangedAnswer
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode import Address, Binding, Prepared, prepare
-from v2_conformance.wire.encode_inputs import SAMPLE, input_entries
+from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
+from v2_conformance.wire.encode.requests import Address, Binding, Prepared, prepare
 from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 import msgspec
 
-from v2_conformance.judging.response import decode_body, validate
+from v2_conformance.judging.messages.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.encode.requests import Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 

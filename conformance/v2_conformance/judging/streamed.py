@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from v2_conformance.judging.response import (
+from v2_conformance.judging.messages.response import (
     MAX_DIMENSIONS,
     read_document,
     read_header_length,
@@ -17,16 +17,15 @@ from v2_conformance.judging.response import (
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError, check_size, element_count, to_values
-from v2_conformance.suite.cause_base import FirstDifference, excerpt, printable
-from v2_conformance.suite.findings import (
+from v2_conformance.suite.causes.cause_base import FirstDifference, excerpt, printable
+from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     LeftoverBytes,
     WrongStatus,
 )
-from v2_conformance.suite.offset_pattern import pattern_bytes
-from v2_conformance.suite.output_findings import (
+from v2_conformance.suite.causes.output_findings import (
     BlobPastBody,
     InvalidTensor,
     MissingOutput,
@@ -36,6 +35,7 @@ from v2_conformance.suite.output_findings import (
     WrongShape,
     WrongValue,
 )
+from v2_conformance.suite.values.offset_pattern import pattern_bytes
 from v2_conformance.wire.streamed import StreamDifference, Streamed, StreamedTensor
 from v2_conformance.wire.transcript import Response
 

@@ -14,8 +14,8 @@ from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.cause_base import printable
-from v2_conformance.suite.causes import (
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,
     FailedAtFirst,
@@ -23,7 +23,7 @@ from v2_conformance.suite.causes import (
     SeveralWrong,
     wrong_output,
 )
-from v2_conformance.suite.circumstances import (
+from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,
@@ -41,11 +41,11 @@ from v2_conformance.suite.circumstances import (
     Unavailable,
     WasDown,
 )
+from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.choosing.over_http2 import only_in_http1
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.over_http2 import only_in_http1
-from v2_conformance.suite.transport_findings import TimedOut
-from v2_conformance.wire.encode import Binding
+from v2_conformance.wire.encode.requests import Binding
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 

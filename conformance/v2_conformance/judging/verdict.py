@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from v2_conformance.suite.cause_base import describe
-from v2_conformance.suite.causes import Cause
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 
 

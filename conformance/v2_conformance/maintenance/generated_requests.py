@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from v2_conformance.engine.fuzzing import explore
-from v2_conformance.engine.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
@@ -25,10 +23,12 @@ from v2_conformance.protocol.datatypes import (
     element_count,
     encode_bytes,
 )
+from v2_conformance.runs.generated.fuzzing import explore
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.value_patterns import value_pattern
+from v2_conformance.suite.values.patterns import value_pattern
 
 Entry = Mapping[str, Any]
 

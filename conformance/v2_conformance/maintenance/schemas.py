@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
+from v2_conformance.report.comparing.gateway import GatewayReport
 from v2_conformance.report.document import Report
-from v2_conformance.report.gateway import GatewayReport
 from v2_conformance.report.site_index import SiteIndex
 from v2_conformance.resources import folder
-from v2_conformance.suite.causes import CAUSES
+from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
 
 MADE: Mapping[str, tuple[type, str]] = {

@@ -19,17 +19,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from v2_conformance.engine.bench.listener import Listener
-from v2_conformance.engine.bench.scenarios import judged
-from v2_conformance.engine.bench.stage import ScenarioStage
-from v2_conformance.engine.result import Result
+from v2_conformance.bench.listener import Listener
+from v2_conformance.bench.scenarios import judged
+from v2_conformance.bench.stage import ScenarioStage
+from v2_conformance.bench.tasks import asked_of, task_of
 from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.selection import select
 from v2_conformance.suite.tasks import Line, Said, SaidTensor, Task, checked_line
-from v2_conformance.wire.client_tasks import asked_of, task_of
 
 _BASE = "client"
 _TIMEOUT_S = 5.0

@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.formats.plain_exchanges import exchange_lines
+from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.fold import BRIEF, FULL
-from v2_conformance.report.standing import claimed, standing
-from v2_conformance.report.visible_text import short, visible
+from v2_conformance.report.shown.fold import BRIEF, FULL
+from v2_conformance.report.shown.visible_text import short, visible
+from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 
 _LONGEST = 200

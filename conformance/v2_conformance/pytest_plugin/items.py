@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from v2_conformance.judging.observed import Seen
+from v2_conformance.judging.observed.exchanges import Seen
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.recorded import case_result, masked_seen
+from v2_conformance.report.recording.results import case_result, masked_seen
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.standing import claim, server_name, standing
-from v2_conformance.report.visible_text import visible
+from v2_conformance.report.shown.visible_text import visible
+from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue

@@ -15,20 +15,17 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from v2_conformance.engine.access import Access
-from v2_conformance.engine.budget import Budget, usual_limit_s
-from v2_conformance.engine.discovery import discover, server_document, server_from
-from v2_conformance.engine.engine import Engine
-from v2_conformance.engine.make_target import make_target
-from v2_conformance.engine.readiness import wait_until_ready
-from v2_conformance.engine.result import Result
-from v2_conformance.engine.running import in_order, run_beside
-from v2_conformance.engine.target import check_claims
+from v2_conformance.certifying.servers import make_plan, today
 from v2_conformance.errors import ConformanceError
-from v2_conformance.formats.github import publish
+from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
-from v2_conformance.formats.terminal import announcement, in_words, problem_lines, summary_lines
-from v2_conformance.judging.observed import Observations, Seen
+from v2_conformance.formats.text.terminal import (
+    announcement,
+    in_words,
+    problem_lines,
+    summary_lines,
+)
+from v2_conformance.judging.observed.exchanges import Observations, Seen
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
@@ -43,10 +40,9 @@ from v2_conformance.pytest_plugin.xdist import (
     is_worker,
     shared_folder,
 )
-from v2_conformance.report.certifying import make_plan, today
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.expectations import (
+from v2_conformance.report.expectations.known import (
     Expectation,
     Expectations,
     Judgement,
@@ -55,10 +51,19 @@ from v2_conformance.report.expectations import (
 )
 from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recorded import calibration
-from v2_conformance.report.recorder import Record
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recording.results import calibration
+from v2_conformance.runs.discovery import discover, server_document, server_from
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
+from v2_conformance.runs.scheduling.running import in_order, run_beside
+from v2_conformance.runs.targets.access import Access
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.circumstances import OutOfTime
+from v2_conformance.suite.causes.circumstances import OutOfTime
 
 
 class Session:

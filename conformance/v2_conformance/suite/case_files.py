@@ -15,9 +15,9 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.axes import expand
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.suite.selection import asked_for
 from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_bounds import is_decimal
 from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml

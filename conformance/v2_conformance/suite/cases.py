@@ -252,7 +252,7 @@ def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationCase(RequestCase):
-    """A case of the suite for a model whose answers nobody knows (`wire.relation_cases`).
+    """A case of the suite for a model whose answers nobody knows (`wire.relations.cases`).
 
     What must come back is what the model `of` answered to its plain request. `relation` is a name
     of cases/relations.yaml: what has to hold between the two answers.

@@ -10,8 +10,8 @@ from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.suite.selection import asked_for
 
 GENERATED = "M7/generated"
 REQUESTS_FILE = "generated_requests.yaml"

@@ -67,7 +67,7 @@ class Requirement:
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `combines` says
-    that its cases only combine what others test alone. `report.root_causes` reads all three.
+    that its cases only combine what others test alone. `report.causes.root_causes` reads all three.
     """
 
     id: str
@@ -155,7 +155,7 @@ def check_catalogue() -> None:
     requirement is a prerequisite of itself, directly or by way of others. A test calls this;
     loading the catalogue does not.
     """
-    from v2_conformance.suite.causes import FINDINGS
+    from v2_conformance.suite.causes.causes import FINDINGS
 
     data: dict[str, Any] = _file().document
     errors = sorted(schema("requirements").iter_errors(data), key=lambda error: list(error.path))

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from v2_conformance.errors import CaseFileError, NothingRanError
 from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import LEVELS
-from v2_conformance.suite.selection import select
 from v2_conformance.suite.variations import apply, variation
 
 # Between the id of a case and the name of the variation that it is crossed with.

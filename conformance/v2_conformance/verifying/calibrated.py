@@ -19,15 +19,15 @@ from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.recorded import (
+from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
     first_unmasked_difference,
     read_exchange,
 )
-from v2_conformance.wire.encode import Address, Binding, Prepared
+from v2_conformance.wire.encode.requests import Address, Binding, Prepared
 from v2_conformance.wire.transcript import Transcript
 
 _FORMS: Sequence[Form] = get_args(Form)

@@ -18,13 +18,18 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import GetCase
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract, models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.exchanges import matching
-from v2_conformance.verifying.recorded import ReadExchange, RecordedError, masked_run, read_exchange
+from v2_conformance.verifying.recorded.transcripts import (
+    ReadExchange,
+    RecordedError,
+    masked_run,
+    read_exchange,
+)
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode import Binding, Prepared, get_request
+from v2_conformance.wire.encode.requests import Binding, Prepared, get_request
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, known_good, problem_with
-from v2_conformance.suite.cause_base import printable
-from v2_conformance.suite.causes import Cause
-from v2_conformance.verifying.beliefs import Belief
-from v2_conformance.verifying.recorded import (
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.streamed import streamed_problem
+from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
     UnconfirmedError,
     first_unmasked_difference,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.verifying.streamed import streamed_problem
-from v2_conformance.wire.encode import LIVE, Binding, Prepared, get_request
-from v2_conformance.wire.http1_request import asks_to_close
+from v2_conformance.wire.encode.requests import LIVE, Binding, Prepared, get_request
+from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.transcript import Ending
 
 _BELIEVED = {

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes import NotKept
+from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.rejudge import rejudge
 from v2_conformance.verifying.setting import setting
-from v2_conformance.wire.stand_ins import stood_in
+from v2_conformance.wire.encode.stand_ins import stood_in
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,24 @@ from urllib.parse import quote
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
-from v2_conformance.judging.learning import Learned, described, unknown_model
+from v2_conformance.judging.relations.learning import Learned, described, unknown_model
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.relations import ROLE
-from v2_conformance.verifying.recorded import (
+from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
     first_unmasked_difference,
     read_exchange,
 )
-from v2_conformance.wire.encode import Address, Prepared, Tolerance, get_request
-from v2_conformance.wire.relation_cases import special_sets
+from v2_conformance.wire.encode.requests import Address, Prepared, Tolerance, get_request
+from v2_conformance.wire.relations.cases import special_sets
 from v2_conformance.wire.transcript import Transcript
 
 

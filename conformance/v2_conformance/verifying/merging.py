@@ -11,22 +11,22 @@ from pathlib import Path
 
 import msgspec
 
-from v2_conformance.engine.result import Result
 from v2_conformance.errors import ReportFileError
-from v2_conformance.judging.observed import Observations
+from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, MergedShard, Report
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.recorded import case_result
-from v2_conformance.report.recorder import Note
-from v2_conformance.report.summary import concluded
+from v2_conformance.report.recording.recorder import Note
+from v2_conformance.report.recording.results import case_result
 from v2_conformance.report.tested import Shard
+from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.cause_base import printable
-from v2_conformance.suite.circumstances import SuiteError
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.plan import named, plan_again

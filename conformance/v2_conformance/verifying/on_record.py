@@ -22,7 +22,6 @@ from v2_conformance.conversations.steps import (
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.exchanges import (
     beliefs_of,
     check_liveness,
@@ -30,7 +29,8 @@ from v2_conformance.verifying.exchanges import (
     may_be_closed,
     problem_of_canary,
 )
-from v2_conformance.verifying.recorded import ReadExchange, RecordedError
+from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.transcripts import ReadExchange, RecordedError
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.transcript import Ending, Transcript
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
-from v2_conformance.judging.learning import Learned
-from v2_conformance.judging.relation_plan import relation_plan
+from v2_conformance.judging.relations.learning import Learned
+from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.cause_base import printable
-from v2_conformance.suite.claimed import claims_problem
-from v2_conformance.suite.selection import asked_for
-from v2_conformance.suite.sharding import shards
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.choosing.claimed import claims_problem
+from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.choosing.sharding import shards
 from v2_conformance.suite.varied_cases import planned_and_chosen
 
 _NAMED = 5

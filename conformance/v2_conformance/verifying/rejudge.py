@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from v2_conformance.judging.observed import Observations, Seen, observe
-from v2_conformance.judging.observed_cases import observe_verdict
+from v2_conformance.judging.observed.cases import observe_verdict
+from v2_conformance.judging.observed.exchanges import Observations, Seen, observe
 from v2_conformance.judging.survival import skipped, without_count
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
@@ -24,19 +24,19 @@ from v2_conformance.suite.cases import (
     RequestCase,
     SentCase,
 )
-from v2_conformance.suite.causes import (
+from v2_conformance.suite.causes.causes import (
     FailedAtFirst,
     FailedBesideOthers,
     difference_in,
     wrong_output,
 )
-from v2_conformance.suite.circumstances import AnswersDiffer
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.varied_cases import crossed_case
-from v2_conformance.verifying.beliefs import Belief
-from v2_conformance.verifying.consistency import check_count, check_notes, check_times
 from v2_conformance.verifying.on_record import OWN
-from v2_conformance.verifying.recorded import (
+from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.consistency import check_count, check_notes, check_times
+from v2_conformance.verifying.recorded.transcripts import (
     OmittedError,
     RecordedError,
     UnconfirmedError,

@@ -5,24 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from v2_conformance.bench.answers import answer_to
+from v2_conformance.bench.judging.judge import judge_client, skipped_scenario
+from v2_conformance.bench.judging.observed import observe_client
+from v2_conformance.bench.requests import UnreadableRequestError, read_client_request
+from v2_conformance.bench.tasks import Asked, asked_of
+from v2_conformance.bench.turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.client_observed import observe_client
-from v2_conformance.judging.clients import judge_client, skipped_scenario
-from v2_conformance.judging.observed import Seen
+from v2_conformance.judging.observed.exchanges import Seen
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.beliefs import Belief
-from v2_conformance.verifying.recorded import OmittedError, RecordedError, first_unmasked_difference
+from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.transcripts import (
+    OmittedError,
+    RecordedError,
+    first_unmasked_difference,
+)
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.client_answers import answer_to
-from v2_conformance.wire.client_requests import UnreadableRequestError, read_client_request
-from v2_conformance.wire.client_tasks import Asked, asked_of
-from v2_conformance.wire.client_turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
 from v2_conformance.wire.transcript import Ending
 
 _PURPOSES = frozenset({Purpose.CASE, Purpose.RETRIED, Purpose.DISCOVERY})

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
-from v2_conformance.judging.learning import Learned
-from v2_conformance.judging.relation_plan import bindings_of
+from v2_conformance.judging.relations.learning import Learned
+from v2_conformance.judging.relations.plan import bindings_of
 from v2_conformance.judging.survival import Claims
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
@@ -18,9 +18,9 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
 from v2_conformance.verifying.plan import Plan
-from v2_conformance.wire.encode import Address, Binding
+from v2_conformance.wire.encode.requests import Address, Binding
+from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.endpoint_bindings import BINDINGS
-from v2_conformance.wire.stand_ins import stood_in
 
 
 @dataclass(frozen=True)

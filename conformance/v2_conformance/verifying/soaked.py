@@ -16,7 +16,12 @@ from v2_conformance.report.document import Report, Soak, WrongUnderLoad
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.exchanges import matching
-from v2_conformance.verifying.recorded import RecordedError, UnconfirmedError, hides, read_exchange
+from v2_conformance.verifying.recorded.transcripts import (
+    RecordedError,
+    UnconfirmedError,
+    hides,
+    read_exchange,
+)
 from v2_conformance.verifying.setting import Setting
 
 BELIEVED = (

@@ -19,8 +19,8 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
-from v2_conformance.suite.causes import Cause, GeneratedFailure, GeneratedRequests
-from v2_conformance.suite.circumstances import (
+from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.causes.circumstances import (
     InvalidCase,
     KilledBy,
     NoKnownGoodAnswer,
@@ -30,12 +30,12 @@ from v2_conformance.suite.circumstances import (
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.varied_cases import crossed_case
-from v2_conformance.verifying.beliefs import Belief
 from v2_conformance.verifying.exchanges import (
     problem_of_canary,
 )
 from v2_conformance.verifying.on_record import concluded
-from v2_conformance.verifying.recorded import ReadExchange, RecordedError, read_exchange
+from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.transcripts import ReadExchange, RecordedError, read_exchange
 from v2_conformance.verifying.setting import Setting
 
 

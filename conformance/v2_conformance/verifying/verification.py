@@ -8,18 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from v2_conformance.judging.relation_plan import bindings_of, relation_plan
+from v2_conformance.judging.relations.plan import bindings_of, relation_plan
 from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.report.files import read_report
-from v2_conformance.report.standing import standing
-from v2_conformance.report.summary import concluded
+from v2_conformance.report.verdict.standing import standing
+from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
-from v2_conformance.verifying.consistency import date_edits
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.learned import learned_again, relation_edits
 from v2_conformance.verifying.plan import cases_of, claim_edits, named, plan_edits
+from v2_conformance.verifying.recorded.consistency import date_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.verifying.soaked import BELIEVED, soak_edits

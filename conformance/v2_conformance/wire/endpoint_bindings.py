@@ -29,7 +29,7 @@ from v2_conformance.protocol.names import (
 )
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
-from v2_conformance.suite.circumstances import BindingLacks
+from v2_conformance.suite.causes.circumstances import BindingLacks
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.transcript import Response, Transcript
 from v2_conformance.wire.transport import Connection, Head, Request

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.cause_base import Count
-from v2_conformance.suite.offset_pattern import (
+from v2_conformance.suite.causes.cause_base import Count
+from v2_conformance.suite.values.offset_pattern import (
     BLOCK,
     pattern_block,
     pattern_blocks,
@@ -29,7 +29,7 @@ Hex = Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")]
 
 @dataclass(frozen=True)
 class StreamedTensor:
-    """A tensor whose bytes are those of the offset pattern (`suite.offset_pattern`).
+    """A tensor whose bytes are those of the offset pattern (`suite.values.offset_pattern`).
 
     `name` is that of the output in which it must come back; `element` is bytes per element.
     """

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.http1_response import ResponseReader
+from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.streamed import Comparison, Streamed, StreamedTensor
 from v2_conformance.wire.transcript import Ending, Limits, Response
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.cause_base import Count
+from v2_conformance.suite.causes.cause_base import Count
 from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.streamed import Streamed
 
@@ -130,7 +130,7 @@ class Transcript(msgspec.Struct, frozen=True):
     many bytes that no request asked for came on that connection. `partial` is the response as far
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
     was shorter than usual. `obstacle` is what TLS says of a connection that failed. With
-    `http2` the exchange was over HTTP/2: `request` and `received` are as `http2_notation` says.
+    `http2` the exchange was over HTTP/2: `request` and `received` are as `http2.notation` says.
     With `streamed` they are only the beginnings of what went over the wire.
     """
 

@@ -2,8 +2,8 @@
 
 HTTP/1.1 (`http1`) and HTTP/2 (`http2`) are transports. Another one is a module beside them with a
 Transport and a Connection, and the engine does not change for it. What reads recorded bytes again
-(`verifying`, `redaction`, `report.annotate`, `formats.replay`) knows the notation of HTTP/1.1, in
-which `http2_notation` writes HTTP/2.
+(`verifying`, `redaction`, `report.shown.annotate`, `formats.replay`) knows the notation of
+HTTP/1.1, in which `http2.notation` writes HTTP/2.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Request(msgspec.Struct, frozen=True):
     `pause_s` seconds between pieces, or until the server says something. With a `parting` it does
     not wait for the whole answer.
 
-    Over HTTP/2 `http1` is the whole request as it is recorded (see `http2_notation`), with the
+    Over HTTP/2 `http1` is the whole request as it is recorded (see `http2.notation`), with the
     whole head in the first write.
 
     `answers` is how many requests `http1` has: with a second one behind the first, which is

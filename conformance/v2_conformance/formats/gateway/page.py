@@ -9,7 +9,7 @@ from jinja2 import Template
 
 from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.formats.templates import environment
-from v2_conformance.report.gateway import Effect, GatewayReport, Transparency
+from v2_conformance.report.comparing.gateway import Effect, GatewayReport, Transparency
 
 _SIGNS = {
     Transparency.TRANSPARENT: ("pass", "✓"),

@@ -7,8 +7,8 @@ The stream, unpacked, has one record for each case that has something to show, i
 
 The JSON is `{"case": place in the page's index, "exchanges": […], …}`, where members that have
 nothing to say are left out. What is shown of the messages is in the bytes, one behind the other: of
-what did not pass, the spans that `report.fold` picks, with its sections; of what passed, only how
-each message begins, of which the script makes sections.
+what did not pass, the spans that `report.shown.fold` picks, with its sections; of what passed, only
+how each message begins, of which the script makes sections.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import msgspec
 
 from v2_conformance.formats.html.index import Listed
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.fold import (
+from v2_conformance.report.kept_bytes import beginning, size_of
+from v2_conformance.report.shown.fold import (
     BRIEF,
     FULL,
     FoldedExchange,
@@ -36,11 +37,10 @@ from v2_conformance.report.fold import (
     exchange_title,
     folded_exchanges,
 )
-from v2_conformance.report.kept_bytes import beginning, size_of
-from v2_conformance.report.said import said_lines
-from v2_conformance.report.visible_text import short
-from v2_conformance.suite.cause_base import FirstDifference
-from v2_conformance.suite.causes import NotKept
+from v2_conformance.report.shown.said import said_lines
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import NotKept
 
 _LEVEL = 6
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory

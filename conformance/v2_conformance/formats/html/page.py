@@ -24,11 +24,10 @@ from v2_conformance.formats.html.index import Listed, by_message, index, listed
 from v2_conformance.formats.html.packed import Replay, packed
 from v2_conformance.formats.html.soak import soak_view
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
-from v2_conformance.formats.replay import replay_command
+from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.cause_words import headline, must_words, shown_causes
-from v2_conformance.report.claims import claims
+from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -42,8 +41,9 @@ from v2_conformance.report.document import (
     Report,
     RequirementResult,
 )
-from v2_conformance.report.standing import claim, standing
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.claims import claims
+from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Basis, Level, families
 

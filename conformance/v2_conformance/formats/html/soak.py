@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from v2_conformance.report import soak_words
 from v2_conformance.report.document import Soak, WrongUnderLoad
-from v2_conformance.report.soak_words import KIND_WORDS
-from v2_conformance.suite.cause_base import printable
+from v2_conformance.report.shown import soak_words
+from v2_conformance.report.shown.soak_words import KIND_WORDS
+from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.soaking import KINDS, KindCount, Phase, Quantity, Trend
 
 WIDTH, HEIGHT = 640, 170

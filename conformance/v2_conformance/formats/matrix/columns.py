@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from v2_conformance.report.cause_words import shown_causes
+from v2_conformance.report.causes.words import shown_causes
+from v2_conformance.report.comparing.trend import Findings, findings
 from v2_conformance.report.document import Report, RequirementResult
-from v2_conformance.report.standing import Standing, claim, missing, server_name, standing
-from v2_conformance.report.trend import Findings, findings
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.suite.outcomes import Outcome
 
 _SHORT, _LONG = 60, 600

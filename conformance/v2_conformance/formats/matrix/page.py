@@ -22,7 +22,7 @@ from v2_conformance.formats.matrix.heat import SHOWN, heat_map
 from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 

@@ -15,8 +15,8 @@ from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.matrix.columns import Column
 from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.templates import environment
+from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.site_index import SiteReport
-from v2_conformance.report.visible_text import short
 
 ALTERNATIVE = "V2 binary tensor data: conformance"
 """The text for those who do not see a badge: fixed, for a README is no place for what a server

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from v2_conformance.formats.matrix.columns import Column
-from v2_conformance.report.trend import LevelTally, Step, steps, tallies, version_order
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.comparing.trend import LevelTally, Step, steps, tallies, version_order
+from v2_conformance.report.shown.visible_text import short
 
 _NAME = 60
 

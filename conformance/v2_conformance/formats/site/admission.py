@@ -10,12 +10,12 @@ from pathlib import Path
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomically
-from v2_conformance.report.signing import signature_path
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.signatures.signing import signature_path
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.cause_base import printable
-from v2_conformance.verifying.allowed_signers import AllowedSigner
-from v2_conformance.verifying.signature import Signed, check_signature
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
+from v2_conformance.verifying.signatures.signature import Signed, check_signature
 from v2_conformance.verifying.verification import Verification, verify
 
 _LONGEST_SIGNATURE = 64 * 1024

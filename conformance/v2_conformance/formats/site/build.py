@@ -17,7 +17,7 @@ from v2_conformance.formats.site.admission import admit, stage
 from v2_conformance.formats.site.entries import Entry, entry_of
 from v2_conformance.formats.site.names import CLIENTS, PAGES, SERVERS, free_slugs, slug
 from v2_conformance.report.files import as_json, write_atomically
-from v2_conformance.report.signing import signature_path
+from v2_conformance.report.signatures.signing import signature_path
 from v2_conformance.report.site_index import (
     INDEX,
     SITE_FORMAT,
@@ -27,7 +27,7 @@ from v2_conformance.report.site_index import (
 )
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import digest
-from v2_conformance.verifying.allowed_signers import AllowedSigner
+from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
 from v2_conformance.version import __version__
 
 _FOLDERS = {"server": SERVERS, "client": CLIENTS}

@@ -13,14 +13,14 @@ import msgspec
 from v2_conformance.formats.matrix.columns import Column, column_of
 from v2_conformance.formats.site.admission import Admitted
 from v2_conformance.formats.site.names import free_slugs, slug
+from v2_conformance.report.comparing.trend import version_order
 from v2_conformance.report.document import Report
+from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.site_index import LevelCount, SiteReport
-from v2_conformance.report.standing import claim
-from v2_conformance.report.trend import version_order
-from v2_conformance.report.visible_text import short
+from v2_conformance.report.verdict.standing import claim
 from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.suite.requirements import LEVELS
-from v2_conformance.verifying.signature import Signed
+from v2_conformance.verifying.signatures.signature import Signed
 
 _NAME, _WORD, _TEXT, _MOST = 200, 60, 1000, 50
 _EVER = datetime.min.replace(tzinfo=timezone.utc)

@@ -1,0 +1,352 @@
+"""How the bench answers a client: the bytes of an answer, from its script and what was asked for.
+
+The outputs are those of the task, whatever the client sent for its inputs: so a defect of the
+request spoils no scenario about reading. Only what the client asked for is taken from its request:
+which outputs, in which forms and codings, and the id to repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import pairwise
+from typing import Any
+
+from v2_conformance.bench.requests import ClientRequest, Wishes, wishes
+from v2_conformance.bench.tasks import Asked
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.content_codings import CODINGS, CodingError, acceptable
+from v2_conformance.protocol.datatypes import ElementError, check_blob, to_json
+from v2_conformance.protocol.message import Part, Tensor, compose
+from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.wire.case_data import from_hex, integer, mapping, text, write_json
+from v2_conformance.wire.encode.coded_body import code_body
+from v2_conformance.wire.encode.delivery import cuts, read_delivery
+from v2_conformance.wire.encode.header_lengths import header_lengths
+from v2_conformance.wire.encode.inputs import EncodedInput, encode_inputs, input_entries
+from v2_conformance.wire.encode.json_changes import change_json
+
+_PAUSE_S = 0.002
+_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
+_IDENTITY_LIES = ("values", "elements")
+_CASES: Mapping[str, Any] = {
+    "usual": str,
+    "lower": str.lower,
+    "upper": str.upper,
+    "mixed": lambda name: "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(name)),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as it goes out: `writes`, with `pause_s` seconds between them, and `then` what
+    becomes of the connection. It is sent once `when` the head or the whole request is there.
+
+    `outputs` are the tensors that a client which reads it has to find, in its order. `reading` is
+    the status and the text of an error.
+    """
+
+    writes: tuple[bytes, ...]
+    status: int
+    outputs: tuple[Tensor, ...]
+    document: Mapping[str, Any]
+    pause_s: float = 0.0
+    then: str = "keeps"
+    when: str = "whole"
+
+    @property
+    def data(self) -> bytes:
+        """All bytes of it."""
+        return b"".join(self.writes)
+
+
+def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -> Answer:
+    """The answer to a request that came.
+
+    One that goes out before the body is there knows only the head. What a client asks for can make
+    a script impossible, as a cut in a blob is in an answer without blobs: then the answer is as the
+    task asks. Raises CaseFileError if that is impossible, too.
+    """
+    wanted = wishes(request)
+    if script.get("when") == "head":
+        return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
+    try:
+        return make_answer(asked, script, wanted)
+    except CaseFileError:
+        return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
+
+
+def make_answer(
+    asked: Asked,
+    script: Mapping[str, Any],
+    wanted: Wishes | None = None,
+    *,
+    accept_encoding: str | None = None,
+) -> Answer:
+    """The answer that `script` (schemas/scenario.schema.json) says to a request of a scenario.
+
+    Without `wanted` the answer is as the task asks for it. Raises CaseFileError for a mistake of
+    the scenario's author.
+    """
+    if wanted is None:
+        wanted = _of_the_task(asked, accept_encoding)
+    failed = "error" in script
+    status = integer(script.get("status", 400 if failed else 200), "`status`", least=200, most=599)
+    outputs = [] if failed else _outputs(asked, script, wanted)
+    document = _document(asked, outputs, wanted)
+    if failed:
+        document = {"error": text(script["error"], "`error`")}
+    instead = _instead(script)
+    written = _json(document, script) if instead is None else instead
+    blobs = [(o.tensor.name, o.blob) for o in outputs if o.blob is not None]
+    blobs = blobs if instead is None else []
+    body, parts = compose(b"", written, blobs)
+    sizes = len(written), len(body) - len(written)
+    body = _tampered(body, script)
+    coding = _coding(script, wanted)
+    if coding is not None:
+        body = code_body(coding, body, script.get("encoded"))
+    fields = _fields(script, coding, sizes, binary=bool(blobs))
+    head_and_body, closes = _framed(fields, body, parts, script, status)
+    then = str(script.get("then", "closes" if closes else "keeps"))
+    return Answer(
+        writes=head_and_body,
+        status=status,
+        outputs=tuple(o.tensor for o in outputs),
+        document=document,
+        pause_s=_PAUSE_S if len(head_and_body) > 1 else 0.0,
+        then=then,
+        when=str(script.get("when", "whole")),
+    )
+
+
+def _of_the_task(asked: Asked, accept_encoding: str | None) -> Wishes:
+    """What a request asks for that does just what the caller wants."""
+    task = asked.request
+    forms = {"binary": True, "json": False, None: None}
+    listed = None
+    if task.outputs is not None:
+        listed = tuple((output.name, forms[output.form]) for output in task.outputs)
+    return Wishes(task.id, listed, task.binary_data_output, accept_encoding)
+
+
+def _outputs(asked: Asked, script: Mapping[str, Any], wanted: Wishes) -> list[EncodedInput]:
+    """The outputs of the answer, in its order."""
+    if "outputs" in script:
+        entries = input_entries({"inputs": script["outputs"]})
+    else:
+        entries = [{"tensor": place} for place in _listed(asked, wanted)]
+    return [_output(asked, position, entry, wanted) for position, entry in enumerate(entries)]
+
+
+def _listed(asked: Asked, wanted: Wishes) -> Sequence[int]:
+    """The outputs that are asked for, by their places: those of the request as it came, or of the
+    task if the request does not name outputs that the model has."""
+    held = asked.outputs
+    places = {asked.model.outputs[place].name: place for place in held}
+    for names in (
+        [name for name, _ in wanted.outputs or ()],
+        [output.name for output in asked.request.outputs or ()],
+    ):
+        known = [places[name] for name in dict.fromkeys(names) if name in places]
+        if known:
+            return known
+    return list(held)
+
+
+def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> EncodedInput:
+    given = dict(mapping(entry, f"`outputs[{position}]`"))
+    held = asked.outputs
+    place = integer(given.pop("tensor", position), "`tensor`", least=0)
+    same = held.get(place)
+    values = any(name in given for name in _IDENTITY_LIES)
+    try:
+        if same is None and not {"name", "datatype", "shape"} <= set(given):
+            raise CaseFileError("no input has its number: it needs `name`, `datatype`, `shape`")
+        if same is not None:
+            given.setdefault("name", same.name)
+            given.setdefault("shape", list(same.shape))
+            if not values:
+                given["values"] = {"hex": bytes(same.blob).hex()}
+        invented = same is None or (values and "datatype" in given)
+        datatype = given["datatype"] if invented else same and same.datatype
+        name = text(given["name"], "`name`")
+        spec = TensorSpec(name, text(datatype, "`datatype`"), ())
+        if given.get("form") is None:
+            given["form"] = "binary" if _is_binary(asked, name, wanted) else "json"
+            if given["form"] == "json" and not _has_json(spec, given, same):
+                given["form"] = "binary"
+        alone = ModelContract(**{**vars(asked.model), "inputs": (spec,), "stands_in_for": None})
+        (encoded,) = encode_inputs({"inputs": [given]}, alone, (name,), skip=0)
+    except CaseFileError as error:
+        raise CaseFileError(f"`answer.outputs[{position}]`: {error}") from error
+    return encoded
+
+
+def _is_binary(asked: Asked, name: str, wanted: Wishes) -> bool:
+    """Whether an output is asked for in binary form."""
+    named = dict(wanted.outputs or ())
+    flag = named.get(name)
+    return bool(wanted.binary) if flag is None else flag
+
+
+def _has_json(spec: TensorSpec, given: Mapping[str, Any], same: Tensor | None) -> bool:
+    """Whether the identity's value can be said in JSON: a NaN cannot."""
+    if same is None or any(name in given for name in ("elements", "datatype")):
+        return True
+    try:
+        to_json(spec.datatype, same.shape, same.blob)
+    except ElementError:
+        return False
+    return True
+
+
+def _document(asked: Asked, outputs: Sequence[EncodedInput], wanted: Wishes) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "model_name": asked.request.model,
+        "model_version": asked.request.version or "1",
+    }
+    if wanted.id is not None:
+        document["id"] = wanted.id
+    return document | {"outputs": [dict(output.entry) for output in outputs]}
+
+
+def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
+    """The bytes of the JSON, as `json` of the script says."""
+    given = mapping(script.get("json", {}), "`json`", _JSON_MEMBERS)
+    if "text" in given:
+        return text(given["text"], "`json.text`").encode()
+    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
+    if "change" in given:
+        body = change_json(document, given["change"], indent=indent)
+    else:
+        body = write_json(document, indent=indent)
+    before, after = (text(given.get(name, ""), f"`json.{name}`") for name in ("before", "after"))
+    return before.encode() + body + after.encode()
+
+
+def _instead(script: Mapping[str, Any]) -> bytes | None:
+    """What stands in place of the body, None if nothing does."""
+    body = mapping(script.get("body", {}), "`body`", ("drop", "append", "text", "hex"))
+    if "text" in body:
+        return text(body["text"], "`body.text`").encode()
+    return from_hex(body["hex"], "`body.hex`") if "hex" in body else None
+
+
+def _tampered(body: bytes, script: Mapping[str, Any]) -> bytes:
+    change = mapping(script.get("body", {}), "`body`")
+    appended = change.get("append", "")
+    if isinstance(appended, int):
+        body += b"\xa5" * integer(appended, "`body.append`", least=0, most=1 << 20)
+    else:
+        body += from_hex(appended, "`body.append`")
+    dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=len(body))
+    return body[: len(body) - dropped]
+
+
+def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
+    """The content coding of the answer."""
+    if "encoding" not in script:
+        return None
+    name = text(script["encoding"], "`encoding`")
+    if name != "accepted":
+        return name
+    if wanted.accept_encoding is None:
+        return None
+    try:
+        allowed = acceptable(wanted.accept_encoding)
+    except CodingError:
+        return None
+    return next((coding for coding in CODINGS if coding in allowed), None)
+
+
+def _fields(
+    script: Mapping[str, Any], coding: str | None, sizes: tuple[int, int], *, binary: bool
+) -> list[tuple[str, str]]:
+    """The fields of the answer but those of its framing."""
+    fields: list[tuple[str, str]] = []
+    content_type = script.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
+    if content_type is not None:
+        fields.append(("Content-Type", text(content_type, "`content_type`")))
+    fields += header_lengths(script.get("header_length", {} if binary else "absent"), *sizes)
+    if coding is not None:
+        fields.append(("Content-Encoding", coding))
+    for name, value in mapping(script.get("headers", {}), "`headers`").items():
+        fields.append((text(name, "`headers`"), text(value, "`headers`")))
+    return fields
+
+
+def _framed(
+    fields: list[tuple[str, str]],
+    body: bytes,
+    parts: Sequence[Part],
+    script: Mapping[str, Any],
+    status: int,
+) -> tuple[tuple[bytes, ...], bool]:
+    """Head and body in the writes in which they go out, and whether the connection ends then."""
+    delivery = read_delivery(script.get("delivery", "whole"))
+    old = script.get("version") == "1.0"
+    by_close = script.get("framing") == "close"
+    closes = old or by_close or script.get("then") in ("closes", "resets")
+    if delivery.chunked:
+        fields.append(("Transfer-Encoding", "chunked"))
+    elif not by_close:
+        claimed = integer(script.get("claims", len(body)), "`claims`", least=0)
+        fields.append(("Content-Length", str(claimed)))
+    if closes and not old:
+        fields.append(("Connection", "close"))
+    spell = _CASES[script.get("field_case", "usual")]
+    line = f"HTTP/{'1.0' if old else '1.1'} {status} {_phrase(status)}"
+    lines = [line, *(f"{spell(name)}: {value}" for name, value in fields), "", ""]
+    head = _interim(script) + "\r\n".join(lines).encode("latin-1", "replace")
+    pieces = [body]
+    if delivery.kind != "whole":
+        places = cuts(delivery.how, f"`delivery.{delivery.kind}`", parts, len(body))
+        edges = pairwise([0, *places, len(body)])
+        pieces = [body[a:b] for a, b in edges if b > a]
+    if delivery.chunked:
+        pieces = [*(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces), b"0\r\n\r\n"]
+    writes = [head + body] if delivery.kind == "whole" else [head, *pieces]
+    return _cut(writes, len(head), script), closes
+
+
+def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
+    """What goes out of the writes if the script `sends` only so much, or `lacks` the end."""
+    total = sum(map(len, writes))
+    sends = script.get("sends", "all")
+    if sends == "all":
+        left = total
+    elif sends == "nothing":
+        left = 0
+    else:
+        left = head + integer(sends, "`sends`", least=-head)
+    left = min(left, total - integer(script.get("lacks", 0), "`lacks`", least=0, most=total))
+    found = []
+    for data in writes:
+        if left > 0:
+            found.append(data[:left])
+        left -= len(data)
+    return tuple(found)
+
+
+def _interim(script: Mapping[str, Any]) -> bytes:
+    lines = (f"HTTP/1.1 {code} {_phrase(code)}\r\n\r\n" for code in script.get("interim", ()))
+    return "".join(lines).encode()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+def check_answer(answer: Answer) -> None:
+    """Raise CaseFileError unless the outputs of `answer` are tensors: else none can be expected."""
+    for tensor in answer.outputs:
+        try:
+            check_blob(tensor.datatype, tensor.shape, tensor.blob)
+        except (ElementError, KeyError, TypeError) as error:
+            raise CaseFileError(f"`answer`: output {tensor.name} is no tensor: {error}") from error

@@ -1,0 +1,1 @@
+"""From what a client sent and said to a verdict, without any I/O."""

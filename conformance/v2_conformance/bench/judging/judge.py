@@ -1,0 +1,320 @@
+"""(scenario, exchanges, what the client said) → verdict. Pure.
+
+Only a scenario's own requirement fails it, but for wrong numbers: a request that a server takes for
+other tensors than the caller passed, and tensors for the user that are not the answer's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.bench.answers import Answer, answer_to, make_answer
+from v2_conformance.bench.judging.requests import Sent, check_request
+from v2_conformance.bench.requests import (
+    ClientRequest,
+    UnreadableRequestError,
+    read_client_request,
+)
+from v2_conformance.bench.tasks import Asked, asked_of
+from v2_conformance.bench.turns import Turns
+from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.messages.response import ReadOutput
+from v2_conformance.judging.verdict import Finding, Verdict
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cases import Case, ClientCase
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.causes import Cause, WrongReading, WrongRequest
+from v2_conformance.suite.causes.circumstances import ProfileNotClaimed
+from v2_conformance.suite.causes.client_findings import (
+    ChangedHeaders,
+    ClientDied,
+    ClientFlooded,
+    ClientGarbage,
+    ClientLacks,
+    ClientSaidLess,
+    ClientTimedOut,
+    ErrorForAnswer,
+    ErrorLacks,
+    IncompleteRequest,
+    NoRequest,
+    NumbersForError,
+    ReportedError,
+    RequestSent,
+    TooManyRequests,
+    UnreadableRequest,
+    WrongMemberRead,
+    WrongOutputsRead,
+    WrongTarget,
+)
+from v2_conformance.suite.causes.output_findings import InvalidTensor, WrongDatatype
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Line, Said, SaidTensor
+
+MOST_OUTPUT = 8 * 1024 * 1024
+"""Bytes that a client may print for a scenario."""
+
+_SHOWN = 200
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Came:
+    """What came for one request of a task: each try, and the answer that was scripted for it."""
+
+    tries: tuple[ClientRequest, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """All that came in a scenario: `of` has it by the request of the task.
+
+    `unreadable` says of the first thing that is no request why it is none. `elsewhere` is the first
+    inference request to a model that the task does not have.
+    """
+
+    of: tuple[Came, ...]
+    unreadable: str | None
+    elsewhere: str | None
+
+
+def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Verdict:
+    """The verdict on a scenario in which these requests came, each as its raw bytes, in order.
+
+    Raises CaseFileError for a mistake of the scenario's author.
+    """
+    asked = asked_of(case)
+    arrived = arrange(case, asked, received)
+    several = len(asked) > 1
+    try:
+        _check_process(said, len(asked))
+    except Finding as finding:
+        return Verdict(Outcome.FAIL, finding.cause)
+    if said.ended == "unsaid":
+        return _of_requests(case, asked, arrived)
+    told: Cause | None = None
+    for number, line in enumerate(said.lines):
+        label = number + 1 if several else None
+        if line.unsupported is not None:
+            # What came for later requests was taken for this one, which was never sent.
+            what = printable(line.unsupported, _SHOWN)
+            lacking = ClientLacks(what, basic=_is_basic(asked[number]))
+            return Verdict(Outcome.UNSUPPORTED, lacking)
+        expect = case.expected(number)
+        try:
+            _check_sent(number, asked, arrived, expect, line)
+        except Finding as finding:
+            return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
+        try:
+            _check_reading(asked[number], case, number, arrived.of[number], line)
+        except Finding as finding:
+            return Verdict(Outcome.FAIL, WrongReading(label, finding.cause))
+        if line.error is not None and expect.get("reading") in ("error", "refused"):
+            told = ReportedError(printable(line.error, _SHOWN), _status(line))
+    return Verdict(Outcome.PASS, told)
+
+
+def _is_basic(asked: Asked) -> bool:
+    """Whether a caller wants nothing but tensors in binary form, there and back."""
+    wanted = asked.request
+    options = (
+        wanted.version, wanted.parameters, wanted.headers, wanted.request_compression,
+        wanted.response_compression,
+    )  # fmt: skip
+    return (
+        not any(options)
+        and wanted.binary_data_output is None
+        and all(
+            (one.form, one.layout, one.of) == ("binary", "row-major", None) and not one.parameters
+            for one in wanted.inputs
+        )
+        and all(one.form == "binary" and not one.parameters for one in wanted.outputs or ())
+    )
+
+
+def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:
+    """The verdict on a scenario of which only the requests are known."""
+    for number, came in enumerate(arrived.of):
+        label = number + 1 if len(asked) > 1 else None
+        for request in came.tries:
+            sent = Sent(asked[number], request, tuple(asked[:number]))
+            try:
+                check_request(sent, case.expected(number).get("request", ()))
+            except Finding as finding:
+                return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
+    return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(asked), 0, ""))
+
+
+def skipped_scenario(case: Case, profiles: Collection[str]) -> Verdict | None:
+    """The verdict on a scenario of a profile that a client does not claim, None for any other."""
+    if case.profile in profiles:
+        return None
+    return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
+
+
+def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes]) -> Arrived:
+    """What came, by the requests of the task, with the answers that the script has for each try."""
+    tries: list[list[ClientRequest]] = [[] for _ in asked]
+    answers: list[list[Answer]] = [[] for _ in asked]
+    unreadable: str | None = None
+    elsewhere: str | None = None
+    turns = Turns(asked)
+    for data in received:
+        try:
+            request = read_client_request(data)
+        except UnreadableRequestError as error:
+            unreadable = unreadable or printable(str(error), _SHOWN)
+            continue
+        if request is None:
+            unreadable = unreadable or "its head does not end"
+            continue
+        turn = turns.next(request)
+        if turn is None:
+            shown = printable(f"{request.method} {request.path}", _SHOWN)
+            elsewhere = elsewhere or shown
+            continue
+        number, attempt = turn
+        tries[number].append(request)
+        script = case.answer(number, attempt)
+        answers[number].append(answer_to(asked[number], script, request))
+    of = tuple(Came(tuple(t), tuple(a)) for t, a in zip(tries, answers, strict=True))
+    return Arrived(of, unreadable, elsewhere)
+
+
+def _check_process(said: Said, requests: int) -> None:
+    """Raise Finding for a client that hung, died or printed what nobody can read."""
+    if said.ended == "timeout":
+        raise Finding(ClientTimedOut(said.seconds))
+    if said.ended == "flood":
+        raise Finding(ClientFlooded(MOST_OUTPUT))
+    tail = printable(said.stderr[-_SHOWN:], _SHOWN)
+    if said.exit:
+        raise Finding(ClientDied(said.exit, tail))
+    if said.garbage is not None:
+        raise Finding(ClientGarbage(printable(said.garbage, 2 * _SHOWN)))
+    if len(said.lines) < requests and said.ended != "unsaid":
+        raise Finding(ClientSaidLess(requests, len(said.lines), tail))
+
+
+def _check_sent(
+    number: int,
+    asked: Sequence[Asked],
+    arrived: Arrived,
+    expect: Mapping[str, Any],
+    line: Line,
+) -> None:
+    came = arrived.of[number]
+    names = expect.get("request", ())
+    if expect.get("reading") == "refused":
+        if came.tries:
+            raise Finding(RequestSent())
+        return
+    if not came.tries:
+        free = expect.get("reading") == "error_or_exact" and line.error is not None
+        if free:
+            return
+        if arrived.unreadable is not None:
+            raise Finding(UnreadableRequest(arrived.unreadable))
+        if arrived.elsewhere is not None:
+            path = f"POST /v2/models/{asked[number].request.model}/infer"
+            raise Finding(WrongTarget(path, arrived.elsewhere))
+        raise Finding(NoRequest())
+    for request in came.tries:
+        early = came.answers[0].when == "head" or came.answers[0].status >= 400
+        if request.whole:
+            check_request(Sent(asked[number], request, tuple(asked[:number])), names)
+        elif not early:
+            raise Finding(IncompleteRequest(len(request.head) + len(request.raw)))
+    most = expect.get("most_requests", math.inf)
+    if len(came.tries) > most:
+        raise Finding(TooManyRequests(int(most), len(came.tries)))
+    if "unchanged_headers" in names and line.headers is not None:
+        _check_own_headers(asked[number].request.headers, line.headers)
+
+
+def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            shown = None if new is None else printable(new, _SHOWN)
+            raise Finding(ChangedHeaders(printable(name, 60), old, shown))
+
+
+def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line: Line) -> None:
+    """Raise Finding unless the user got what the scenario expects of the answer."""
+    expect = case.expected(number)
+    reading = expect.get("reading", "any")
+    if line.error is not None:
+        if reading == "exact":
+            raise Finding(ErrorForAnswer(printable(line.error, _SHOWN), _status(line)))
+        _check_error(expect.get("error", {}), line)
+        return
+    outputs = line.outputs or ()
+    if reading in ("error", "refused"):
+        raise Finding(NumbersForError(_names(o.name for o in outputs)))
+    answer = came.answers[-1] if came.answers else make_answer(asked, case.answer(number, 0))
+    _check_outputs(answer, outputs, strictly=reading != "any")
+    _check_members(expect.get("members", {}), line)
+
+
+def _check_error(expect: Mapping[str, Any], line: Line) -> None:
+    """Raise Finding unless the error has what the scenario asks for."""
+    error, status = line.error or "", line.status
+    words, code = expect.get("says"), expect.get("status")
+    shown = printable(error, _SHOWN), _status(line)
+    if words is not None and words not in error:
+        raise Finding(ErrorLacks(f"the server's words '{printable(words, _SHOWN)}'", *shown))
+    if code is not None and status != code and str(code) not in error:
+        raise Finding(ErrorLacks(f"the status {code}", *shown))
+
+
+def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: bool) -> None:
+    expected = {tensor.name: tensor for tensor in answer.outputs}
+    got = {output.name: output for output in outputs}
+    if strictly and (set(expected) != set(got) or len(got) != len(outputs)):
+        raise Finding(WrongOutputsRead(_names(expected), _names(o.name for o in outputs)))
+    for name, tensor in expected.items():
+        if name in got:
+            _check_tensor(tensor, got[name], strictly=strictly)
+
+
+def _check_tensor(expected: Tensor, got: SaidTensor, *, strictly: bool) -> None:
+    label = printable(got.name, 60)
+    datatype, data = got.datatype, got.data
+    if expected.datatype == "BF16" and datatype == "FP32":
+        # Nothing is lost: a user without a type for BF16 holds it as FP32.
+        narrowed = bytes(b for i in range(2, len(data), 4) for b in data[i : i + 2])
+        zeros = not any(data[i] or data[i + 1] for i in range(0, len(data) - 3, 4))
+        if zeros and len(data) == 2 * len(expected.blob):
+            datatype, data = "BF16", narrowed
+    if datatype != expected.datatype:
+        if strictly:
+            raise Finding(WrongDatatype(label, expected.datatype, printable(datatype, 20)))
+        return
+    try:
+        if datatype in DATATYPES:
+            check_blob(datatype, got.shape, data)
+    except ElementError as error:
+        shape = str(list(got.shape))[:60]
+        raise Finding(InvalidTensor(label, datatype, shape, printable(str(error)))) from error
+    compare_tensors(expected, ReadOutput(Tensor(got.name, datatype, got.shape, data), "json", 0))
+
+
+def _check_members(expect: Mapping[str, str | None], line: Line) -> None:
+    for name, value in expect.items():
+        got = getattr(line, name)
+        if got != value:
+            shown = None if got is None else printable(got, _SHOWN)
+            raise Finding(WrongMemberRead(name, value, shown))
+
+
+def _status(line: Line) -> int | None:
+    return line.status if line.status is None or 0 <= line.status < 1000 else None
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    return tuple(printable(str(name), 60) for name in list(names)[:_MOST_SHOWN])

@@ -1,0 +1,182 @@
+"""What every request of a client has to keep, judged over all scenarios of a run. Pure.
+
+It is judged as what a server's exchanges have to keep is (`observed`): a scenario's requests are
+looked at when they are there, and only what was found is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from v2_conformance.bench.judging.requests import read_document
+from v2_conformance.bench.requests import (
+    ClientRequest,
+    UnreadableRequestError,
+    model_asked,
+    read_client_request,
+)
+from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.cause_base import excerpt
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.client_findings import InvalidRequestHttp, RequestRule
+from v2_conformance.suite.observations import Observed
+
+_REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP/1\.[01]")
+_FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*")
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t -~\x80-\xff]*)?\r\n")
+_SHOWN = 80
+_MAY_REFUSE = ("error_or_exact", "refused")
+
+
+class _Broken(Exception):
+    """A rule that a request breaks, and where."""
+
+    def __init__(self, rule: RequestRule, shown: Buffer) -> None:
+        super().__init__(rule)
+        self.cause = InvalidRequestHttp(rule, excerpt(shown, _SHOWN))
+
+
+def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Seen, ...]:
+    """What the requests of a scenario show, each as its raw bytes, of everything observed.
+
+    Nothing if its caller asks for what the client may refuse: what is wrong with the request then
+    is that scenario's concern alone.
+    """
+    if any(one["expect"].get("reading") in _MAY_REFUSE for one in case.requests):
+        return ()
+    looks = [_Look(bytes(data)) for data in received if data]
+    found = []
+    for what, check in _CHECKS.items():
+        verdicts = [one for one in map(check, looks) if one is not None]
+        wrong = [one.wrong for one in verdicts if one.wrong is not None]
+        if verdicts:
+            first = wrong[0] if wrong else None
+            found.append(Seen(what, case.id, len(verdicts), len(wrong), first))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A request as it came, read once."""
+
+    data: bytes
+
+    @cached_property
+    def request(self) -> ClientRequest | None:
+        """The request, read tolerantly; None if nothing can be read."""
+        try:
+            return read_client_request(self.data)
+        except UnreadableRequestError:
+            return None
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A request that something was judged of; what is wrong with it, None for nothing."""
+
+    wrong: Cause | None = None
+
+
+_KEPT = _Judged()
+
+
+def _rule(check: Callable[[_Look], None]) -> Callable[[_Look], _Judged | None]:
+    def judged(look: _Look) -> _Judged | None:
+        try:
+            check(look)
+        except _Broken as broken:
+            return _Judged(broken.cause)
+        return _KEPT
+
+    return judged
+
+
+def _syntax(look: _Look) -> None:
+    """Request line, field lines, line ends and chunks (RFC 9112, sections 2 to 7)."""
+    end = re.search(rb"\r?\n\r?\n", look.data)
+    if end is None:
+        raise _Broken("request_line", look.data[:_SHOWN])
+    lines = look.data[: end.end()].split(b"\n")[:-2]
+    if lines and not lines[0].strip(b"\r"):
+        raise _Broken("line_end", look.data[:_SHOWN])
+    for line in (*lines, look.data[end.start() : end.end()].split(b"\n")[-2]):
+        if not line.endswith(b"\r"):
+            raise _Broken("line_end", line)
+    first, *fields = (line.removesuffix(b"\r") for line in lines)
+    if not _REQUEST_LINE.fullmatch(first):
+        raise _Broken("request_line", first)
+    for line in fields:
+        if not _FIELD.fullmatch(line):
+            raise _Broken("field", line)
+    request = look.request
+    if request is not None and request.whole and request.values("transfer-encoding"):
+        _chunks(request.raw)
+
+
+def _chunks(raw: bytes) -> None:
+    at = 0
+    while True:
+        line = _CHUNK_LINE.match(raw, at)
+        if line is None:
+            raise _Broken("chunk", raw[at : at + _SHOWN])
+        size = int(line[1], 16)
+        at = line.end() + size
+        if not size:
+            break
+        if raw[at : at + 2] != b"\r\n":
+            raise _Broken("chunk", raw[at : at + _SHOWN])
+        at += 2
+    if not raw[at:].endswith(b"\r\n"):
+        raise _Broken("chunk", raw[at : at + _SHOWN])
+
+
+def _host(look: _Look) -> None:
+    """Exactly one Host (RFC 9112, section 3.2)."""
+    hosts = look.request.values("host") if look.request is not None else []
+    if look.request is not None and len(hosts) != 1:
+        raise _Broken("host", " and ".join(hosts).encode("latin-1"))
+
+
+def _lengths(look: _Look) -> None:
+    """One length, or chunks, never both (RFC 9112, sections 6.1 to 6.3)."""
+    request = look.request
+    if request is None:
+        return
+    lengths = request.values("content-length")
+    codings = request.values("transfer-encoding")
+    shown = ", ".join(lengths).encode("latin-1")
+    if lengths and codings:
+        raise _Broken("two_lengths", shown)
+    if len(lengths) > 1 or any(not re.fullmatch("[0-9]+", value) for value in lengths):
+        raise _Broken("content_length", shown)
+    listed = ",".join(codings).lower().replace(" ", "")
+    if codings and listed != "chunked":
+        raise _Broken("transfer_coding", listed.encode("latin-1"))
+    if request.method == "POST" and not lengths and not codings:
+        raise _Broken("content_length", b"")
+
+
+def _json(look: _Look) -> _Judged | None:
+    """The JSON of inference requests: strict, by its schema, no member twice."""
+    request = look.request
+    if request is None or not request.whole or model_asked(request) is None:
+        return None
+    try:
+        read_document(request)
+    except Finding as finding:
+        return _Judged(finding.cause)
+    return _KEPT
+
+
+_CHECKS: Mapping[Observed, Callable[[_Look], _Judged | None]] = {
+    "request_hosts": _rule(_host),
+    "request_json": _json,
+    "request_lengths": _rule(_lengths),
+    "request_syntax": _rule(_syntax),
+}

@@ -1,0 +1,329 @@
+"""What a client's request has to be: the tensors of its task, and what a scenario asks for by name.
+
+Each check is about one thing and reads the rest tolerantly, so that one defect of a client fails
+its own scenarios and not all of them. Only a request that a strict server takes, with other tensors
+than the caller passed, is wrong everywhere. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from v2_conformance.bench.judging.tensors import (
+    BINARY_DATA_SIZE,
+    MOST_SHOWN,
+    decoded_body,
+    parameters_of,
+    read_strictly,
+    size_of,
+    strict_end,
+    strict_json,
+    tensor_of,
+)
+from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.bench.tasks import Asked
+from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
+from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.messages.response import ReadOutput, validate
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.content_codings import CodingError, acceptable, known
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.client_findings import (
+    NoHeaderLengthSent,
+    StaleField,
+    UnreadableRequest,
+    WrongField,
+    WrongHeaderLength,
+    WrongInputs,
+    WrongOutputsAsked,
+    WrongParameter,
+    WrongTarget,
+)
+from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, LeftoverBytes, WrongId
+from v2_conformance.suite.causes.output_findings import NoDataNoSize, WrongForm
+
+_BINARY, _BINARY_OUTPUT = "binary_data", "binary_data_output"
+_RESERVED = frozenset({BINARY_DATA_SIZE, _BINARY, _BINARY_OUTPUT})
+# Fields that belong to the request and not to the caller, whatever the caller passes.
+_FRAMING = frozenset(
+    {
+        HEADER_LENGTH.lower(),
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request that came for `asked`; `before` are the tasks of the requests before it."""
+
+    asked: Asked
+    request: ClientRequest
+    before: tuple[Asked, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The body without its content coding. Raises Finding for one that cannot be undone."""
+        return decoded_body(self.request)
+
+    @property
+    def inputs(self) -> list[Mapping[str, Any]]:
+        """The entries of `inputs`, as far as they are objects."""
+        return _objects(self.request.document.get("inputs"))
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether an input says so, or bytes follow the JSON."""
+        sized = any(size_of(entry) is not None for entry in self.inputs)
+        rest = self.body[self.request.json_end :]
+        return sized or bool(self.request.json_end and rest.strip(b" \t\r\n"))
+
+
+def check_request(sent: Sent, names: Sequence[str]) -> None:
+    """Raise Finding for the first check of `names` that fails, or for wrong tensors."""
+    for name in names:
+        CHECKS[name](sent)
+    try:
+        tensors = read_strictly(sent.request)
+    except Finding:
+        return  # no server computes on it: whatever it is, it has its own scenario
+    _compare(sent, tensors)
+
+
+def read_document(request: ClientRequest) -> Mapping[str, Any]:
+    """The JSON of a request, strict and by its schema, wherever it ends. Raises Finding."""
+    body = decoded_body(request)
+    end = request.json_end or len(body)
+    document = strict_json(body[:end], request.header_length)
+    validate("request", document)
+    return document
+
+
+def _compare(sent: Sent, tensors: Sequence[Tensor]) -> None:
+    """Raise Finding unless `tensors` are those of the task, in any order, bit for bit."""
+    expected = {tensor.name: tensor for tensor in sent.asked.inputs}
+    got = {tensor.name: tensor for tensor in tensors}
+    if set(expected) != set(got) or len(tensors) != len(got):
+        raise Finding(WrongInputs(_names(expected), _names(t.name for t in tensors)))
+    for name, tensor in expected.items():
+        compare_tensors(tensor, ReadOutput(got[name], "json", 0))
+
+
+def _header_length(sent: Sent) -> None:
+    request, body = sent.request, sent.body
+    values = request.values(HEADER_LENGTH.lower())
+    end = request.json_end
+    if not end:
+        raise Finding(UnreadableRequest("its body does not begin with JSON"))
+    if not values:
+        if sent.has_blobs:
+            raise Finding(NoHeaderLengthSent(len(body) - end))
+        return
+    strict_end(request, body)
+    true = end if sent.has_blobs else len(body)
+    if request.header_length != true:
+        raise Finding(WrongHeaderLength(true, printable(values[0], 60)))
+
+
+def _no_header_length(sent: Sent) -> None:
+    values = sent.request.values(HEADER_LENGTH.lower())
+    if values and not sent.has_blobs:
+        raise Finding(HeaderLengthUnexpected(printable(values[0], 60)))
+
+
+def _blobs(sent: Sent) -> None:
+    """Sizes and order, from where the JSON ends."""
+    body, at = sent.body, sent.request.json_end
+    start = at
+    tensors = []
+    for entry in sent.inputs:
+        if {"name", "datatype", "shape"} <= set(entry) and isinstance(entry["shape"], list):
+            tensor, at = tensor_of(entry, body, at)
+            tensors.append(tensor)
+    if at < len(body) and body[at:].strip(b" \t\r\n"):
+        raise Finding(LeftoverBytes(start, at - start, len(body)))
+    _compare(sent, tensors)
+
+
+def _data_or_size(sent: Sent) -> None:
+    for entry in sent.inputs:
+        if size_of(entry) is None and "data" not in entry:
+            raise Finding(NoDataNoSize(printable(entry.get("name"), 60)))
+        if size_of(entry) is not None and "data" in entry:
+            entry = {**entry, "data": [entry["data"]]}  # an empty list is data, too
+        check_data_or_size([entry])
+
+
+def _readable(sent: Sent) -> None:
+    read_strictly(sent.request)
+
+
+def _target(sent: Sent) -> None:
+    request, asked = sent.request, sent.asked.request
+    version = "" if asked.version is None else f"/versions/{asked.version}"
+    path = f"/v2/models/{asked.model}{version}/infer"
+    if request.method != "POST" or not unquote(request.path).endswith(path):
+        got = printable(f"{request.method} {request.path}", 200)
+        raise Finding(WrongTarget(f"POST {path}", got))
+
+
+def _id(sent: Sent) -> None:
+    expected, got = sent.asked.request.id, sent.request.document.get("id")
+    if expected is not None and got != expected:
+        raise Finding(WrongId(ascii(expected), ascii(got)[:200]))
+
+
+def _forms(sent: Sent) -> None:
+    """Inputs in the form that the caller wants, and parameters that ask for the same outputs."""
+    entries = {entry.get("name"): entry for entry in sent.inputs}
+    for asked in sent.asked.request.inputs:
+        entry = entries.get(asked.name)
+        if entry is not None:
+            got = "json" if size_of(entry) is None else "binary"
+            if got != asked.form:
+                raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
+    task = sent.asked.request
+    general = parameters_of(sent.request.document).get(_BINARY_OUTPUT)
+    of_all = task.binary_data_output
+    if task.outputs is None and of_all is not None and (general is True) != of_all:
+        raise _parameter("the request", _BINARY_OUTPUT, of_all, general)
+    listed = {e.get("name"): e for e in _objects(sent.request.document.get("outputs"))}
+    for output in task.outputs or ():
+        own = parameters_of(listed.get(output.name, {})).get(_BINARY)
+        flag = general if own is None else own
+        wanted = of_all if output.form is None else output.form == "binary"
+        if wanted is not None and (flag is True) != wanted:
+            owner = f"output {printable(output.name, 60)}"
+            raise _parameter(owner, _BINARY, wanted, own)
+
+
+def _outputs(sent: Sent) -> None:
+    listed = _objects(sent.request.document.get("outputs"))
+    expected = [output.name for output in sent.asked.request.outputs or ()]
+    got = [str(entry.get("name")) for entry in listed]
+    if sorted(got) != sorted(expected):
+        raise Finding(WrongOutputsAsked(_names(expected), _names(got)))
+
+
+def _caller_parameters(sent: Sent) -> None:
+    document, task = sent.request.document, sent.asked.request
+    inputs = {entry.get("name"): entry for entry in sent.inputs}
+    outputs = {entry.get("name"): entry for entry in _objects(document.get("outputs"))}
+    owners: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+        ("the request", task.parameters, document)
+    ]
+    owners += [
+        (f"input {printable(i.name, 60)}", i.parameters, inputs.get(i.name, {}))
+        for i in task.inputs
+    ]
+    owners += [
+        (f"output {printable(o.name, 60)}", o.parameters, outputs.get(o.name, {}))
+        for o in task.outputs or ()
+    ]
+    for owner, given, entry in owners:
+        got = parameters_of(entry)
+        for name, value in given.items():
+            same = type(got.get(name)) is type(value) and got.get(name) == value
+            if name not in _RESERVED and not same:
+                raise _parameter(owner, name, value, got.get(name))
+
+
+def _caller_headers(sent: Sent) -> None:
+    for name, value in sent.asked.request.headers.items():
+        if name.lower() in _FRAMING:
+            continue
+        got = sent.request.values(name.lower())
+        if value not in got:
+            shown = printable(", ".join(got), 200) if got else None
+            raise Finding(WrongField(name, value, shown))
+
+
+def _no_stale_headers(sent: Sent) -> None:
+    own = {name.lower() for name in sent.asked.request.headers}
+    for asked in sent.before:
+        for name, value in asked.request.headers.items():
+            stale = name.lower() not in own and name.lower() not in _FRAMING
+            if stale and value in sent.request.values(name.lower()):
+                raise Finding(StaleField(name, value))
+    _header_length(sent)
+    length = sent.request.value(HEADER_LENGTH.lower())
+    if length is not None and sent.before and not sent.has_blobs:
+        raise Finding(StaleField(HEADER_LENGTH, printable(length, 60)))
+
+
+def _content_type(sent: Sent) -> None:
+    (check_binary_type if sent.has_blobs else check_json_type)(sent.request)
+
+
+def _compressed(sent: Sent) -> None:
+    wanted = sent.asked.request.request_compression
+    got = tuple(known(name) or name for name in sent.request.codings)
+    if got != (() if wanted is None else (wanted,)):
+        named = printable(", ".join(sent.request.codings), 60) or None
+        raise Finding(WrongField("Content-Encoding", wanted or "none", named))
+    if wanted is not None:
+        sent.body  # noqa: B018 (raises if it is not in that coding)
+
+
+def _accept_encoding(sent: Sent) -> None:
+    wanted = sent.asked.request.response_compression
+    if wanted is None:
+        return
+    fields = sent.request.values("accept-encoding")
+    value = ", ".join(fields)
+    try:
+        if fields and wanted in acceptable(value):
+            return
+    except CodingError:
+        pass
+    raise Finding(WrongField("Accept-Encoding", wanted, printable(value, 200) if fields else None))
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _parameter(owner: str, name: str, expected: object, got: object) -> Finding:
+    shown = None if got is None else printable(json.dumps(got), 200)
+    return Finding(WrongParameter(owner, printable(name, 60), json.dumps(expected), shown))
+
+
+def _names(names: Any) -> tuple[str, ...]:
+    return tuple(printable(str(name), 60) for name in list(names)[:MOST_SHOWN])
+
+
+CHECKS: Mapping[str, Callable[[Sent], None]] = {
+    "accept_encoding": _accept_encoding,
+    "blobs": _blobs,
+    "caller_headers": _caller_headers,
+    "caller_parameters": _caller_parameters,
+    "compressed": _compressed,
+    "content_type": _content_type,
+    "data_or_size": _data_or_size,
+    "forms": _forms,
+    "header_length": _header_length,
+    "id": _id,
+    "no_header_length": _no_header_length,
+    "no_stale_headers": _no_stale_headers,
+    "outputs": _outputs,
+    "readable": _readable,
+    "target": _target,
+    # Of what the client says, not of what it sent: judging.clients has it.
+    "unchanged_headers": lambda sent: None,
+}
+"""By the names that `expect.request` in schemas/scenario.schema.json allows."""

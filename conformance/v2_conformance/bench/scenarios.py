@@ -1,0 +1,67 @@
+"""One scenario from its listener to its verdict."""
+
+from __future__ import annotations
+
+import time
+import traceback
+
+from msgspec.structs import replace
+
+from v2_conformance.bench.clients import Client
+from v2_conformance.bench.judging.judge import judge_client
+from v2_conformance.bench.judging.observed import observe_client
+from v2_conformance.bench.listener import Listener
+from v2_conformance.bench.stage import ScenarioStage
+from v2_conformance.bench.tasks import USUAL_TIMEOUT_S, asked_of, task_of
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.errors import CaseFileError, ConformanceError
+from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.tasks import Said
+
+
+class ScenarioResult(Result, frozen=True):
+    """What became of a scenario, in which the client is observed, not a server."""
+
+    def seen(self) -> tuple[Seen, ...]:
+        """Return what its requests show of what every request has to keep."""
+        assert isinstance(self.case, ClientCase)
+        return observe_client(self.case, (e.transcript.request for e in self.exchanges))
+
+
+def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_TIMEOUT_S) -> Result:
+    """Run `client` through a scenario and judge it.
+
+    Never raises for what the client does; raises UsageError if it cannot be started.
+    """
+    started = time.monotonic()
+    try:
+        asked = asked_of(case)
+        stage = ScenarioStage(case, asked)
+        with Listener(lambda request: stage) as listener:
+            task = task_of(case, listener.url, timeout_s=timeout_s, asked=asked)
+            said = client.run(task, listener.url)
+        result = judged(case, stage.exchanges(), said)
+    except CaseFileError as error:
+        result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+    except ConformanceError:
+        raise
+    except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+        cause = SuiteError(f"{type(error).__name__}: {error}", where)
+        result = Result(case, Verdict(Outcome.ERROR, cause))
+    return replace(result, duration_s=time.monotonic() - started)
+
+
+def judged(case: ClientCase, exchanges: tuple[Exchange, ...], said: Said) -> Result:
+    """The result of a scenario in which all this came. Raises CaseFileError."""
+    received = [
+        bytes(e.transcript.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY
+    ]
+    verdict = judge_client(case, received, said)
+    return ScenarioResult(case, verdict, exchanges=exchanges, said=said)

@@ -1,0 +1,176 @@
+"""What the connections of one scenario share: whose turn it is, the answers, and what is kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from v2_conformance.bench.answers import Answer, answer_to
+from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.bench.tasks import Asked
+from v2_conformance.bench.turns import MOST_EXCHANGES, NOTES, Turns
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.transcript import Ending, Transcript
+
+_ANSWERED_S = 2.0
+_ROOM = 96 * 1024 * 1024
+
+Turn = tuple[int, int]
+"""The number of a request in its task, and how often it came before."""
+
+
+class Stage(Protocol):
+    """What a connection needs to know of the scenario that a request belongs to."""
+
+    def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
+        """The number of an exchange, and its turn: see Turns. Raises OSError for one too many."""
+
+    def script_when(self, turn: Turn) -> str:
+        """When the answer to a request goes out."""
+
+    def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
+        """The answer to a request."""
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Surrounds an answer and what is kept of it: until then the exchange is not there."""
+
+    def keep(
+        self,
+        number: int,
+        turn: Turn | None,
+        received: bytes,
+        given: bytes,
+        ending: Ending,
+        detail: str,
+        *,
+        began: float,
+        reused: bool,
+        infers: bool,
+    ) -> None:
+        """Keep an exchange, as far as there is room."""
+
+
+class _Behaviour(Behaviour):
+    """The reference server, with the models of a task."""
+
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        super().__init__()
+        for one in asked:
+            name = one.request.model
+            self.models[name] = replace(one.model, model=name)
+
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        """See Behaviour: a task can name any version."""
+        return super().find_model(name, None if name in self.models else version)
+
+
+class ScenarioStage:
+    """The stage of one scenario."""
+
+    def __init__(self, case: ClientCase, asked: Sequence[Asked]) -> None:
+        self._case = case
+        self._asked = asked
+        self._turns = Turns(asked)
+        self._behaviour = _Behaviour(asked)
+        self._kept: dict[int, Exchange] = {}
+        self._numbers = 0
+        self._room = _ROOM
+        self._lock = threading.Condition()
+        self._answering = 0
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """See Stage."""
+        with self._lock:
+            self._answering += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._answering -= 1
+                self._lock.notify_all()
+
+    def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
+        """See Stage."""
+        with self._lock:
+            if self._numbers >= MOST_EXCHANGES or self._room <= 0:
+                raise ConnectionAbortedError("the client has sent too much")
+            self._numbers += 1
+            return self._numbers, None if request is None else self._turns.next(request)
+
+    def script_when(self, turn: Turn) -> str:
+        """See Stage."""
+        return str(self._case.answer(*turn).get("when", "whole"))
+
+    def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
+        """See Stage."""
+        if turn is not None:
+            return answer_to(self._asked[turn[0]], self._case.answer(*turn), request)
+        response = self._behaviour.handle(
+            Request(
+                method=request.method,
+                target=_without_prefix(request.target),
+                version=request.version,
+                headers=request.fields,
+                head=request.head,
+                body=memoryview(request.body),
+            )
+        )
+        with_body = request.method != "HEAD"
+        pieces = self._behaviour.serialize(response, keep_open=True, with_body=with_body)
+        return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
+
+    def keep(
+        self,
+        number: int,
+        turn: Turn | None,
+        received: bytes,
+        given: bytes,
+        ending: Ending,
+        detail: str,
+        *,
+        began: float,
+        reused: bool,
+        infers: bool,
+    ) -> None:
+        """See Stage."""
+        purpose = Purpose.CASE if turn is not None or infers else Purpose.DISCOVERY
+        if turn is not None and turn[1]:
+            purpose = Purpose.RETRIED
+        with self._lock:
+            received = received[: max(self._room, 0)]
+            self._room -= len(received) + len(given)
+            transcript = Transcript(
+                request=received,
+                sent=len(received),
+                received=given,
+                ending=ending,
+                detail=detail,
+                reused=reused,
+                first_byte_s=0.0 if given else None,
+                duration_s=time.monotonic() - began,
+            )
+            self._kept[number] = Exchange(transcript, purpose, NOTES.get(purpose, ""))
+
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was kept, in order.
+
+        A client can have its answer a moment before the exchange is kept, which is waited for.
+        """
+        with self._lock:
+            self._lock.wait_for(lambda: not self._answering, _ANSWERED_S)
+            return tuple(self._kept[number] for number in sorted(self._kept))
+
+
+def _without_prefix(target: str) -> str:
+    at = target.find("/v2")
+    return target[at:] if at > 0 else target

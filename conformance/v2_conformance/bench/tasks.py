@@ -1,0 +1,164 @@
+"""A scenario → what the client is asked for, with the true value of every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import DATATYPES, from_values, to_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.suite.tasks import Task, TaskInput, TaskOutput, TaskRequest
+from v2_conformance.wire.case_data import array, integer, mapping, one_of, text
+from v2_conformance.wire.encode.inputs import check_tensor, encode_inputs, input_entries
+
+USUAL_TIMEOUT_S = 10.0
+"""Seconds that a client has for a scenario."""
+
+_LAYOUTS = ("row-major", "column-major", "big-endian")
+_OF_THE_TASK = ("form", "layout", "from", "parameters")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request of a scenario.
+
+    `request` is what the task has of it. `inputs` are the true tensors that must be sent, with
+    `index`, the place of each among the model's inputs. `outputs` are the identity's: the same
+    tensors by the index of the output.
+    """
+
+    request: TaskRequest
+    model: ModelContract
+    inputs: tuple[Tensor, ...]
+    index: tuple[int, ...]
+
+    @property
+    def outputs(self) -> dict[int, Tensor]:
+        """What an identity model answers, by the place of the output."""
+        specs = self.model.outputs
+        return {
+            place: Tensor(specs[place].name, tensor.datatype, tensor.shape, tensor.blob)
+            for place, tensor in zip(self.index, self.inputs, strict=True)
+        }
+
+
+def asked_of(case: ClientCase) -> tuple[Asked, ...]:
+    """What each request of a scenario asks for. Raises CaseFileError, which names the scenario."""
+    found = []
+    for number, request in enumerate(case.requests):
+        try:
+            found.append(_asked(request))
+        except CaseFileError as error:
+            raise CaseFileError(f"{case.id}: request {number}: {error}") from error
+    return tuple(found)
+
+
+def task_of(
+    case: ClientCase, url: str, *, timeout_s: float = USUAL_TIMEOUT_S, asked: Sequence[Asked] = ()
+) -> Task:
+    """The task of a scenario whose server is at `url`; `asked` spares making it again."""
+    seconds = timeout_s if case.timeout_s is None else min(timeout_s, case.timeout_s)
+    requests = tuple(one.request for one in asked or asked_of(case))
+    return Task(scenario=case.id, url=url, timeout_s=seconds, requests=requests)
+
+
+def model_of(request: Mapping[str, Any]) -> ModelContract:
+    """The model of a request: the contract's, or one made of its inputs. Raises CaseFileError."""
+    role = text(request.get("model"), "`model`")
+    if role in contract():
+        return contract()[role]
+    inputs = []
+    for entry in input_entries(request):
+        given = mapping(entry, "`inputs`")
+        datatype = one_of(given.get("datatype"), "`datatype`", tuple(DATATYPES))
+        dims = (-1,) * len(array(given.get("shape"), "`shape`"))
+        inputs.append(TensorSpec(text(given.get("name"), "`name`"), datatype, dims))
+    outputs = tuple(
+        TensorSpec(f"OUTPUT{place}", spec.datatype, spec.dims) for place, spec in enumerate(inputs)
+    )
+    return ModelContract(
+        role=role,
+        model=role,
+        does="identity",
+        inputs=tuple(inputs),
+        outputs=outputs,
+        profile="client",
+        batching=False,
+        optional=False,
+    )
+
+
+def _asked(request: Mapping[str, Any]) -> Asked:
+    model = model_of(request)
+    inputs, tensors, index = [], [], []
+    for position, entry in enumerate(input_entries(request)):
+        given = mapping(entry, f"`inputs[{position}]`")
+        place = integer(
+            given.get("tensor", position), "`tensor`", least=0, most=len(model.inputs) - 1
+        )
+        try:
+            made, tensor = _input(given, model, place)
+        except CaseFileError as error:
+            raise CaseFileError(f"`inputs[{position}]`: {error}") from error
+        inputs.append(made)
+        tensors.append(tensor)
+        index.append(place)
+    task = TaskRequest(
+        model=text(request.get("called", model.model), "`called`"),
+        version=request.get("version"),
+        id=request.get("id"),
+        parameters=dict(mapping(request.get("parameters", {}), "`parameters`")),
+        headers=dict(mapping(request.get("headers", {}), "`headers`")),
+        request_compression=request.get("request_compression"),
+        response_compression=request.get("response_compression"),
+        binary_data_output=request.get("binary_data_output"),
+        inputs=tuple(inputs),
+        outputs=_outputs(request, model),
+    )
+    return Asked(task, model, tuple(tensors), tuple(index))
+
+
+def _input(given: Mapping[str, Any], model: ModelContract, place: int) -> tuple[TaskInput, Tensor]:
+    """An input as the task has it, and the tensor that it stands for."""
+    spec = model.inputs[place]
+    rounds = given.get("from") == "float32"
+    if rounds and spec.datatype != "BF16":
+        raise CaseFileError("`from: float32` is only for BF16")
+    one = TensorSpec(spec.name, "FP32" if rounds else spec.datatype, spec.dims)
+    alone = ModelContract(**{**vars(model), "inputs": (one,), "stands_in_for": None})
+    entry = {k: v for k, v in given.items() if k not in (*_OF_THE_TASK, "tensor", "datatype")}
+    (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,), skip=0)
+    held = encoded.tensor
+    check_tensor(held)
+    blob = bytes(held.blob)
+    true = from_values("BF16", to_values("FP32", blob)) if rounds else blob
+    layout = one_of(given.get("layout", "row-major"), "`layout`", _LAYOUTS)
+    made = TaskInput(
+        name=held.name,
+        datatype=spec.datatype,
+        shape=held.shape,
+        data=blob,
+        form="json" if given.get("form", "binary") == "json" else "binary",
+        layout=layout,  # type: ignore[arg-type]
+        of="float32" if rounds else None,
+        parameters=dict(mapping(given.get("parameters", {}), "`parameters`")),
+    )
+    return made, Tensor(held.name, spec.datatype, held.shape, true)
+
+
+def _outputs(request: Mapping[str, Any], model: ModelContract) -> tuple[TaskOutput, ...] | None:
+    if "outputs" not in request:
+        return None
+    found = []
+    for position, entry in enumerate(input_entries({"inputs": request["outputs"]})):
+        given = mapping(entry, f"`outputs[{position}]`")
+        most = len(model.outputs) - 1
+        place = integer(given.get("tensor", position), "`tensor`", least=0, most=most)
+        name = text(given.get("name", model.outputs[place].name), "`name`")
+        parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
+        found.append(TaskOutput(name=name, form=given.get("form"), parameters=parameters))
+    return tuple(found)

@@ -1,0 +1,48 @@
+"""What the bench does with the requests of a scenario, in their order: whose turn each is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from v2_conformance.bench.requests import ClientRequest, model_asked
+from v2_conformance.bench.tasks import Asked
+from v2_conformance.suite.outcomes import Purpose
+
+MOST_EXCHANGES = 200
+"""Requests that a scenario takes; a client that sends more gets no answer any more."""
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""What a client gets that waits for it before it sends a body."""
+
+NOTES = {
+    Purpose.DISCOVERY: "not an inference request of the task",
+    Purpose.RETRIED: "sent again by the client",
+}
+"""What people read beside an exchange of a client."""
+
+
+class Turns:
+    """Tells the inference requests of a scenario apart, in the order in which they come.
+
+    A request is the next one to its model that has not come yet; when all have come, it is the last
+    one again. One to a model that the task does not have belongs to none.
+    """
+
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self._models = [one.request.model for one in asked]
+        self._came = [0] * len(asked)
+
+    def next(self, request: ClientRequest) -> tuple[int, int] | None:
+        """The number of the request in the task, and how often it came before.
+
+        None for any other request, such as for metadata.
+        """
+        found = model_asked(request)
+        if found is None:
+            return None
+        same = [number for number, model in enumerate(self._models) if model == found[0]]
+        if not same:
+            return None
+        number = next((n for n in same if not self._came[n]), same[-1])
+        self._came[number] += 1
+        return number, self._came[number] - 1

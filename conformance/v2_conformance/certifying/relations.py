@@ -1,0 +1,104 @@
+"""A run about models that nobody knows: learned first, then compared with themselves.
+
+asked = Asked(["my-model"])
+started = start_relations(make_target("http://localhost:8000"), asked, Path("reports"))
+report = started.finish()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, begin
+from v2_conformance.judging.relations.plan import relation_plan
+from v2_conformance.redaction import Mask
+from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
+from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.kept_bytes import keep
+from v2_conformance.report.recording.results import recorded_exchange
+from v2_conformance.report.tested import Selection
+from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.learning import LearnedModel, learn_models
+from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.target import Target, check_claims
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import Sample
+from v2_conformance.suite.values.samples import Choice
+from v2_conformance.suite.varied_cases import planned_and_chosen
+from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.relations.cases import special_sets
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which models to test, what the user says of their inputs, and by how much floats may differ.
+
+    "all" among the names stands for every model in the server's repository index.
+    """
+
+    names: Sequence[str]
+    choice: Choice = field(default_factory=Choice)
+    tolerance: Tolerance | None = None
+
+
+def start_relations(
+    target: Target,
+    asked: Asked,
+    directory: Path,
+    *,
+    patterns: Sequence[str] = (),
+    thorough: bool = False,
+    recovery: Recovery | None = None,
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+    ready_within_s: float | None = None,
+) -> StartedRun:
+    """Learn the models and begin the record of a run, as `certifying.start` does.
+
+    Raises what that raises, and NothingRanError if no model answers its plain request.
+    """
+    cases = suite_cases(thorough=thorough)
+    check_claims(target, cases)
+    wait_until_ready(target, ready_within_s)
+    special = partial(special_sets, cases)
+    found = learn_models(target, asked.names, asked.choice, asked.tolerance, special)
+    planned = relation_plan([one.learned for one in found.models], cases)
+    _, chosen = planned_and_chosen(planned, patterns, ())
+    tolerance = asked.tolerance or Tolerance()
+    relations = Relations(
+        models=tuple(_asked_model(one, target.mask) for one in found.models),
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+    )
+    return begin(
+        target,
+        Plan(planned, chosen, selection=Selection(tuple(patterns), thorough=thorough)),
+        found.server,
+        directory,
+        relations=relations,
+        recovery=recovery,
+        expectations=expectations,
+        outdated=outdated,
+    )
+
+
+def _asked_model(found: LearnedModel, mask: Mask) -> AskedModel:
+    return AskedModel(
+        role=found.asked.role,
+        inputs=tuple(
+            AskedInput(s.name, s.datatype, s.dims, s.name not in found.free)
+            for s in found.asked.inputs
+        ),
+        samples=_kept(found.asked.samples),
+        special=_kept(found.asked.special),
+        learned=tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges),
+    )
+
+
+def _kept(sets: tuple[tuple[Sample, ...], ...]) -> tuple[tuple[SampleValue, ...], ...]:
+    return tuple(
+        tuple(SampleValue(value.shape, keep(value.blob)) for value in values) for values in sets
+    )

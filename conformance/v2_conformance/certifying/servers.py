@@ -1,0 +1,212 @@
+"""A run of the suite from its plan to its report, for whoever shows it: nothing here prints.
+
+plan = make_plan(patterns=["H6"])
+started = start(make_target("http://localhost:8000"), plan, Path("reports"))
+report = started.finish(workers=4)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from functools import partial
+from pathlib import Path
+
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import Relations
+from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.tested import EVERYTHING, Selection, Shard
+from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import CaseFinished
+from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
+from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.scheduling.running import number_before_dangers, run
+from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
+from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.target import Target, check_claims
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.choosing.sharding import shards
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.varied_cases import planned_and_chosen
+
+NO_EXPECTATIONS = Expectations("")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases that a verdict is about, `planned`, and those of them that the run sends, `chosen`.
+
+    `own` says whether they are the suite's own: a run of others certifies nothing. `selection` is
+    what they were chosen by.
+    """
+
+    planned: Sequence[Case]
+    chosen: Sequence[Case]
+    own: bool = True
+    selection: Selection = EVERYTHING
+
+
+def make_plan(
+    *,
+    patterns: Sequence[str] = (),
+    files: Path | None = None,
+    large: bool = False,
+    huge: bool = False,
+    thorough: bool = False,
+    variations: Sequence[str] = (),
+    shard: Shard | None = None,
+) -> Plan:
+    """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
+
+    Of these it chooses what `patterns` match; without patterns, everything. `large`
+    adds the suite's tensors of 64 MiB, `huge` those over 2 GiB, `thorough` its whole products of
+    axes. With `variations`, it
+    chooses what of that must succeed in each of them instead (see `crossed`), which is planned
+    beside the rest. Of all that, a `shard` is only one part, see `shards`. Raises CaseFileError,
+    NothingRanError and UsageError.
+    """
+    own = files is None
+    if files is None:
+        cases = suite_cases(large=large, huge=huge, thorough=thorough)
+    else:
+        cases = load_cases(files, large=True, huge=True, thorough=True)
+    planned, chosen = planned_and_chosen(cases, patterns, variations)
+    if shard is not None:
+        chosen = shards(chosen, shard.of)[shard.number - 1]
+    asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard, huge)
+    return Plan(planned, chosen, own, asked)
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """A run whose server was found and whose record is open; `finish` runs its cases.
+
+    It may take `limit_s` seconds. Then the rest of the cases is not sent, and it is incomplete.
+    """
+
+    engine: Engine
+    plan: Plan
+    record: Record
+    limit_s: float
+
+    @property
+    def usual_workers(self) -> int:
+        """How many cases to run at a time if nobody says: more the farther away the server is."""
+        return usual_workers(self.engine.round_trip_s, self.engine.target.rate)
+
+    def finish(
+        self,
+        *,
+        workers: int | None = None,
+        on_case: Callable[[CaseFinished], object] = lambda event: None,
+        load: Load | None = None,
+        on_load: Callable[[str], object] = lambda words: None,
+    ) -> Report:
+        """Run the chosen cases, `workers` at a time, write report.json and return the report.
+
+        `on_case` is called after each case that was added to the record. With a `load`, a soak
+        comes before the cases that may end the server, and `on_load` is called with what it does.
+        Whatever stops the run leaves a report that says it is incomplete.
+        """
+        complete = False
+        usable: list[Soakable | None] = []
+        before_dangers = number_before_dangers(self.plan.chosen)
+        count = workers or self.usual_workers
+        try:
+            for event in run(self.engine, self.plan.chosen, count):
+                self.record.calibrated(self.engine.calibrations())
+                self.record.add(event.result)
+                on_case(event)
+                usable.append(soakable(event.result) if load is not None else None)
+                if load is not None and event.number == before_dangers:
+                    self._soak([case for case in usable if case is not None], load, on_load)
+            if load is not None and not before_dangers:
+                self._soak([], load, on_load)
+            complete = not self.engine.out_of_time
+        finally:
+            report = self.record.finish(complete=complete)
+        return report
+
+    def _soak(
+        self, cases: Sequence[Soakable], load: Load, on_load: Callable[[str], object]
+    ) -> None:
+        self.engine.close()
+        began = time.monotonic()
+        self.record.soaked(soak(self.engine.target, self.engine.server, cases, load, on_load))
+        self.engine.extend(time.monotonic() - began)
+
+
+def start(
+    target: Target,
+    plan: Plan,
+    directory: Path,
+    *,
+    recovery: Recovery | None = None,
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+    ready_within_s: float | None = None,
+    workers: int | None = 1,
+) -> StartedRun:
+    """Find the server and begin the record of a run in `directory`, replacing an older one.
+
+    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). A server far
+    away is asked for so many models at the same time as there will be `workers`.
+    Files of an older run that `outdated` names are removed with its report. Cases that fail as
+    `expectations` say are marked as expected in the report; the verdict is the same without them.
+    Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
+    report is still there unless its folder is what is wrong.
+    """
+    if plan.own:
+        check_claims(target, plan.planned)
+    wait_until_ready(target, ready_within_s)
+    server = discover(target, without_models=plan.own, workers=workers)
+    return begin(
+        target,
+        plan,
+        server,
+        directory,
+        recovery=recovery,
+        expectations=expectations,
+        outdated=outdated,
+    )
+
+
+def begin(
+    target: Target,
+    plan: Plan,
+    server: Server,
+    directory: Path,
+    *,
+    relations: Relations | None = None,
+    recovery: Recovery | None = None,
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+) -> StartedRun:
+    """Begin the record of a run on a `server` that was found. See `start`."""
+    limit_s = target.max_time_s or usual_limit_s(plan.chosen, target.limits, target.rate)
+    budget = Budget(limit_s)
+    engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
+    noted = partial(expectations.noted, today=today())
+    record = Record(
+        directory,
+        target,
+        server,
+        plan.planned,
+        own=plan.own,
+        selection=plan.selection,
+        relations=relations,
+        outdated=outdated,
+        noted=noted,
+    )
+    return StartedRun(engine, plan, record, limit_s)
+
+
+def today() -> date:
+    """The day, in UTC, by which expectations expire."""
+    return datetime.now(timezone.utc).date()

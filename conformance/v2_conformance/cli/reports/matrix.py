@@ -1,0 +1,113 @@
+"""The command `matrix`: writes one page that compares servers, from their reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import click
+import cloup
+
+from v2_conformance.cli.command import FILE, PROGRAM, Command
+from v2_conformance.cli.reports.matrix_run import matrix_run
+from v2_conformance.errors import UsageError
+
+
+class _Matrix(Command):
+    """The command, which has another one: `matrix run`."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """See click.Command. A report that is named like the other command is ./run."""
+        if args[:1] == [matrix_run.name]:
+            return matrix_run.make_context(f"{info_name} run", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@cloup.command(
+    "matrix",
+    cls=_Matrix,
+    examples={
+        "v2-conformance matrix */report.json --output index.html": "Compare several servers.",
+        "v2-conformance matrix run targets": (
+            "Certify every target in a folder, and compare them: see `matrix run --help`."
+        ),
+    },
+)
+@cloup.argument(
+    "reports",
+    type=FILE,
+    nargs=-1,
+    required=True,
+    metavar="REPORT...",
+    help="Reports, each a report.json, packed with gzip or not, or a report.jsonl, in the order of "
+    "the columns.",
+)
+@cloup.option(
+    "--output",
+    type=FILE,
+    default=Path("matrix.html"),
+    metavar="FILE",
+    help="Write the page to this file.",
+)
+@cloup.option(
+    "--link-base",
+    default="",
+    show_default=False,
+    metavar="URL",
+    help="URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
+    "reports start with it.  [default: relative links]",
+)
+def matrix(*, reports: tuple[Path, ...], output: Path, link_base: str) -> int:
+    """Write one page with requirements as rows and servers as columns.
+
+    Each cell links to its requirement in the report.html beside that server's report. `matrix run
+    FOLDER` makes the reports first.
+    """
+    for line in write_matrix(reports, output, link_base):
+        print(line)
+    return 0
+
+
+def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> list[str]:
+    """Write the page to `output`; the lines to print: its path, and what it does not link to.
+
+    Links lead to the page beside each report (report.html for report.json), relative to the folder
+    of `output`, or below `link_base`. Raises ReportFileError and UsageError.
+    """
+    from v2_conformance.formats.matrix.columns import column_of
+    from v2_conformance.formats.matrix.page import render
+    from v2_conformance.report.files import load_report, write_atomically
+
+    if urlsplit(link_base).scheme not in ("", "http", "https"):
+        raise UsageError(f"--link-base {link_base!r} is not an http(s) URL or a path")
+    # Not Path.resolve, which raises for a link to itself.
+    if os.path.realpath(output) in {os.path.realpath(path) for path in reports}:
+        raise UsageError(f"{output} is one of the reports: name another --output")
+    servers, notes = [], []
+    for path in reports:
+        page = path.with_name(path.name.removesuffix(".gz")).with_suffix(".html")
+        link = ""
+        if page.exists():
+            link = quote(_relative(page, output))
+            link = f"{link_base.rstrip('/')}/{link}" if link_base else link
+        else:
+            notes.append(
+                f"no links to {page}, which does not exist; `{PROGRAM} report {path}` writes it"
+            )
+        servers.append((_relative(path, output), column_of(load_report(path), link)))
+    write_atomically(output, render(servers))
+    return [str(output), *notes]
+
+
+def _relative(path: Path, output: Path) -> str:
+    """`path` as seen from the folder of `output`."""
+    return Path(os.path.relpath(path, output.parent)).as_posix()

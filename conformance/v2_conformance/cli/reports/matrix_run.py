@@ -1,0 +1,206 @@
+"""The command `matrix run`: certifies every target of a folder and writes the page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+import click
+import cloup
+
+from v2_conformance.cli.command import FOLDER, PROGRAM, Command, whole_number
+from v2_conformance.errors import UnreachableError, UsageError
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_OURS = ("--target", "--report-dir", "--shard", "--fuzz")
+_LOG = "run.log"
+_PAGE = "index.html"
+_LONGEST_LOG = 1 << 16
+
+
+@cloup.command(
+    "run",
+    cls=Command,
+    examples={
+        "v2-conformance matrix run targets --report-dir certified --jobs 8": (
+            "Certify every target in the folder, eight at a time."
+        ),
+        "v2-conformance matrix run targets -- --thorough --timeout 60": (
+            "Give every run these options."
+        ),
+    },
+    exit_codes={
+        0: "Every target is conformant.",
+        1: "A target is not conformant.",
+        2: "Wrong usage, or a target file that is wrong.",
+        3: "A server cannot be reached, or the suite itself failed.",
+        4: "No case ran for a target.",
+    },
+)
+@cloup.argument(
+    "folder", type=FOLDER, metavar="FOLDER", help="A folder of target files (YAML or JSON)."
+)
+@cloup.argument(
+    "options",
+    nargs=-1,
+    type=click.UNPROCESSED,
+    metavar="[-- OPTION...]",
+    help="Options of `run` that every run gets.",
+)
+@cloup.option(
+    "--report-dir",
+    type=FOLDER,
+    default=Path("reports"),
+    metavar="DIR",
+    help="Write each report to a folder in here that is named like its target file, and the page "
+    "to index.html.",
+)
+@cloup.option(
+    "--jobs",
+    type=whole_number(least=1, most=256),
+    default=4,
+    metavar="N",
+    help="Number of targets to test at the same time.",
+)
+def matrix_run(*, folder: Path, options: tuple[str, ...], report_dir: Path, jobs: int) -> int:
+    """Certify every target of a folder and write one page that compares them.
+
+    What each run prints is in run.log beside its report. A target of which there is no report, such
+    as one that cannot be reached, is named, and is not on the page. The exit code is the highest of
+    all runs.
+    """
+    from v2_conformance.cli.reports.matrix import write_matrix
+    from v2_conformance.report.files import REPORT, load_report
+    from v2_conformance.report.verdict.standing import standing
+    from v2_conformance.terminal_safe_text import plain
+
+    for option in options:
+        if option.partition("=")[0] in _OURS:
+            raise UsageError(f"{option.partition('=')[0]} cannot be the same for every target")
+    targets = _targets(folder)
+    done: dict[str, _Done] = {}
+    with _Runs(report_dir, options) as runs, ThreadPoolExecutor(jobs) as pool:
+        try:
+            for future in as_completed([pool.submit(runs.run, target) for target in targets]):
+                one = future.result()
+                done[one.name] = one
+                path = report_dir / one.name / REPORT
+                words = standing(load_report(path)).words if one.reported else one.said
+                print(plain(f"{one.name}: exit code {one.code}: {words}"), flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            runs.stop()
+            raise
+    names = [target.stem for target in targets]
+    reports = [report_dir / name / REPORT for name in names if done[name].reported]
+    for name in names:
+        if not done[name].reported:
+            print(plain(f"not on the page: {name}, which left no report"))
+    if reports:
+        print(*write_matrix(reports, report_dir / _PAGE), sep="\n")
+    return max(one.code for one in done.values())
+
+
+def _targets(folder: Path) -> list[Path]:
+    """The target files in a folder, by name. Raises UsageError for none, and for two of a name."""
+    try:
+        found = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    except OSError as error:
+        raise UsageError(f"cannot read the folder {folder}: {error.strerror}") from error
+    if not found:
+        raise UsageError(f"{folder} has no target files (*.yaml, *.yml, *.json)")
+    names = [path.stem for path in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{folder} has two target files for {twice}: rename one")
+    return found
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A run that has ended: its exit code, what it said last, whether it left a report."""
+
+    name: str
+    code: int
+    said: str
+    reported: bool
+
+
+class _Runs:
+    """Runs of the suite, each in a process of its own, so that one cannot disturb another."""
+
+    def __init__(self, report_dir: Path, options: Sequence[str]) -> None:
+        self._report_dir = report_dir
+        self._options = options
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+        self._lock = Lock()
+
+    def __enter__(self) -> _Runs:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End what runs, each with a report of what it has done so far; begin nothing more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                with suppress(ProcessLookupError):
+                    process.terminate()
+
+    def run(self, target: Path) -> _Done:
+        """Run the suite against one target. Raises UsageError if its folder cannot be written."""
+        from v2_conformance.report.files import REPORT
+
+        folder = self._report_dir / target.stem
+        before = _identity(folder / REPORT)
+        command = [sys.executable, "-m", __package__.partition(".")[0], "run"]
+        command += ["--target", str(target), "--report-dir", str(folder), *self._options]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / _LOG).open("wb") as log:
+                code = self._wait(command, log.fileno())
+            with (folder / _LOG).open("rb") as written:
+                text = written.read(_LONGEST_LOG).decode("utf-8", "replace")
+        except OSError as error:
+            raise UsageError(f"cannot write into {folder}: {error.strerror}") from error
+        after = _identity(folder / REPORT)
+        return _Done(target.stem, code, _last_line(text), after is not None and after != before)
+
+    def _wait(self, command: Sequence[str], log: int) -> int:
+        with self._lock:
+            if self._stopped:
+                return UnreachableError.exit_code
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+            self._running.add(process)
+        try:
+            code = process.wait()
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return code if 0 <= code <= 4 else UnreachableError.exit_code  # a signal ended it
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one in its place, None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _last_line(text: str) -> str:
+    """What a run printed last, which says why it left no report."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix(f"{PROGRAM}: ") if lines else "it printed nothing"

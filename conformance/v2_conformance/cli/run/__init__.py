@@ -1,0 +1,1 @@
+"""The command `run`, its options and its kinds of runs."""

@@ -1,0 +1,1 @@
+"""Commands about the suite itself, its embedded server and its kits."""

@@ -1,0 +1,91 @@
+"""JUnit XML of a report, for CI services: a test for each case, in a class for each family."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.shown.visible_text import visible
+from v2_conformance.report.verdict.standing import claim, server_name, standing
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import families
+
+_SKIPPED = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
+_ERRORS = (Outcome.ERROR, Outcome.INCONCLUSIVE)
+_FAILURES = (Outcome.FAIL, Outcome.FLAKY)
+
+
+def render(report: Report) -> bytes:
+    """The document. A failure at MAY, which never counts, and an expected one are skipped tests.
+
+    What a server sent is escaped: characters that XML cannot have are written as escapes.
+    """
+    cases = report.cases
+    failures, errors, skipped = (
+        sum(_kind(case) == kind for case in cases) for kind in ("failure", "error", "skipped")
+    )
+    counts = {
+        "name": "v2-conformance",
+        "tests": str(len(cases)),
+        "failures": str(failures),
+        "errors": str(errors),
+        "time": f"{report.duration_s:.3f}",
+    }
+    root = ElementTree.Element("testsuites", counts)
+    # Only a suite may have the number of skipped tests, says Jenkins.
+    own = {**counts, "skipped": str(skipped), "timestamp": report.started}
+    suite = ElementTree.SubElement(root, "testsuite", own)
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in {
+        "v2_verdict": standing(report).words,
+        "v2_server": server_name(report),
+        "v2_url": report.target.url,
+        "v2_claim": claim(report),
+        "v2_suite": f"{report.suite.name} {report.suite.version}",
+        "v2_catalogue": report.suite.catalogue,
+    }.items():
+        ElementTree.SubElement(properties, "property", {"name": name, "value": visible(value)})
+    for case in cases:
+        _add(suite, case)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _add(suite: ElementTree.Element, case: CaseResult) -> None:
+    test = ElementTree.SubElement(
+        suite,
+        "testcase",
+        {
+            "classname": class_name(case),
+            "name": visible(case.id),
+            "time": f"{case.duration_ms / 1000:.3f}",
+        },
+    )
+    kind = _kind(case)
+    if kind is not None:
+        words = visible(f"{case.level} {case.outcome.words}: {case.message}")
+        if case.expected is not None:
+            words = visible(f"expected: {case.expected.reason}; ") + words
+        ElementTree.SubElement(test, kind, {"message": words, "type": case.outcome.value})
+
+
+def _kind(case: CaseResult) -> str | None:
+    """The element of a case that did not pass; None for one that did."""
+    if case.outcome in _SKIPPED or (case.outcome in _FAILURES and tolerated(case)):
+        return "skipped"
+    if case.outcome in _ERRORS:
+        return "error"
+    return "failure" if case.outcome in _FAILURES else None
+
+
+def tolerated(case: CaseResult) -> bool:
+    """Whether a failure fails no job: it was expected, or is one at MAY."""
+    return case.expected is not None or case.level == "MAY"
+
+
+def class_name(case: CaseResult) -> str:
+    """What CI services group tests by: the family, such as `v2-conformance.B BYTES tensors`."""
+    letter = case.requirement[:1]
+    title = families().get(letter, "")
+    return visible(f"v2-conformance.{letter} {title}".rstrip())

@@ -1,0 +1,1 @@
+"""Scripts and commands that send a recorded request again."""

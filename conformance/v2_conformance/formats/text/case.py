@@ -1,0 +1,173 @@
+"""One case on the terminal: what was sent and received, annotated, and how to send it again."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from v2_conformance.errors import UsageError
+from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
+from v2_conformance.formats.replay.commands import huge_command, replay_command, show_command
+from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.kept_bytes import size_of
+from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
+from v2_conformance.report.shown.said import said_lines
+from v2_conformance.suggestions import closest, question
+from v2_conformance.terminal_safe_text import WIDTH, matches, plain
+
+_MOST_MATCHES = 10
+_MOST_SIMILAR = 3
+_SHORT_ID = 300
+
+
+def find(report: Report, wanted: str) -> CaseResult:
+    """The one case whose id is `wanted`, or else the only one that it matches as a pattern or as
+    the name of a requirement.
+
+    Raises UsageError with the first matches, or with similar names if there are none.
+    """
+    exact = report.case(wanted)
+    if exact is not None:
+        return exact
+    found = [c for c in report.cases if c.requirement == wanted or matches(c.id, wanted)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        hint = _similar(report.cases, wanted)
+        raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
+    found.sort(key=lambda case: WORST_FIRST.index(case.outcome))
+    shown = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in found[:_MOST_MATCHES]]
+    more = f", and {len(found) - _MOST_MATCHES} more" if len(found) > _MOST_MATCHES else ""
+    raise UsageError(f"{plain(wanted)} matches {len(found)} cases: {', '.join(shown)}{more}")
+
+
+def _similar(cases: Sequence[CaseResult], wanted: str) -> str:
+    """What may be meant: names that are close to `wanted`, then names that contain it."""
+    known = list(dict.fromkeys([*(c.id for c in cases), *(c.requirement for c in cases)]))
+    containing = [name for name in known if wanted.casefold() in name.casefold()]
+    names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
+    shown = [plain(name[:_SHORT_ID]) for name in names][:_MOST_SIMILAR]
+    return question(shown, "report.html lists its cases")
+
+
+def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) -> Iterator[Text]:
+    """The case in lines of at most 80 columns of printable ASCII; long bodies are folded.
+
+    Only URLs and the last line, which has the report's name `path`, can be longer.
+    """
+    outcome = case.outcome.words.upper()
+    title = f"{outcome}  {case.level}  {plain(case.id)}"
+    for number, line in enumerate(textwrap.wrap(title, WIDTH, subsequent_indent="      ")):
+        text = Text(line, style="bold")
+        if not number:
+            text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
+        yield text
+    yield from _requirement(report, case)
+    yield from _paragraph("Why this case", case.why)
+    yield from _paragraph("Outcome", case.message or case.outcome.words)
+    yield from _difference(case)
+    yield from _said(case)
+    yield from _canaries(case)
+    yield from _exchanges(case, full=full)
+    yield from _replay(report, case, path)
+
+
+def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
+    heading = f"Requirement {plain(case.requirement)}"
+    known = next((row for row in report.requirements if row.id == case.requirement), None)
+    if known is None:
+        yield from _paragraph(heading, "")
+        return
+    yield from _paragraph(f"{heading}: {known.title}", known.statement)
+    for cited in known.cite:
+        place = f"{cited.document}, {cited.section}"
+        if cited.paragraph is not None:
+            place += f", paragraph {cited.paragraph}"
+        yield from _wrapped(place, "dim")
+        yield Text(f"  {plain(cited.url)}", style="dim")
+    if known.follows:
+        yield from _wrapped(f"Why it follows: {known.follows}")
+
+
+def _difference(case: CaseResult) -> Iterator[Text]:
+    found = case.difference
+    if found is None:
+        return
+    yield from _paragraph(
+        "First difference",
+        f"output {found.output} {found.datatype}, element {found.element}, byte {found.offset} of "
+        "its blob",
+    )
+    sides = (
+        ("expected", found.expected, found.expected_value, "green"),
+        ("got", found.got, found.got_value, "red"),
+    )
+    for side, data, value, style in sides:
+        yield from _wrapped(f"{side}: {data or 'nothing'} ({value})", style)
+
+
+def _said(case: CaseResult) -> Iterator[Text]:
+    """What the client says that its user got."""
+    found = said_lines(case)
+    if found:
+        yield from _paragraph("What the client said", "")
+        for line in found:
+            yield from _wrapped(in_ascii(line))
+
+
+def _canaries(case: CaseResult) -> Iterator[Text]:
+    """What the known-good requests after the case showed."""
+    answers = canary_answers(case)
+    if not answers:
+        return
+    words = [f"{answer.where}: {'right' if answer.right else 'WRONG'}" for answer in answers]
+    heading = "Canary: a known-good request, sent after the case"
+    yield from _paragraph(heading, "; ".join(words))
+
+
+def _exchanges(case: CaseResult, *, full: bool) -> Iterator[Text]:
+    limits = WHOLE if full else LIMITS
+    for number, exchange in enumerate(folded_exchanges(case, limits, canaries=limits), 1):
+        title = f": {in_ascii(exchange.title)}" if exchange.title else ""
+        heading = f"Exchange {number} of {len(case.exchanges)}{title}"
+        yield from _paragraph(heading, in_ascii(", ".join(exchange.facts)))
+        for message in exchange.messages:
+            yield from message_lines(message)
+
+
+def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
+    if report.target.client is not None:
+        command = replay_command(report, case)
+        if command:
+            yield from _paragraph("Again", "This command runs the scenario again:")
+            yield Text("  " + plain(command))
+        return
+    huge = huge_command(report, case)
+    if huge:
+        yield from _paragraph("Replay", "This command sends the case again:")
+        yield Text("  " + plain(huge))
+        return
+    if not any(size_of(exchange.request_kept) for exchange in case.exchanges):
+        return
+    yield from _paragraph(
+        "Replay", "This command writes the request, and a script that sends it again:"
+    )
+    yield Text("  " + show_command(path, case.id))
+
+
+def _paragraph(heading: str, text: str) -> Iterator[Text]:
+    yield Text("")
+    for line in textwrap.wrap(plain(heading), WIDTH):
+        yield Text(line, style="bold underline")
+    yield from _wrapped(text)
+
+
+def _wrapped(text: str, style: str = "") -> Iterator[Text]:
+    words = text.strip().replace("\n", " ")
+    for line in textwrap.wrap(
+        plain(words), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    ):
+        yield Text(line, style=style)

@@ -1,0 +1,333 @@
+"""What a run shows on the terminal: a progress bar or plain lines, and a summary of 80 columns."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from v2_conformance.formats.outcomes_shown import LOOKS
+from v2_conformance.formats.registry import PAGE
+from v2_conformance.formats.trust import TITLE, cautions
+from v2_conformance.report.causes.words import (
+    ShownCause,
+    headline,
+    must_words,
+    shown_causes,
+)
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
+from v2_conformance.report.shown import soak_words
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.extension import extension
+from v2_conformance.report.verdict.standing import claimed, standing
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import CaseFinished
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.choosing.sizes import Traffic, huge_traffic, large_traffic
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.relations import ROLE
+from v2_conformance.suite.requirements import catalogue, families
+from v2_conformance.terminal_safe_text import columns, plain, wrapped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_CASES_PER_LINE = 100  # in a log
+_SHOWN = 10
+_PROBLEMS = 30
+_NAME = 80
+
+
+_MOST_WRITTEN = "100 MB"
+"""A report has room for 24 MiB of answers that do not compress, twice, in base64 (see `Record`)."""
+
+
+def announcement(cases: Sequence[Case]) -> list[str]:
+    """What large and huge cases among `cases` send and write, in lines; none without such cases."""
+    lines: list[str] = []
+    large, huge = large_traffic(cases), huge_traffic(cases)
+    if large is not None:
+        lines += wrapped(
+            f"--large: {_sent(large)}; the report, which has long bodies once and compressed, "
+            f"takes at most {_MOST_WRITTEN}",
+            "  ",
+        )
+    if huge is not None:
+        lines += wrapped(
+            f"--huge: {_sent(huge)}; the report has their beginnings and digests", "  "
+        )
+    return lines
+
+
+def _sent(traffic: Traffic) -> str:
+    number = counted(traffic.requests, "request")
+    longest, total = (in_binary_units(size) for size in (traffic.longest, traffic.total))
+    return f"{number} with tensors of up to {longest}, {total} in all, and as much back"
+
+
+def in_binary_units(size: int) -> str:
+    """A number of bytes as people say it: "64 MiB", "2.5 GiB"."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{size} bytes"
+
+
+class Reporter:
+    """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
+
+    def __init__(
+        self, total: int, url: str, limit_s: float | None = None, workers: int = 1
+    ) -> None:
+        """`limit_s` is the time that the user gave the run, None for the usual limit."""
+        self._url = url
+        self._workers = workers
+        self._limit_s = limit_s
+        self._failed = 0
+        self._bar = _bar(total) if sys.stderr.isatty() else None
+
+    def __enter__(self) -> Reporter:
+        limit = self._limit_s
+        bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
+        several = f", {self._workers} cases at a time (-n)" if self._workers > 1 else ""
+        for line in wrapped(f"testing {self._url}{bound}{several}", "  "):
+            print(line, file=sys.stderr)
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, event: CaseFinished) -> None:
+        """Count a result and show it."""
+        if event.result.outcome in (Outcome.FAIL, Outcome.FLAKY):
+            self._failed += 1
+        if self._bar is not None:
+            text = f"testing, {self._failed} failed" if self._failed else "testing"
+            self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
+        elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
+            print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+
+
+def served(server: Server) -> str:
+    """The name and version that a server gives itself, as one short line of printable ASCII."""
+    return plain(short(" ".join(f"{server.name} {server.version}".split()), _NAME)) or "unnamed"
+
+
+def in_words(duration_s: float) -> str:
+    """A duration as people say it: "45 s", "78 min", "5 h"."""
+    if duration_s < 120:
+        return f"{duration_s:g} s"
+    return f"{duration_s / 60:.0f} min" if duration_s < 7200 else f"{duration_s / 3600:.0f} h"
+
+
+def _bar(total: int) -> Progress:
+    # Slow to import, and a log needs none of it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+    )
+    bar.add_task("testing", total=total)
+    return bar
+
+
+def print_summary(report: Report, directory: Path) -> None:
+    """Print the verdict, what blocks it and where the report is; no line over 80 columns."""
+    for line in summary_lines(report, directory):
+        print(line)
+
+
+def summary_lines(report: Report, directory: Path) -> list[str]:
+    """The lines of the summary. What a server sent is printable ASCII in them."""
+    verdict = report.verdict
+    causes = shown_causes(report)
+    lines = ["", *_cautions(report), *_table(report), ""]
+    lines += _failures(causes)
+    for reason in verdict.reasons[: _SHOWN * 2]:
+        lines += wrapped(f"blocks: {reason}", "        ")
+    lines += _more(len(verdict.reasons) - _SHOWN * 2, "reasons")
+    warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
+    if warnings:
+        lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
+        lines += _more(len(warnings) - _SHOWN, "warnings")
+    for row in report.requirements:
+        if row.outcome is Outcome.DISPUTED:
+            lines += wrapped(f"disputed {row.id}: {_reading(report, row.id)}", "  ")
+    unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
+    if unsupported:
+        lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
+    lines += _relations(report)
+    if report.soak is not None:
+        for words in soak_words.lines(report.soak):
+            lines += wrapped(words, "  ")
+    lines += _uncovered(report)
+    lines += wrapped(extension(report).words, "  ")
+    lines.append("")
+    lines += wrapped(headline(causes), "  ")
+    lines += wrapped(must_words(report, causes), "  ")
+    lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
+    lines.append(f"report: {directory / PAGE.file_name}")
+    return lines
+
+
+def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
+    """How a run compares with an expectation file: a line for each problem, then the conclusion.
+
+    `words` are those of the run's verdict.
+    """
+    lines = ["", *problem_lines(name, judged)]
+    for case in judged.unexpected[:_PROBLEMS]:
+        lines.append(plain(f"unexpected: {_title(case)}"))
+    lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
+    return [*lines, f"{words}; {_as_expected(judged)}"]
+
+
+def problem_lines(name: str, judged: Judgement) -> list[str]:
+    """What must be corrected in an expectation file, a line for each problem."""
+    lines = []
+    for problem in judged.problems[:_PROBLEMS]:
+        what = f"{problem.entry.what}: "
+        text = problem.text.removeprefix(what)
+        lines.append(plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split())))
+    lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
+    unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
+    if unwritten:
+        lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
+    if judged.untried:
+        lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
+    return lines
+
+
+def _as_expected(judged: Judgement) -> str:
+    number, others = len(judged.expected), len(judged.tolerated)
+    if not judged.good:
+        rest = f", {others} that do not count" if others else ""
+        return (
+            f"failures: {number} expected, {len(judged.unexpected)} unexpected{rest}; expectations "
+            f"that do not hold: {len(judged.problems)}"
+        )
+    if not number:
+        return "no failure was expected, and no case that counts failed"
+    if others:
+        was, do = ("was" if number == 1 else "were"), ("does" if others == 1 else "do")
+        return f"of {number + others} failures, {number} {was} expected and {others} {do} not count"
+    return f"{'the one failure was' if number == 1 else f'all {number} failures were'} expected"
+
+
+def _table(report: Report) -> list[str]:
+    shown = [outcome for outcome in Outcome if any(report.of(outcome))]
+    counts: dict[str, Counter[Outcome]] = {}
+    for case in report.cases:
+        counts.setdefault(case.requirement[0], Counter())[case.outcome] += 1
+    # On a narrow terminal, titles give way to counts.
+    room = max(3, min(30, columns() - 8 * len(shown)))
+    lines = [
+        f"{'family'[: room - 1]:<{room}}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)
+    ]
+    for family, title in families().items():
+        if family in counts:
+            row = " ".join(f"{counts[family][o] or '.':>7}" for o in shown)
+            lines.append(f"{f'{family}  {title}'[: room - 1]:<{room}}{row}")
+    total = Counter(case.outcome for case in report.cases)
+    lines.append(f"{'all'[: room - 1]:<{room}}" + " ".join(f"{total[o]:>7}" for o in shown))
+    return lines
+
+
+def _cautions(report: Report) -> list[str]:
+    found = cautions(report)
+    if not found:
+        return []
+    lines = [f"{TITLE.lower()}:"]
+    for caution in found[:_SHOWN]:
+        lines += wrapped(caution.words, "    ", limit=4, first="  - ")
+    return [*lines, *_more(len(found) - _SHOWN, "of these, all in the report"), ""]
+
+
+def _failures(causes: list[ShownCause]) -> list[str]:
+    lines: list[str] = []
+    for cause in causes[:_SHOWN]:
+        case = cause.first
+        known = case.expected
+        lines += wrapped(cause.words, "  ")
+        lines.append(plain(f"  {'expected ' if known else ''}{_title(case)}")[: columns()])
+        text = known.reason if known else case.message
+        lines += wrapped(text, "    ", limit=4, first="    ")
+    if len(causes) > _SHOWN:
+        more = sum(len(cause.group.cases) for cause in causes[_SHOWN:])
+        number = counted(len(causes) - _SHOWN, "more cause")
+        lines.append(f"… and {number} of {counted(more, 'case')}, all in the report")
+    return [*lines, ""] if lines else []
+
+
+def _title(case: CaseResult) -> str:
+    return f"{case.outcome.upper()} {case.level} {case.id}"
+
+
+def _reading(report: Report, requirement: str) -> str:
+    disputed = report.of(Outcome.DISPUTED)
+    messages = {case.message for case in disputed if case.requirement == requirement}
+    return "; ".join(sorted(message for message in messages if message))
+
+
+def _uncovered(report: Report) -> list[str]:
+    claimed = report.target.profiles
+    missing = [r.id for r in catalogue().values() if r.profile in claimed and r.untested]
+    if not report.cases:
+        return []
+    lines = wrapped("no case tests these requirements: " + " ".join(missing), "  ")
+    return [*(lines if missing else ()), *_left_to_huge_runs(report)]
+
+
+def _left_to_huge_runs(report: Report) -> list[str]:
+    """What --huge would have added to a run of everything that is usual."""
+    asked = report.selection
+    if asked.huge or asked.patterns or report.relations or report.target.client or not report.own:
+        return []
+    only = {case.requirement for case in suite_cases(huge=True) if case.huge} - set(report.planned)
+    titles = [f"{catalogue()[name].title} ({name})" for name in sorted(only)]
+    return wrapped("only with --huge: " + ", ".join(titles), "  ") if titles else []
+
+
+def _relations(report: Report) -> list[str]:
+    """What a run about relations has shown, and what it could not."""
+    if report.relations is None:
+        return []
+    verdict = report.verdict
+    lines = wrapped("shown by relations: " + (" ".join(verdict.shown) or "nothing"), "  ")
+    if verdict.needs_identity:
+        lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")
+    for role, model in report.target.models.items():
+        if not role.startswith(ROLE):
+            words = f"the model {model.model} gives back what it gets: it plays the role {role}"
+            lines += wrapped(words, "  ")
+    return lines
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"… and {count} more {what}"] if count > 0 else []

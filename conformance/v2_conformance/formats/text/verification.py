@@ -1,0 +1,138 @@
+"""What `verify` found, in lines of 80 columns for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
+from v2_conformance.report.verdict.standing import server_name
+from v2_conformance.suite.causes.cause_base import counted, printable
+from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.suite.observations import AllKept, NothingObserved
+from v2_conformance.suite.requirements import digest
+from v2_conformance.terminal_safe_text import wrapped
+from v2_conformance.verifying.verification import Verification
+from v2_conformance.version import __version__
+
+_GOOD = (CONFORMANT, NOT_ROBUST, CONSISTENT)
+_SHOWN = 20
+_LONGEST = 300
+
+
+def verification_lines(found: Verification) -> list[str]:
+    """What a person reads, no line over 80 columns; a report's own words are printable ASCII."""
+    report, suite = found.report, found.report.suite
+    said = wrapped(
+        f"{found.path.name}: {_tested(report)}, {report.started}, made by v2-conformance "
+        f"{suite.version}, catalogue {suite.catalogue}"[:_LONGEST],
+        "  ",
+    )
+    if found.foreign:
+        said += wrapped(
+            f"another version made it; this is v2-conformance {__version__}, catalogue {digest()}: "
+            "cases that send and expect the same are judged again",
+            "  ",
+        )
+    if not report.complete:
+        said.append("the run is incomplete: it was stopped before its last case")
+    if found.unsealed:
+        said.append("a record has no digest: a change that no judgement touches is not seen")
+    said += _counts(found)
+    said += _beliefs(found)
+    said += _masks(found)
+    said += _named("cannot be shown either way", [("the report", words) for words in found.unclear])
+    unjudged = [(case.id, case.unjudged) for case in found.cases if case.unjudged]
+    said += _named("not judged again", unjudged)
+    others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
+    said += _named("same outcome, but for another cause", others)
+    for case in found.cases:
+        if case.problem:
+            text = f"DIFFERS {case.id}: recorded as {case.recorded.words}; {case.problem}"
+            said += wrapped(text[:_LONGEST], "        ")
+    for edit in found.edits:
+        said += wrapped(f"EDITED  {edit}", "        ")
+    return [*said, "", *wrapped(_conclusion(found), "  ")]
+
+
+def _tested(report: Report) -> str:
+    """The server by its URL, a client by its name."""
+    if report.target.client is None:
+        return report.target.url
+    return f"the client {printable(server_name(report), 80)}"
+
+
+def _counts(found: Verification) -> list[str]:
+    observed = AllKept | NotKept | NothingObserved
+    sent = [
+        bool(recorded.exchanges) or isinstance(recorded.cause, observed)
+        for recorded in found.report.cases
+    ]
+    judged = [case.unjudged is None for case in found.cases]
+    again = sum(a and b for a, b in zip(sent, judged, strict=True))
+    text = f"{len(sent)} cases: {again} judged again from their recorded bytes"
+    if again < sum(judged):
+        text += f", {sum(judged) - again} not sent"
+    if sum(judged) < len(judged):
+        text += f", {len(judged) - sum(judged)} not judged again"
+    return wrapped(text, "  ")
+
+
+def _beliefs(found: Verification) -> list[str]:
+    """What had to be believed, in all and with the number of cases for each."""
+    counts = Counter(belief for case in found.cases for belief in case.believed)
+    some = sum(bool(case.believed) for case in found.cases)
+    if not counts and not found.believed:
+        return ["believed: nothing, except that the recorded bytes are those of the server"]
+    alone = sum(any(one.alone for one in case.believed) for case in found.cases)
+    said = wrapped(
+        f"believed, since bytes cannot show it: something of {counted(some, 'case')}, of which "
+        f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on belief alone",
+        "  ",
+    )
+    for belief, count in counts.most_common():
+        said += wrapped(f"  {counted(count, 'case')}: {belief.value}", "    ")
+    for words in found.believed:
+        said += wrapped(f"  the run: {words}", "    ")
+    return said
+
+
+def _masks(found: Verification) -> list[str]:
+    """How many cases rest on responses in which secrets are masked, if the report masks any."""
+    if not found.masks:
+        return []
+    count = sum(case.hidden for case in found.cases)
+    cases = {0: "no case rests", 1: "1 case rests"}.get(count, f"{count} cases rest")
+    return [f"masked secrets: {cases} on masked bytes of responses"]
+
+
+def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
+    said = [f"{title}:"] if entries else []
+    for name, words in entries[:_SHOWN]:
+        said += wrapped(f"  {name}: {words}"[:_LONGEST], "    ")
+    left = len(entries) - _SHOWN
+    return [*said, f"  … and {left} more"] if left > 0 else said
+
+
+def _conclusion(found: Verification) -> str:
+    stated, now = found.stated.upper(), found.now.upper()
+    if found.exit_code == 0:
+        rest = found.on_belief_alone
+        trust = f"; of these MUST requirements, on belief alone: {' '.join(rest)}" if rest else ""
+        return f"the verdict holds: {stated}{trust}"
+    if found.exit_code == 1:
+        if found.now in _GOOD:  # what was edited or left out says nothing good of a server
+            return f"the report does NOT hold: what is named above is not as {stated} needs it"
+        if stated != now:
+            return (
+                f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
+            )
+        return f"the report does NOT hold; its cases still amount to {now}, as reported"
+    if not found.foreign:
+        return f"{stated} cannot be confirmed: what is named above could not be shown again"
+    return (
+        f"{stated} cannot be confirmed here: with another version or catalogue nobody can tell "
+        "which cases such a run has; verify it with v2-conformance "
+        f"{printable(found.report.suite.version, 40)}, catalogue "
+        f"{printable(found.report.suite.catalogue, 40)}"
+    )

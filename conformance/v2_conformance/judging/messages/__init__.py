@@ -1,0 +1,1 @@
+"""Recorded requests and responses, read as V2 messages."""

@@ -1,0 +1,47 @@
+"""Error responses: whether one is {"error": string}, and whether a success is an error in truth."""
+
+from __future__ import annotations
+
+from v2_conformance.judging.messages.response import validate
+from v2_conformance.judging.messages.response_json import parse_response_json
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.message import MessageError
+from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.findings import InvalidErrorBody
+from v2_conformance.wire.transcript import Response
+
+# No error needs more; beyond it a body is not parsed a second time just to see whether it is one.
+_LONGEST = 64 * 1024
+
+
+def check_error_body(response: Response) -> None:
+    """Raise Finding unless the body of an error is {"error": string} (R2)."""
+    try:
+        document = parse_response_json(response.body, unique=False)
+    except MessageError as error:
+        shown = excerpt(response.body)
+        problem = printable(str(error))
+        raise Finding(InvalidErrorBody(response.status, problem, shown)) from error
+    validate("error", document)
+
+
+def has_error_body(response: Response) -> bool:
+    """Whether the body is {"error": string}."""
+    try:
+        check_error_body(response)
+    except Finding:
+        return False
+    return True
+
+
+def is_error(response: Response) -> bool:
+    """Whether a response says that the request failed: by its status or, wrongly, only in its body.
+
+    A 2xx with {"error": string} is the one defect that R1 is about. Any other case
+    takes it for the rejection that it is.
+    """
+    if response.status >= 300:
+        return response.status >= 400
+    if len(response.body) > _LONGEST or b'"error"' not in bytes(response.body):
+        return False
+    return has_error_body(response) and b'"outputs"' not in bytes(response.body)

@@ -1,0 +1,89 @@
+"""What is observed of the JSON of a successful inference. Whoever parses it to judge the answer
+finds this, too, so that nobody parses it a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.findings import RepeatedMember
+from v2_conformance.suite.causes.output_findings import DataAndSize
+from v2_conformance.wire.transcript import Response
+
+_SIZE = "binary_data_size"
+_KEPT = "_json_facts"
+_LONGEST_ID = 1000
+
+
+class JsonFacts(msgspec.Struct, frozen=True):
+    """`id` is what stands there, of whatever type; `repeated` names the first member that is there
+    twice; `both` the first output that has data and a size (O11). `declared` are the bytes of the
+    sizes of all outputs, `sized` says whether there is one at all.
+    """
+
+    id: Any
+    repeated: RepeatedMember | None
+    both: DataAndSize | None
+    sized: bool
+    declared: int
+
+
+def json_facts(document: dict[str, Any], repeated: str | None) -> JsonFacts | None:
+    """The facts of a document in which the member `repeated` is there twice; None if it is no
+    inference response."""
+    outputs = document.get("outputs")
+    if not isinstance(outputs, list):
+        return None
+    sizes = _sizes(outputs)
+    return JsonFacts(
+        id=document.get("id"),
+        repeated=None if repeated is None else RepeatedMember(printable(repeated, 60)),
+        both=data_and_size(outputs) if sizes else None,
+        sized=bool(sizes),
+        declared=sum(size for size in sizes if isinstance(size, int)),
+    )
+
+
+def keep_facts(response: Response, facts: JsonFacts | None) -> None:
+    """Keep the facts of a response beside it: they follow from it alone.
+
+    It may live until the end of the run, so nothing is kept that a server can make long.
+    """
+    if facts is None or facts.id is None or _is_short(facts.id):
+        vars(response)[_KEPT] = facts
+
+
+def has_facts(response: Response) -> bool:
+    """Whether the facts of a response were kept."""
+    return _KEPT in vars(response)
+
+
+def kept_facts(response: Response) -> JsonFacts | None:
+    """The facts of a response that has them."""
+    found: JsonFacts | None = vars(response)[_KEPT]
+    return found
+
+
+def data_and_size(outputs: Iterable[Any]) -> DataAndSize | None:
+    """The first of a response's `outputs` that has both data and a size (O11)."""
+    for entry in outputs:
+        if _size(entry) is not None and entry.get("data"):
+            return DataAndSize(printable(entry.get("name"), 60))
+    return None
+
+
+def _sizes(outputs: Iterable[Any]) -> list[Any]:
+    """The sizes that outputs declare."""
+    return [size for size in map(_size, outputs) if size is not None]
+
+
+def _size(entry: Any) -> Any:
+    parameters = entry.get("parameters") if isinstance(entry, dict) else None
+    return parameters.get(_SIZE) if isinstance(parameters, dict) else None
+
+
+def _is_short(found: Any) -> bool:
+    return isinstance(found, str) and len(found) <= _LONGEST_ID

@@ -1,0 +1,166 @@
+"""A recorded request, read again from its bytes, as far as judging its response needs it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import h11
+
+from v2_conformance.protocol import content_codings
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.endpoint_bindings import size_in_type
+from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
+from v2_conformance.wire.http2.notation import as_http1
+
+_LONGEST = 256 * 1024
+# What every proxy takes (nginx: large_client_header_buffers).
+_LONG_HEAD = 8000
+_DIGITS = re.compile(r"[0-9]{1,19}")
+# In origin form, and nothing is encoded but letters, digits and other unreserved characters:
+# servlet containers refuse encoded slashes and backslashes, and the pattern of a route often ends
+# at a line break.
+_PLAIN_TARGET = re.compile(
+    rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]"
+    rb"|%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]))*"
+)
+# nginx and Node take no tab around what they frame and route a request by.
+_TAB_IN_FRAMING = re.compile(
+    rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
+)
+_HEAD_END = b"\r\n\r\n"
+_BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
+_TWO_LENGTHS = {"content-length", "transfer-encoding"}
+
+
+_SHORT = 4096  # bytes; longer requests are not kept to be found again
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """What a request says of itself. `fields` are by name in lower case, in their order.
+
+    `body` is without transfer coding. `plain` says whether it is whole and valid HTTP that any
+    proxy passes on, so that the answer is the inference server's.
+    """
+
+    method: str
+    version: str
+    fields: tuple[tuple[str, str], ...]
+    body: Buffer
+    plain: bool
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, which is in lower case."""
+        return [value for key, value in self.fields if key == name]
+
+    def id(self) -> str | None:
+        """The id in its JSON, if every server finds the same one there; None also for ""."""
+        document = self._json()
+        if document is None or b'"id"' not in document:
+            return None
+        try:
+            found = parse_json(document).get("id")
+        except MessageError:
+            return None
+        return found if isinstance(found, str) and found else None
+
+    def decoded(self) -> Buffer | None:
+        """The body without content coding, None if it has one that is unknown, broken or large."""
+        coding = ",".join(self.values("content-encoding"))
+        if not coding:
+            return self.body
+        known = content_codings.known(coding)
+        try:
+            return content_codings.decode(known, self.body, _LONGEST) if known else None
+        except content_codings.CodingError:
+            return None
+
+    def _json(self) -> bytes | None:
+        body = self.decoded()
+        if body is None:
+            return None
+        lengths = self.values(HEADER_LENGTH.lower())
+        lengths += size_in_type(self.values("content-type"))
+        if not lengths:
+            return bytes(body) if len(body) <= _LONGEST else None
+        if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]) or int(lengths[0]) > len(body):
+            return None
+        return bytes(body[: int(lengths[0])])
+
+
+def read_request(data: Buffer) -> ReadRequest:
+    """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
+    return _read_again(bytes(data)) if len(data) <= _SHORT else _read(data)
+
+
+def may_have_id(data: Buffer) -> bool:
+    """Whether `read_request(data).id()` can be anything but None: only if its name stands there as
+    it is, but for chunks and content codings, and only in a request whose body is read."""
+    if len(data) > _LONGEST:
+        return False
+    raw = bytes(data)
+    if b'"id"' in raw:
+        return True
+    end = _BLANK_LINE.search(raw)
+    return b"-encoding" in (raw if end is None else raw[: end.end()]).lower()
+
+
+def _read(data: Buffer) -> ReadRequest:
+    if len(data) > _LONGEST:  # its head is all that anybody asks for
+        data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    head_read = plain_request(data)
+    if head_read is not None and head_read.start + head_read.length == len(data):
+        return _plain_one(head_read, bytes(data))
+    recorded, data = data, as_http1(data)
+    parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
+    head: h11.Request | None = None
+    body = bytearray()
+    plain = False
+    try:
+        parser.receive_data(bytes(data))
+        while True:
+            event = parser.next_event()
+            if isinstance(event, h11.Request):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+            else:
+                plain = isinstance(event, h11.EndOfMessage)
+                break
+    except h11.RemoteProtocolError:
+        plain = False
+    if head is None:
+        return ReadRequest("", "1.1", (), b"", plain=False)
+    fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
+    raw = bytes(data).partition(b"\r\n\r\n")[0]
+    odd = _is_odd(raw, head.target) or {name for name, _ in fields} >= _TWO_LENGTHS
+    return ReadRequest(
+        head.method.decode("latin-1"),
+        "2" if data is not recorded else head.http_version.decode("latin-1"),
+        fields,
+        body,
+        plain=plain and not odd,
+    )
+
+
+def _plain_one(head: PlainRequest, data: bytes) -> ReadRequest:
+    """A whole request with a plain head, just as `_read` reads it with h11."""
+    plain = not _is_odd(data[: head.start - len(_HEAD_END)], head.target)
+    return ReadRequest(head.method, "1.1", head.fields, data[head.start :], plain=plain)
+
+
+def _is_odd(head: bytes, target: bytes) -> bool:
+    """Whether there is a proxy that would not pass on a request with this head."""
+    return (
+        len(head) > _LONG_HEAD
+        or _PLAIN_TARGET.fullmatch(target) is None
+        or _TAB_IN_FRAMING.search(head) is not None
+    )
+
+
+# The same known-good request follows most cases.
+_read_again = lru_cache(maxsize=64)(_read)

@@ -1,0 +1,260 @@
+"""An HTTP response's body as a V2 message: its JSON, its tensors, the byte range of every part."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from v2_conformance.judging.messages.json_facts import json_facts, keep_facts
+from v2_conformance.judging.messages.response_json import parse_noting
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol import content_codings
+from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
+from v2_conformance.protocol.message import MessageError, Part, Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.resources import fits, schema
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.findings import (
+    BodyNotJson,
+    BrokenCoding,
+    HeaderLengthMissing,
+    HeaderLengthNotJson,
+    HeaderLengthPastBody,
+    InvalidHeaderLength,
+    LeftoverBytes,
+    RepeatedHeaderLength,
+    SchemaViolation,
+    UndeclaredCoding,
+    UnrequestedCoding,
+)
+from v2_conformance.suite.causes.output_findings import (
+    BlobPastBody,
+    InvalidTensor,
+    NoDataNoSize,
+    TooManyDimensions,
+)
+from v2_conformance.wire.transcript import Limits, Response
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
+_DIGITS = re.compile(r"[0-9]{1,19}")
+MAX_DIMENSIONS = 256
+"""Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
+_SHOWN = 20
+_LONGEST_HEAD = 64 * 1024
+# gzip makes at most 1032 bytes of one; the answer may have them as JSON.
+_CODED_FACTOR = 64
+
+
+class ReadOutput(msgspec.Struct, frozen=True):
+    """One output of a response: its value, its form ("binary" or "json"), where its blob starts."""
+
+    tensor: Tensor
+    form: str
+    start: int
+
+
+class ReadMessage(msgspec.Struct, frozen=True):
+    """A response's message. `header_length` is None if the header was not sent."""
+
+    header_length: int | None
+    document: Mapping[str, Any]
+    outputs: tuple[ReadOutput, ...]
+    parts: tuple[Part, ...]
+
+
+def codings_of(response: Response) -> list[str]:
+    """The content codings that the response names, in lower case; "identity" is none."""
+    values = response.values("content-encoding")
+    if not values:
+        return []
+    names = ",".join(values).lower().split(",")
+    return [name.strip() for name in names if name.strip() not in ("", "identity")]
+
+
+def asked_size(request: Buffer) -> int:
+    """About how many bytes a recorded request stands for. One in a content coding can be a
+    thousandth of that."""
+    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
+    factor = _CODED_FACTOR if b"\r\ncontent-encoding:" in head else 1
+    return factor * len(request)
+
+
+def decoded_limit(asked: int) -> int:
+    """The most bytes to which the answer to a request of `asked` bytes may decode, so that no bomb
+    goes off: as many as it may have without a content coding."""
+    return Limits().response_to(asked)
+
+
+def decode_body(
+    response: Response,
+    allowed: Collection[str] = content_codings.CODINGS,
+    *,
+    limit: int | Callable[[], int] = Limits.response,
+) -> Response:
+    """The response with its body as it was before the content coding, which `allowed` names.
+
+    The body may decode to `limit` bytes, which is asked for only if there is a coding: few
+    responses have one. Raises Finding for a coding that was not asked for, is not named or is not
+    the one done (Z4).
+    """
+    names = codings_of(response)
+    if names:
+        return _decode(response, names, allowed, limit if isinstance(limit, int) else limit())
+    return _not_coded(response)
+
+
+def decode_answer(response: Response, request: Buffer) -> Response:
+    """See decode_body: the answer to a recorded request, in whatever coding the suite knows."""
+    return decode_body(response, limit=lambda: decoded_limit(asked_size(request)))
+
+
+def _not_coded(response: Response) -> Response:
+    seems = content_codings.looks_like(response.body)
+    if seems is not None:
+        raise Finding(UndeclaredCoding(seems))
+    return response
+
+
+def _decode(
+    response: Response, names: Sequence[str], allowed: Collection[str], limit: int
+) -> Response:
+    coding = content_codings.known(names[0]) if len(names) == 1 else None
+    if coding is None or coding not in allowed:
+        raise Finding(UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
+    try:
+        body = content_codings.decode(coding, response.body, limit)
+    except content_codings.CodingError as error:
+        raise Finding(BrokenCoding(coding, printable(str(error)))) from error
+    return replace(response, body=body)
+
+
+def read_header_length(response: Response) -> int | None:
+    """The response's header length. Raises Finding unless it is one plain decimal number (P5)."""
+    values = response.values(HEADER_LENGTH)
+    if not values:
+        return None
+    if len(set(values)) > 1:
+        raise Finding(RepeatedHeaderLength(_quoted(values)))
+    if not _DIGITS.fullmatch(values[0]):
+        raise Finding(InvalidHeaderLength(printable(values[0], 60)))
+    return int(values[0])
+
+
+def read_message(response: Response) -> ReadMessage:
+    """Split and check a response: framing, strict JSON, schema, sizes, then every output's value.
+
+    An output with a size is binary, whatever else it has. Raises Finding at the first thing that is
+    wrong (P3, P5, P8, P9, O10, E2, E4).
+    """
+    document, header_length, end = read_document(response)
+    return _outputs(document, header_length, response.body, end)
+
+
+def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
+    """The response's JSON, strict and by its schema; the header length sent; where it ends."""
+    body = response.body
+    header_length = read_header_length(response)
+    end = len(body) if header_length is None else header_length
+    if end > len(body):
+        raise Finding(HeaderLengthPastBody(end, len(body)))
+    document, repeated = _document(body[:end], header_length, body)
+    keep_facts(response, json_facts(document, repeated))
+    validate("response", document)
+    return document, header_length, end
+
+
+def validate(name: str, document: Mapping[str, Any]) -> None:
+    """Finding where `document` breaks schemas/NAME.schema.json; names the member."""
+    if fits(name, document):
+        return
+    validator: Draft202012Validator = schema(name)
+    error = next(iter(validator.iter_errors(document)), None)
+    if error is None:
+        return
+    where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
+    raise Finding(SchemaViolation(name, printable(f"${where}", 200), printable(error.message, 200)))
+
+
+def _document(
+    data: Buffer, header_length: int | None, body: Buffer
+) -> tuple[dict[str, Any], str | None]:
+    """See parse_noting. Raises Finding."""
+    try:
+        return parse_noting(data)
+    except MessageError as error:
+        problem = printable(str(error))
+        if header_length is None:
+            raise Finding(BodyNotJson(len(body), problem)) from error
+        raise Finding(HeaderLengthNotJson(header_length, problem, true_length(body))) from error
+
+
+def true_length(body: Buffer) -> int | None:
+    """Where a JSON object at the body's start really ends."""
+    text = bytes(body[: 1 << 20]).decode("latin-1")
+    try:
+        document, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return end if isinstance(document, dict) else None
+
+
+def _outputs(
+    document: dict[str, Any], header_length: int | None, body: Buffer, end: int
+) -> ReadMessage:
+    parts = [Part("json", "", 0, end)]
+    outputs = []
+    for entry in document["outputs"]:
+        output = _output(entry, body, parts[-1].end)
+        outputs.append(output)
+        if output.form == "binary":
+            parts.append(
+                Part("blob", entry["name"], output.start, output.start + len(output.tensor.blob))
+            )
+    end = parts[-1].end
+    if end > parts[0].end and header_length is None:
+        raise Finding(HeaderLengthMissing())
+    if end < len(body):
+        json_end = parts[0].end
+        raise Finding(LeftoverBytes(json_end, end - json_end, len(body)))
+    return ReadMessage(header_length, document, tuple(outputs), tuple(parts))
+
+
+def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
+    name, datatype = entry["name"], entry["datatype"]
+    shape: Sequence[int] = [int(n) for n in entry["shape"]]
+    size = (entry.get("parameters") or {}).get("binary_data_size")
+    label = printable(name)
+    if len(shape) > MAX_DIMENSIONS:
+        raise Finding(TooManyDimensions(label, len(shape)))
+    if size is None and entry.get("data") is None:
+        raise Finding(NoDataNoSize(label))
+    try:
+        if size is None:
+            blob: Buffer = from_json(datatype, shape, entry["data"])
+            return ReadOutput(Tensor(name, datatype, tuple(shape), blob), "json", start)
+        size = int(size)
+        if start + size > len(body):
+            raise Finding(BlobPastBody(label, size, start, len(body)))
+        blob = body[start : start + size]
+        check_blob(datatype, shape, blob)
+    except ElementError as error:
+        problem = printable(str(error))
+        raise Finding(InvalidTensor(label, printable(datatype), _shape(shape), problem)) from error
+    return ReadOutput(Tensor(name, datatype, tuple(shape), blob), "binary", start)
+
+
+def _quoted(values: Sequence[str]) -> tuple[str, ...]:
+    """The first values of a header field, printable."""
+    return tuple(printable(value, 60) for value in values[:_SHOWN])
+
+
+def _shape(shape: Sequence[int]) -> str:
+    text = str(list(shape))
+    return text if len(text) < 60 else text[:60] + "…"

@@ -1,0 +1,1 @@
+"""What every exchange of a run has to keep, whatever its case is about."""

@@ -1,0 +1,337 @@
+"""What every exchange has to keep, judged over all exchanges of a run. Pure.
+
+`observe` looks at the exchanges of one case when they are there, and keeps only what it found; the
+verdict on an observed case is folded from that, so that no body need be kept. It depends on no
+order: cases that run at the same time, and a report that is judged again, come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from v2_conformance.judging.checks import check_binary_type, check_json_type
+from v2_conformance.judging.messages.errors import is_error
+from v2_conformance.judging.messages.request import ReadRequest, may_have_id
+from v2_conformance.judging.observed.look import Look
+from v2_conformance.judging.verdict import Finding, Verdict
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.cases import ObservedCase, SentCase
+from v2_conformance.suite.causes.cause_base import Count, excerpt, printable
+from v2_conformance.suite.causes.causes import Cause, NotKept
+from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
+from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
+from v2_conformance.suite.observations import (
+    AllKept,
+    HttpRule,
+    NotContinued,
+    NothingObserved,
+    Observed,
+    StrayBytes,
+    UnannouncedClose,
+)
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.transcript import Ending, Transcript
+
+_SHOWN = 10
+_AT_ONCE_S = 0.5
+"""A connection that a server closes within this time was not closed because it was idle."""
+_PATIENCE_S = 0.5
+"""A client that waits less before it sends its body leaves a server no time to ask for it."""
+
+OF_THE_PATH = frozenset(
+    {401, 403, 407, 408, 411, 413, 414, 417, 421, 425, 426, 428, 429, 431}
+    | {501, 502, 503, 504, 505, 511}
+)
+"""Statuses of errors that a proxy, or the HTTP layer, finds before the inference server sees the
+request: their bodies are not the inference server's (docs/disputes.md)."""
+
+_OF_THE_DECODER = frozenset({400, 415})
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the exchanges of one case show of one thing that is observed.
+
+    `wrong` of the `judged` exchanges do not keep it; `first` is what is wrong in the first of them.
+    """
+
+    what: Observed
+    case: str
+    judged: Count
+    wrong: Count
+    first: Cause | None = None
+
+
+def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> tuple[Seen, ...]:
+    """What the recorded exchanges of a case show of everything that is observed.
+
+    One with a streamed tensor shows nothing: only the beginnings of its messages are there.
+    """
+    looks = [
+        Look(case, purpose, transcript)
+        for purpose, transcript in exchanges
+        if transcript.streamed is None
+    ]
+    judged: dict[Observed, int] = {}
+    wrong: dict[Observed, list[Cause]] = {}
+    # Almost all responses break no rule of HTTP, and so show as much of one as of another.
+    unbroken = not any(look.syntax.broken for look in looks)
+    if unbroken:
+        judged = dict.fromkeys(_RULES, sum(map(_shows_syntax, looks)))
+    for look in looks:
+        for what, check in _checks(look, unbroken=unbroken):
+            try:
+                shown = check(look)
+            except Finding as finding:
+                shown = True
+                wrong.setdefault(what, []).append(finding.cause)
+            if shown:
+                judged[what] = judged.get(what, 0) + 1
+    return tuple(
+        _seen(what, case.id, count, wrong.get(what, ())) for what, count in judged.items() if count
+    )
+
+
+def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Seen:
+    return Seen(what, case, judged, len(wrong), wrong[0] if wrong else None)
+
+
+class Observations:
+    """What was seen of the cases of a run; what is added last of a case counts."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], Seen] = {}
+
+    def add(self, seen: Iterable[Seen]) -> None:
+        """Take what `observe` found of a case."""
+        self._seen.update({(one.what, one.case): one for one in seen})
+
+    def verdict(self, case: ObservedCase) -> Verdict:
+        """The verdict on what `case` is about, from everything that was added."""
+        found = [one for (what, _), one in self._seen.items() if what == case.observed]
+        judged = sum(one.judged for one in found)
+        if not judged:
+            answers = sum(s.judged for (what, _), s in self._seen.items() if what == "status_lines")
+            outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
+            return Verdict(outcome, NothingObserved(answers))
+        wrong = sorted((one for one in found if one.first is not None), key=lambda one: one.case)
+        if not wrong or wrong[0].first is None:
+            return Verdict(Outcome.PASS, AllKept(judged))
+        cases = tuple(one.case for one in wrong)
+        count = sum(one.wrong for one in wrong)
+        cause = NotKept(count, judged, cases[:_SHOWN], len(cases[_SHOWN:]), wrong[0].first)
+        return Verdict(Outcome.FAIL, cause)
+
+
+Check = Callable[[Look], bool]
+"""Whether an exchange shows the thing. Raises Finding if it does not keep it."""
+_Checks = tuple[tuple[Observed, Check], ...]
+
+
+def _checks(look: Look, *, unbroken: bool) -> _Checks:
+    """The checks of which an exchange can show something, but for those of HTTP's rules if it has
+    broken none of them."""
+    if look.error is not None or look.unlabeled_error is not None:
+        checks = _OF_ERRORS
+    else:
+        checks = _OF_ANY if look.json is None else _OF_INFERENCES
+    return checks if unbroken else (*checks, *_OF_SYNTAX)
+
+
+def _error_status(look: Look) -> bool:
+    response = look.response
+    if response is None or not is_error(response):
+        return False
+    if response.status < 400:
+        raise Finding(WrongStatus("4xx or 5xx", response.status, excerpt(response.body)))
+    return True
+
+
+def _error_bodies(look: Look) -> bool:
+    response = look.error or look.unlabeled_error
+    if response is None or response.status in OF_THE_PATH:
+        return False
+    problem = look.error_problem
+    if problem is None:
+        return True
+    if _found_below(look.request, response.status):
+        return False
+    raise Finding(problem)
+
+
+def _found_below(request: ReadRequest, status: int) -> bool:
+    """Whether the HTTP layer, its router or its decoder may have found the error in `request`."""
+    if not request.plain:
+        return True
+    return status in _OF_THE_DECODER and request.decoded() is None
+
+
+def _client_errors(look: Look) -> bool:
+    """Only what is a client's mistake for certain: a request that every server must reject."""
+    response, case = look.error, look.case
+    if response is None or look.purpose.canary or response.status in OF_THE_PATH:
+        return False
+    if case.expects != "reject" or case.level == "MAY" or "server_limit" in case.expect:
+        return False
+    if response.status >= 500:
+        raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))
+    return True
+
+
+def _error_types(look: Look) -> bool:
+    """Only of errors that are JSON: text that is typed as text has the right type."""
+    response = look.error
+    if response is None or response.status in OF_THE_PATH or look.error_problem is not None:
+        return False
+    check_json_type(response)
+    return True
+
+
+def _error_header_lengths(look: Look) -> bool:
+    response = look.error
+    if response is None:
+        return False
+    got = response.value(HEADER_LENGTH)
+    if got is not None and got != str(len(response.body)):
+        raise Finding(HeaderLengthUnexpected(printable(got, 60)))
+    return True
+
+
+def _ids(look: Look) -> bool:
+    if look.json is None or not may_have_id(look.transcript.request):
+        return False
+    sent = look.request.id()
+    if sent is None:
+        return False
+    got = look.json.id
+    if got != sent:
+        raise Finding(WrongId(ascii(sent)[:200], ascii(got)[:200]))
+    return True
+
+
+def _binary_types(look: Look) -> bool:
+    if look.response is None or not look.blob_bytes:
+        return False
+    check_binary_type(look.response)
+    return True
+
+
+def _json_types(look: Look) -> bool:
+    response = look.response
+    if response is None or look.json is None or look.json.sized:
+        return False
+    if response.values(HEADER_LENGTH):
+        return False
+    check_json_type(response)
+    return True
+
+
+def _unique_members(look: Look) -> bool:
+    if look.json is None:
+        return False
+    if look.json.repeated is not None:
+        raise Finding(look.json.repeated)
+    return True
+
+
+def _data_or_size(look: Look) -> bool:
+    if look.json is None or not look.blob_bytes or look.json.declared != look.blob_bytes:
+        return False
+    if look.json.both is not None:
+        raise Finding(look.json.both)
+    return True
+
+
+def _keeps(rules: Collection[HttpRule]) -> Check:
+    """A check that a response breaks none of HTTP's `rules`."""
+
+    def check(look: Look) -> bool:
+        broken = look.syntax.first_of(rules)
+        if broken is not None:
+            raise Finding(broken)
+        return _shows_syntax(look)
+
+    return check
+
+
+def _shows_syntax(look: Look) -> bool:
+    """Whether an exchange that breaks none of HTTP's rules shows that a server keeps them: one that
+    did not come whole can break a rule, but shows nothing by keeping it."""
+    whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
+    return whole and look.syntax.judged
+
+
+def _nothing_after(look: Look) -> bool:
+    if look.transcript.stray_before:
+        raise Finding(StrayBytes(look.transcript.stray_before))
+    response = look.transcript.response
+    if response is None:
+        return False
+    if response.excess:
+        raise Finding(BytesAfterResponse(response.excess))
+    return True
+
+
+def _announced_closes(look: Look) -> bool:
+    transcript = look.transcript
+    if transcript.response is None:
+        return False
+    closed_s = transcript.closed_before_s
+    if closed_s is not None and closed_s <= _AT_ONCE_S:
+        raise Finding(UnannouncedClose(round(closed_s * 1000)))
+    return transcript.open
+
+
+def _continues(look: Look) -> bool:
+    """Only of a client that waited before it sent its body, and if both sides speak HTTP/1.1."""
+    transcript = look.transcript
+    waited_s, first_s = transcript.pause_s, transcript.first_byte_s
+    if waited_s < _PATIENCE_S or first_s is None:
+        return False
+    expects = "100-continue" in map(str.lower, look.request.values("expect"))
+    old = look.request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0"
+    if old or not expects:
+        return False
+    if first_s >= waited_s:
+        raise Finding(NotContinued(round(waited_s * 1000)))
+    return True
+
+
+_RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
+    "status_lines": ("status_line",),
+    "line_ends": ("line_end",),
+    "field_names": ("field_name", "space_before_colon"),
+    "field_values": ("field_value",),
+    "folded_fields": ("folded_line",),
+    "single_fields": ("repeated_field",),
+    "framing": ("content_length_not_allowed",),
+    "content_lengths": ("content_length",),
+    "transfer_codings": ("transfer_coding",),
+    "chunks": ("chunk",),
+    "interim_responses": ("interim_response",),
+}
+"""Rules of HTTP whose breach is in the bytes of a response."""
+
+_OF_ANY: _Checks = (
+    ("error_status", _error_status),
+    ("nothing_after", _nothing_after),
+    ("announced_closes", _announced_closes),
+    ("continues", _continues),
+)
+_OF_ERRORS: _Checks = (
+    *_OF_ANY,
+    ("error_bodies", _error_bodies),
+    ("client_errors", _client_errors),
+    ("error_types", _error_types),
+    ("error_header_lengths", _error_header_lengths),
+)
+_OF_INFERENCES: _Checks = (
+    *_OF_ANY,
+    ("ids", _ids),
+    ("binary_types", _binary_types),
+    ("json_types", _json_types),
+    ("unique_members", _unique_members),
+    ("data_or_size", _data_or_size),
+)
+_OF_SYNTAX: _Checks = tuple((what, _keeps(rules)) for what, rules in _RULES.items())

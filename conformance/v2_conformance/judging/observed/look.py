@@ -1,0 +1,114 @@
+"""An exchange, read as far as what is observed needs it, each part once. Pure."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from v2_conformance.judging.messages.errors import check_error_body
+from v2_conformance.judging.messages.json_facts import JsonFacts, has_facts, json_facts, kept_facts
+from v2_conformance.judging.messages.request import ReadRequest, read_request
+from v2_conformance.judging.messages.response import decode_answer, read_header_length
+from v2_conformance.judging.messages.response_json import parse_noting
+from v2_conformance.judging.observed.http_syntax import (
+    UNBROKEN,
+    Syntax,
+    fields_syntax,
+    is_plain,
+    read_syntax,
+)
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.message import MessageError
+from v2_conformance.suite.cases import SentCase
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.transcript import Response, Transcript
+
+
+class Look:
+    """What an exchange of `case` shows.
+
+    `response` is without its content coding, None if there is none that can be read. `error` is the
+    response, if it is an error with the status of one. `json_end` is where the JSON of a successful
+    response ends, None if it cannot be found, and `json` what that of an inference shows.
+    """
+
+    def __init__(self, case: SentCase, purpose: Purpose, transcript: Transcript) -> None:
+        self.case = case
+        self.purpose = purpose
+        self.transcript = transcript
+        self.response = response = _decoded(transcript)
+        self.error = response if response is not None and response.status >= 400 else None
+        self.json_end = end = None if response is None else _json_end(response)
+        self.json = None if response is None or end is None else _json(response, end)
+
+    @cached_property
+    def request(self) -> ReadRequest:
+        """What the request says of itself."""
+        return read_request(self.transcript.request)
+
+    @cached_property
+    def syntax(self) -> Syntax:
+        """What the bytes of the response show of HTTP's rules; over HTTP/2, what its fields do."""
+        response = self.transcript.response
+        if self.transcript.http2 is not None:
+            return fields_syntax(() if response is None else response.headers)
+        received = self.transcript.received
+        if is_plain(received):
+            return UNBROKEN
+        offered = ",".join(self.request.values("te")).lower().split(",")
+        codings = {coding.partition(";")[0].strip().encode() for coding in offered}
+        return read_syntax(received, offered=codings, old_client=self.request.version == "1.0")
+
+    @property
+    def unlabeled_error(self) -> Response | None:
+        """The response as it came, if it is an error in a coding that no Content-Encoding names."""
+        response = self.transcript.response
+        if response is None or self.response is not None or response.status < 400:
+            return None
+        return None if response.values("Content-Encoding") else response
+
+    @cached_property
+    def error_problem(self) -> Cause | None:
+        """What is wrong with the body of `error` or else of `unlabeled_error` (R2)."""
+        response = self.error or self.unlabeled_error
+        try:
+            if response is not None:
+                check_error_body(response)
+        except Finding as finding:
+            return finding.cause
+        return None
+
+    @property
+    def blob_bytes(self) -> int:
+        """How many bytes follow the JSON of a successful inference."""
+        if self.response is None or self.json_end is None or self.json is None:
+            return 0
+        return len(self.response.body) - self.json_end
+
+
+def _decoded(transcript: Transcript) -> Response | None:
+    response = transcript.response
+    try:
+        return None if response is None else decode_answer(response, transcript.request)
+    except Finding:
+        return None
+
+
+def _json_end(response: Response) -> int | None:
+    if response.status != 200:
+        return None
+    try:
+        length = read_header_length(response)
+    except Finding:
+        return None
+    end = len(response.body) if length is None else length
+    return end if end <= len(response.body) else None
+
+
+def _json(response: Response, end: int) -> JsonFacts | None:
+    if has_facts(response):
+        return kept_facts(response)
+    try:
+        return json_facts(*parse_noting(response.body[:end]))
+    except MessageError:
+        return None

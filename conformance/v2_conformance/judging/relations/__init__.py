@@ -1,0 +1,1 @@
+"""Models whose answers are unknown: learned from what they answer, then compared with that."""

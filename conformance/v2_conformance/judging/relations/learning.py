@@ -1,0 +1,194 @@
+"""How a model that nobody knows looks and answers, learned from its own metadata and answers.
+
+The questions depend on the answers: see conversations.learning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.messages.response import (
+    ReadOutput,
+)
+from v2_conformance.judging.metadata import model_metadata, single_version, status_words
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
+from v2_conformance.protocol.message import MessageError, Tensor
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
+from v2_conformance.suite.relations import ROLE
+from v2_conformance.wire.encode.requests import Binding, Known, Tolerance
+from v2_conformance.wire.transcript import Response
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+"""The names of models that can be tested: they are part of ids and file names."""
+
+_SMALL = 127
+_MOST_TENSORS = 64
+_MOST_DIMENSIONS = 32
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a model's metadata says: its tensors, none if it names none, and its only version."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    version: str | None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model that was learned, or why it could not be: `problem`.
+
+    `identity` is the role of the contract that the model has by what it answered, None if none.
+    """
+
+    binding: Binding
+    problem: str | None = None
+    identity: str | None = None
+
+    @property
+    def model(self) -> ModelContract:
+        """What is known of it."""
+        return self.binding.contract
+
+    @property
+    def differing(self) -> str | None:
+        """The output in which two answers to the same request differed, None if none did."""
+        return None if self.binding.known is None else self.binding.known.differing
+
+
+def described(response: Response, name: str) -> Described | str:
+    """What the answer to GET /v2/models/NAME says, or why it says nothing that can be used."""
+    if response.status != 200:
+        return f"GET /v2/models/{name} answered with {status_words(response)}"
+    try:
+        document = model_metadata(response)
+    except (Finding, MessageError) as error:
+        return f"the metadata of {name} cannot be read: {error}"
+    found = [_specs(document.get(key)) for key in ("inputs", "outputs")]
+    for specs in found:
+        if isinstance(specs, str):
+            return f"the metadata of {name} has {specs}"
+    inputs, outputs = (specs for specs in found if not isinstance(specs, str))
+    return Described(inputs, outputs, single_version(document.get("versions")))
+
+
+def _specs(entries: object) -> tuple[TensorSpec, ...] | str:
+    found: list[TensorSpec] = []
+    listed: list[Any] = entries if isinstance(entries, list) else []
+    if len(listed) > _MOST_TENSORS:
+        return f"more than {_MOST_TENSORS} tensors"
+    for entry in listed:
+        given = entry if isinstance(entry, dict) else {}
+        name, datatype, shape = (given.get(key) for key in ("name", "datatype", "shape"))
+        if not isinstance(name, str):
+            return "a tensor without a name"
+        if datatype not in DATATYPES:
+            return f"the datatype {ascii(datatype)[:40]} for {printable(name, 60)}"
+        shape = shape if isinstance(shape, list) else None
+        sizes = [_size(size) for size in shape or ()]
+        if shape is None or None in sizes or len(sizes) > _MOST_DIMENSIONS:
+            return (
+                f"a shape of {printable(name, 60)} that is none: {ascii(given.get('shape'))[:60]}"
+            )
+        dims = tuple(size for size in sizes if size is not None)
+        found.append(TensorSpec(name, str(datatype), dims))
+    return tuple(found)
+
+
+def _size(size: object) -> int | None:
+    """A dimension; some servers write numbers as text, and null for a variable one."""
+    if size is None:
+        return -1
+    if isinstance(size, str) and re.fullmatch(r"-?[0-9]{1,18}", size):
+        size = int(size)
+    return size if type(size) is int and -1 <= size < 1 << 31 else None
+
+
+def unknown_model(
+    name: str,
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[TensorSpec],
+    samples: tuple[tuple[Sample, ...], ...],
+) -> ModelContract:
+    """The contract of a model called `name` of which nothing else is known."""
+    return ModelContract(
+        role=ROLE + name,
+        model=name,
+        does="unknown",
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        profile="binary",
+        batching=False,
+        optional=False,
+        samples=samples,
+    )
+
+
+def not_in_json(
+    answers: Sequence[Sequence[Tensor]], special: Sequence[Sequence[Tensor]]
+) -> Iterator[tuple[int | None, int]]:
+    """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`)."""
+    sets: list[tuple[int | None, Sequence[Tensor]]] = [(None, outputs) for outputs in answers]
+    for number, outputs in (*sets, *enumerate(special)):
+        for place, tensor in enumerate(outputs):
+            try:
+                to_json(tensor.datatype, tensor.shape, tensor.blob)
+            except ElementError:
+                yield number, place
+
+
+def differing_output(
+    first: Sequence[Tensor], again: Sequence[ReadOutput] | str, tolerance: Tolerance | None
+) -> str | None:
+    """Return the output in which the same request got another answer, None if it did not."""
+    if isinstance(again, str):
+        return again
+    found = {one.tensor.name: one for one in again}
+    for tensor in first:
+        if tensor.name not in found:
+            return printable(tensor.name, 60)
+        try:
+            compare_tensors(tensor, found[tensor.name], tolerance=tolerance)
+        except Finding:
+            return printable(tensor.name, 60)
+    return None
+
+
+def identity_of(model: ModelContract, known: Known) -> str | None:
+    """Return the role whose model answers like this one: it gives back its only input, whatever
+    that is.
+
+    Many models do that with small numbers alone: one that cuts off what is negative, say.
+    """
+    answers = known.answers or ()
+    if (len(model.inputs), len(model.outputs)) != (1, 1) or len(answers) < 2:
+        return None
+    # Of small numbers no byte is above 127. BOOL has no other values than 0 and 1.
+    plain = model.samples[0][0].blob
+    blobs = (one[0].blob for one in model.special if not _says_again(one[0].blob, plain))
+    if not any(max(blob, default=0) > _SMALL for blob in blobs) and model.datatypes != {"BOOL"}:
+        return None
+    pairs = [*zip(model.samples, answers, strict=True)]
+    pairs += zip(model.special, known.special, strict=True)
+    for sample, outputs in pairs:
+        if (sample[0].shape, sample[0].blob) != (outputs[0].shape, outputs[0].blob):
+            return None
+    spec = model.inputs[0]
+    for role in (f"identity/{spec.datatype}", f"matrix/{spec.datatype}"):
+        played = contract().get(role)
+        if played is not None and played.inputs[0].dims == spec.dims:
+            return role if model.outputs[0].datatype == spec.datatype else None
+    return None
+
+
+def _says_again(blob: bytes, plain: bytes) -> bool:
+    """Return True if it repeats the elements of the plain request, and so shows no others."""
+    times = len(blob) // max(1, len(plain)) + 1
+    return (plain * times)[: len(blob)] == blob

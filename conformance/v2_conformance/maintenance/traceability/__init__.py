@@ -1,0 +1,1 @@
+"""The links between statements, requirements, cases and faults."""

@@ -1,0 +1,1 @@
+"""The causes of failures: patterns, root causes, and words for them."""

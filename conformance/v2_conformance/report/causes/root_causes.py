@@ -1,0 +1,210 @@
+"""What a run's failures come from: few causes, each with all the failures that it explains. Pure.
+
+One defect fails many cases. Failures belong together if their typed causes are the same finding and
+one requirement explains the others: the finding is about it (`findings` in requirements.yaml), or
+it is a prerequisite of theirs (`prerequisite_of`), or theirs only combine what others test alone
+(`combines`). Of several requirements that could be it, the one whose failure would look most like
+this run is named: what it explains, compared with what fails and what does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, Protocol, TypeVar
+
+from v2_conformance.suite.causes.causes import Cause, finding_of
+from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.suite.requirements import LEVELS, Level, Requirement, catalogue
+
+# Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
+_BROKEN = Fraction(1, 3)
+
+
+class JudgedCase(Protocol):
+    """What is read of a case; `level` is the case's own."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def requirement(self) -> str: ...
+    @property
+    def level(self) -> Level: ...
+    @property
+    def outcome(self) -> Outcome: ...
+    @property
+    def cause(self) -> Cause | None: ...
+
+
+Case = TypeVar("Case", bound=JudgedCase)
+
+
+@dataclass(frozen=True)
+class CauseGroup(Generic[Case]):
+    """One cause: the requirement that it is about, and everything that it explains.
+
+    `finding` is the kind of the typed cause. `cases` are the failures, those of the requirement
+    itself first; `requirements` are theirs, in the same order. `waiting` are the cases that did not
+    run because one of these killed what they need.
+    """
+
+    requirement: str
+    finding: str
+    cases: tuple[Case, ...]
+    requirements: tuple[str, ...]
+    waiting: tuple[Case, ...] = ()
+
+
+def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
+    """The causes of all failures, then of all cases without a result, each as in `_ordered`."""
+    all_cases = list(cases)
+    waiting: dict[str, list[Case]] = {}
+    for case in all_cases:
+        if case.outcome is Outcome.NOT_RUN and isinstance(case.cause, KilledBy):
+            waiting.setdefault(case.cause.case, []).append(case)
+    failed = [case for case in all_cases if case.outcome in FAILED]
+    unclear = [case for case in all_cases if case.outcome is Outcome.INCONCLUSIVE]
+    total = Counter(
+        case.requirement
+        for case in all_cases
+        if case.outcome in FAILED or case.outcome is Outcome.PASS
+    )
+    return (
+        *_Grouping(failed, total, waiting).groups(),
+        *_Grouping(unclear, total, waiting).groups(),
+    )
+
+
+@dataclass(frozen=True, order=True)
+class _Key:
+    """A requirement that fails in one way."""
+
+    requirement: str
+    finding: str
+
+
+class _Grouping(Generic[Case]):
+    """Groups some cases, of requirements that have `total` cases with a clear outcome."""
+
+    def __init__(
+        self, cases: Sequence[Case], total: Counter[str], waiting: dict[str, list[Case]]
+    ) -> None:
+        self._waiting = waiting
+        self._known = catalogue()
+        self._place = {name: place for place, name in enumerate(self._known)}
+        self._own: dict[_Key, list[Case]] = {}
+        for case in cases:
+            key = _Key(case.requirement, finding_of(case.cause))
+            self._own.setdefault(key, []).append(case)
+        self._failing = {key.requirement for key in self._own}
+        self._share = {
+            key: Fraction(len(found), max(len(found), total[key.requirement]))
+            for key, found in self._own.items()
+        }
+        self._owned = {key.finding for key in self._own if self._is_about(key)}
+        self._combining: dict[str, set[str]] = {}
+        for key in self._own:
+            if self._combines(key.requirement):
+                self._combining.setdefault(key.finding, set()).add(key.requirement)
+        self._would = {key: self._would_fail(key, total) for key in self._own}
+
+    def groups(self) -> list[CauseGroup[Case]]:
+        by_finding: dict[str, list[_Key]] = {}
+        found = []
+        for key in self._own:
+            if self._requirement(key.requirement) is None:  # nothing is known of it
+                found.append((key, self._group(key, [key])))
+            else:
+                by_finding.setdefault(key.finding, []).append(key)
+        for left in by_finding.values():
+            while left:
+                rank = self._ranking(left)
+                root = min(left, key=rank)
+                others = (key for key in left if key != root and self._explains(root, key))
+                taken = [root, *others]
+                found.append((root, self._group(root, taken)))
+                left = [key for key in left if key not in taken]
+        found.sort(key=lambda pair: self._order(*pair))
+        return [group for _, group in found]
+
+    def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
+        cases = [case for key in taken for case in self._own[key]]
+        requirements = tuple(dict.fromkeys(key.requirement for key in taken))
+        waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
+        return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting)
+
+    def _requirement(self, name: str) -> Requirement | None:
+        return self._known.get(name)  # a report of another version may have others
+
+    def _is_about(self, key: _Key) -> bool:
+        known = self._requirement(key.requirement)
+        return known is not None and key.finding in known.findings
+
+    def _combines(self, name: str) -> bool:
+        known = self._requirement(name)
+        return known is not None and known.combines
+
+    def _is_foreign(self, key: _Key) -> bool:
+        """Whether the finding is about something else than the requirement."""
+        return key.finding in self._owned and not self._is_about(key)
+
+    def _would_fail(self, key: _Key, total: Counter[str]) -> frozenset[str]:
+        """The requirements that fail if the one of `key` is the cause."""
+        would = {key.requirement}
+        known = self._requirement(key.requirement)
+        if known is not None and self._share[key] > _BROKEN:
+            would.update(name for name in known.prerequisite_of if total[name])
+        if not self._combines(key.requirement):
+            would |= self._combining.get(key.finding, frozenset())
+        return frozenset(would)
+
+    def _explains(self, root: _Key, key: _Key) -> bool:
+        # What the root needs fails there, too, where it happens to use what is broken.
+        known = self._requirement(key.requirement)
+        needed = known is not None and root.requirement in known.prerequisite_of
+        return self._is_foreign(key) or key.requirement in self._would[root] or needed
+
+    def _ranking(self, left: Sequence[_Key]) -> Callable[[_Key], tuple[object, ...]]:
+        """Ranks what is left of one finding: the cause whose failure would look most like what
+        fails, then what has most cases, explains most, and fails in the narrowest corner."""
+        names = frozenset(key.requirement for key in left)
+        failing = frozenset(key.requirement for key in left if not self._is_foreign(key))
+
+        def rank(key: _Key) -> tuple[object, ...]:
+            would = self._would[key]
+            likeness = Fraction(len(would & self._failing), len(would | failing))
+            return (
+                self._is_foreign(key),
+                -likeness,
+                -len(self._own[key]),
+                -len(would & names),
+                self._share[key],
+                *self._catalogued(key),
+            )
+
+        return rank
+
+    def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
+        """What blocks most of the verdict first, and by cases of its own. Then what explains most;
+        of two that explain as much, the narrower corner."""
+        return (
+            _gravest(group.cases),
+            _gravest(self._own[root]),
+            self._is_foreign(root),
+            -len(group.requirements),
+            -len(group.cases) - len(group.waiting),
+            self._share[root],
+            *self._catalogued(root),
+        )
+
+    def _catalogued(self, key: _Key) -> tuple[object, ...]:
+        place = self._place.get(key.requirement, len(self._place))
+        return place, key.requirement, key.finding
+
+
+def _gravest(cases: Iterable[JudgedCase]) -> int:
+    """The gravest level of some cases, 0 for MUST."""
+    return min(LEVELS.index(case.level) for case in cases)

@@ -1,0 +1,115 @@
+"""The causes and the counts of a report in words: the same on page, terminal and step summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.suite.requirements import LEVELS
+
+_IDS = 6
+_NAME = 120
+
+
+@dataclass(frozen=True)
+class ShownCause:
+    """One cause of failures; `title` is its requirement's, "" if the report has none.
+
+    `first` is the case to look at first: its message says what is wrong.
+    """
+
+    group: CauseGroup[CaseResult]
+    title: str
+    first: CaseResult
+
+    @property
+    def name(self) -> str:
+        """The requirement and its title, such as "P5 Response header length is …"."""
+        return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
+
+    @property
+    def number(self) -> str:
+        """How many cases it explains, in words."""
+        words = counted(len(self.group.cases), "case")
+        if self.group.waiting:
+            words += f" (and {len(self.group.waiting)} that could not run)"
+        return words
+
+    @property
+    def words(self) -> str:
+        """The number of its cases and its name."""
+        return f"{self.number}: {self.name}"
+
+    @property
+    def expected(self) -> bool:
+        """Whether an expectation file knew all of its failures."""
+        return all(case.expected is not None for case in self.group.cases)
+
+
+def shown_causes(report: Report) -> list[ShownCause]:
+    """The causes of a report, in the order of `root_causes`, but what nobody knew comes first."""
+    titles = {row.id: row.title for row in report.requirements}
+    shown = [
+        ShownCause(
+            group,
+            titles.get(group.requirement, ""),
+            min(
+                group.cases, key=lambda case: (case.expected is not None, LEVELS.index(case.level))
+            ),
+        )
+        for group in root_causes(report.cases)
+    ]
+    return sorted(shown, key=lambda cause: cause.expected)
+
+
+def headline(causes: Sequence[ShownCause]) -> str:
+    """All causes in a few words, such as "1 cause, 440 cases: P5 …"; "" for none."""
+    if not causes:
+        return ""
+    cases = sum(len(cause.group.cases) for cause in causes)
+    words = f"{counted(len(causes), 'cause')}, {counted(cases, 'case')}"
+    first = causes[0]
+    if len(causes) == 1:
+        return f"{words}: {first.name}"
+    return f"{words}; the first explains {len(first.group.cases)}: {first.name}"
+
+
+def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
+    """The MUST requirements that fail, those first that are named as causes."""
+    failing = [row.id for row in report.requirements if _is_failing_must(row.level, row.outcome)]
+    named = dict.fromkeys(cause.group.requirement for cause in causes)
+    return [*(name for name in named if name in failing), *(n for n in failing if n not in named)]
+
+
+def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
+    """How many MUST requirements do not hold, and which, such as "6 of 96 MUST fail: P9, H6 …"."""
+    musts = [row for row in report.requirements if row.level == "MUST" and row.cases]
+    tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
+    if not tested:
+        return "no MUST was tested"
+    failing = must_failing(report, causes)
+    open_ones = [row.id for row in tested if row.outcome in (Outcome.INCONCLUSIVE, Outcome.NOT_RUN)]
+    parts = []
+    if failing:
+        fail = "fails" if len(failing) == 1 else "fail"
+        parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {listed(failing)}")
+    if open_ones:
+        of = "" if failing else f" of {len(tested)} MUST"
+        parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
+    all_hold = "the only MUST holds" if len(tested) == 1 else f"all {len(tested)} MUST hold"
+    return "; ".join(parts) or all_hold
+
+
+def listed(ids: Iterable[str]) -> str:
+    """Some of these ids, with "…" for the rest."""
+    names = [short(name, _NAME) for name in ids]
+    return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")
+
+
+def _is_failing_must(level: str, outcome: Outcome) -> bool:
+    return level == "MUST" and outcome in FAILED

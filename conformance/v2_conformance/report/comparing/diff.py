@@ -1,0 +1,207 @@
+"""What changed between two reports, and whether the server or the suite changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from v2_conformance.report.causes.patterns import same_failure
+from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.verdict.standing import standing
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.outcomes import Outcome, Told
+from v2_conformance.suite.requirements import Level
+
+
+class ChangeKind(Told):
+    """How a case is not as it was. The order is that in which people want to read of it."""
+
+    BROKEN = ("broken", "Broken")
+    """It does not pass any more."""
+    FIXED = ("fixed", "Fixed")
+    """It passes now."""
+    NEW = ("new", "New cases")
+    """Only the new report has it."""
+    GONE = ("gone", "Removed cases")
+    """Only the old report has it."""
+    CHANGED = ("changed", "Other changes")
+    """It has another outcome, or fails for another reason."""
+
+
+@dataclass(frozen=True)
+class CaseChange:
+    """A case that is not as it was.
+
+    `before` and `after` are its outcomes, None if the report does not have the case. `level` and
+    `words`, what its cause is, are the newer ones. `other_case` is whether it sends or expects
+    something else under its id now.
+    """
+
+    kind: ChangeKind
+    id: str
+    level: Level
+    before: Outcome | None
+    after: Outcome | None
+    words: str
+    other_case: bool
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is a failure that was not there before."""
+        if self.kind is ChangeKind.NEW:
+            return self.after is not None and not self.after.harmless
+        return self.kind is ChangeKind.BROKEN
+
+
+@dataclass(frozen=True)
+class RequirementChange:
+    """A requirement that has another outcome or level; "" in a report that does not have it."""
+
+    id: str
+    title: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class ReportDiff:
+    """Everything that changed from one report to another.
+
+    `notes` are about what was compared: suite, server, what is missing. `verdict` has the words
+    before and after. `same` counts the cases that are as they were. `complete` is that of the newer
+    report.
+    """
+
+    notes: tuple[str, ...]
+    verdict: tuple[str, str]
+    verdict_worse: bool
+    requirements: tuple[RequirementChange, ...]
+    cases: tuple[CaseChange, ...]
+    same: int
+    complete: bool
+
+    def of(self, kind: ChangeKind) -> list[CaseChange]:
+        """The changes of one kind."""
+        return [change for change in self.cases if change.kind is kind]
+
+    def broken(self, *, strict: bool) -> bool:
+        """Whether something that counts got worse: MUST, with `strict` SHOULD, the verdict."""
+        levels = ("MUST", "SHOULD") if strict else ("MUST",)
+        return self.verdict_worse or any(c.worse and c.level in levels for c in self.cases)
+
+
+def diff_reports(old: Report, new: Report) -> ReportDiff:
+    """What is not in `new` as it was in `old`."""
+    ids = dict.fromkeys(case.id for report in (new, old) for case in report.cases)
+    changes = [_change(old.case(case_id), new.case(case_id)) for case_id in ids]
+    return ReportDiff(
+        notes=tuple(_notes(old, new)),
+        verdict=(standing(old).words, standing(new).words),
+        verdict_worse=_rank(new) < _rank(old),
+        requirements=tuple(_requirements(old, new)),
+        cases=tuple(change for change in changes if change is not None),
+        same=changes.count(None),
+        complete=new.complete,
+    )
+
+
+def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange | None:
+    case = after or before
+    kind = _kind(before, after)
+    if case is None or kind is None:
+        return None
+    return CaseChange(
+        kind=kind,
+        id=case.id,
+        level=case.level,
+        before=None if before is None else before.outcome,
+        after=None if after is None else after.outcome,
+        words=describe(case.cause),
+        other_case=_sends_something_else(before, after),
+    )
+
+
+def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | None:
+    """How two results of a case differ, None if they do not."""
+    if before is None:
+        return ChangeKind.NEW
+    if after is None:
+        return ChangeKind.GONE
+    kind = kind_of_change(before.outcome, after.outcome)
+    if kind is None and not after.outcome.harmless:
+        return None if same_failure(before.cause, after.cause) else ChangeKind.CHANGED
+    return kind
+
+
+def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
+    """How the outcome of a case changed, None if it did not."""
+    if was.harmless and not now.harmless:
+        return ChangeKind.BROKEN
+    # A case that is not claimed any more is not fixed.
+    if not was.harmless and now.harmless and now is not Outcome.UNSUPPORTED:
+        return ChangeKind.FIXED
+    return None if was is now else ChangeKind.CHANGED
+
+
+def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -> bool:
+    return before is not None and after is not None and before.content != after.content
+
+
+def _notes(old: Report, new: Report) -> Iterator[str]:
+    """What must be known of the two reports beside what their cases say."""
+    for word, report in (("old", old), ("new", new)):
+        if not report.complete:
+            yield f"the {word} report is incomplete: cases that it lacks may not have run"
+    yield from _suites(old, new)
+    was, now = (_server(report) for report in (old, new))
+    what = new.target.what
+    yield f"{what}: {was}" if was == now else f"the {what} changed: {was} -> {now}"
+    if old.target.what != what:
+        yield f"the reports are of a {old.target.what} and of a {what}"
+    was, now = old.target.url, new.target.url
+    if was != now:
+        yield f"the reports are of different targets: {was} -> {now}"
+    for what, before, after in (
+        ("binding", _binding(old), _binding(new)),
+        ("profiles", old.target.profiles, new.target.profiles),
+        ("unsupported", old.target.unsupported, new.target.unsupported),
+        ("models that the server lacks", old.target.absent, new.target.absent),
+    ):
+        if sorted(before) != sorted(after):
+            was, now = (", ".join(sorted(names)) or "none" for names in (before, after))
+            yield f"{what} changed: {was} -> {now}"
+
+
+def _suites(old: Report, new: Report) -> Iterator[str]:
+    was, now = (f"{r.suite.version} (cases {r.suite.catalogue})" for r in (old, new))
+    yield f"suite: the same, {was}" if was == now else f"the suite changed: {was} -> {now}"
+    changed = sum(_sends_something_else(old.case(case.id), case) for case in new.cases)
+    if changed:
+        yield f"cases that send or expect something else under the same id now: {changed}"
+
+
+def _binding(report: Report) -> tuple[str, ...]:
+    return () if report.target.binding is None else (report.target.binding,)
+
+
+def _server(report: Report) -> str:
+    return f"{report.target.server.name} {report.target.server.version}"
+
+
+def _rank(report: Report) -> int:
+    if report.verdict.consistent is not None:
+        return int(report.verdict.consistent)
+    return (1 + report.verdict.robust) if report.verdict.conformant else 0
+
+
+def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:
+    before, after = ({row.id: row for row in report.requirements} for report in (old, new))
+    for requirement in dict.fromkeys((*after, *before)):
+        was, now = before.get(requirement), after.get(requirement)
+        row = now or was
+        if row is not None and _state(was) != _state(now):
+            yield RequirementChange(requirement, row.title, _state(was), _state(now))
+
+
+def _state(row: RequirementResult | None) -> str:
+    return "" if row is None else f"{row.level} {row.outcome}"

@@ -1,0 +1,194 @@
+"""How a server, or a client, changed from version to version, requirement by requirement. Pure.
+
+What a report found is kept without its bytes, so that many reports fit into memory at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from packaging.version import InvalidVersion, Version
+
+from v2_conformance.report.comparing.diff import ChangeKind, kind_of_change
+from v2_conformance.report.document import Report
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.suite.requirements import LEVELS, Level
+
+_NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
+_LONGEST_VERSION = 100
+_TITLE = 120
+_PARTS = re.compile(r"[0-9]+|[^0-9.+_-]+")
+
+
+@dataclass(frozen=True)
+class CaseFound:
+    """What came of a case; `content` is the digest of what it sends and expects."""
+
+    requirement: str
+    level: Level
+    outcome: Outcome
+    content: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a report found: its cases by id, and the titles of its requirements."""
+
+    version: str
+    profiles: tuple[str, ...]
+    cases: Mapping[str, CaseFound]
+    titles: Mapping[str, str]
+    what: str
+    name: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What is the same for all versions of a server, or of a client."""
+        return self.what, self.name
+
+
+@dataclass(frozen=True)
+class LevelTally:
+    """How many requirements have cases of a level; how many of them fail one, and how many fail
+    none but have one of which nothing was shown, such as one that did not run."""
+
+    level: Level
+    failing: int
+    not_shown: int
+    all: int
+
+    @property
+    def passing(self) -> int:
+        """How many pass all."""
+        return self.all - self.failing - self.not_shown
+
+
+@dataclass(frozen=True)
+class RequirementTrend:
+    """A requirement that is better or worse in the newer version: the number of its cases that are,
+    out of those that both reports have, and the strictest level of these."""
+
+    id: str
+    title: str
+    level: Level
+    cases: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What changed from one version to the next.
+
+    A requirement can be in both `better` and `worse`, by different cases. `other_cases` counts the
+    cases that send or expect something else in the two reports, which are not compared.
+    """
+
+    before: str
+    after: str
+    better: tuple[RequirementTrend, ...]
+    worse: tuple[RequirementTrend, ...]
+    other_cases: int
+    profiles: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def profiles_changed(self) -> bool:
+        """Whether the two versions claim different profiles."""
+        return sorted(self.profiles[0]) != sorted(self.profiles[1])
+
+
+def findings(report: Report) -> Findings:
+    """What a report found, without its bytes."""
+    return Findings(
+        version=report.target.server.version,
+        profiles=report.target.profiles,
+        cases={
+            case.id: CaseFound(case.requirement, case.level, case.outcome, case.content)
+            for case in report.cases
+        },
+        titles={row.id: short(row.title, _TITLE) for row in report.requirements},
+        what=report.target.what,
+        name=report.target.server.name,
+    )
+
+
+def tallies(found: Findings) -> list[LevelTally]:
+    """How many requirements pass and fail at each level that has any."""
+    outcomes: dict[Level, dict[str, set[Outcome]]] = {}
+    for case in found.cases.values():
+        if case.outcome is Outcome.PASS or case.outcome in FAILED | _NOT_SHOWN:
+            of_level = outcomes.setdefault(case.level, {})
+            of_level.setdefault(case.requirement, set()).add(case.outcome)
+    return [_tally(level, outcomes[level]) for level in LEVELS if level in outcomes]
+
+
+def _tally(level: Level, outcomes: Mapping[str, set[Outcome]]) -> LevelTally:
+    failing = {id for id, found in outcomes.items() if found & FAILED}
+    not_shown = {id for id, found in outcomes.items() if found & _NOT_SHOWN} - failing
+    return LevelTally(level, len(failing), len(not_shown), len(outcomes))
+
+
+def steps(versions: Sequence[Findings]) -> list[Step]:
+    """What changed between neighbors of `versions`, which are in order."""
+    return [_step(before, after) for before, after in pairwise(versions)]
+
+
+def version_order(version: str) -> tuple[object, ...]:
+    """The key that puts versions in order: as Python's packages have them (PEP 440) if it is such
+    a version, otherwise, and after all those, by its numbers and words."""
+    text = version[:_LONGEST_VERSION]
+    try:
+        return 0, Version(text), text
+    except InvalidVersion:
+        parts = _PARTS.findall(text)
+        return 1, [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts], text
+
+
+def _step(before: Findings, after: Findings) -> Step:
+    better: dict[str, list[CaseFound]] = {}
+    worse: dict[str, list[CaseFound]] = {}
+    compared: dict[str, int] = {}
+    other = 0
+    for case_id, now in after.cases.items():
+        was = before.cases.get(case_id)
+        if was is None:
+            continue
+        if was.content != now.content:
+            other += 1
+            continue
+        compared[now.requirement] = compared.get(now.requirement, 0) + 1
+        kind = kind_of_change(was.outcome, now.outcome)
+        if kind is ChangeKind.FIXED:
+            better.setdefault(now.requirement, []).append(now)
+        elif kind is ChangeKind.BROKEN:
+            worse.setdefault(now.requirement, []).append(now)
+
+    def listed(changed: Mapping[str, list[CaseFound]]) -> tuple[RequirementTrend, ...]:
+        return tuple(
+            _sorted(_trend(after, name, compared[name], changed[name]) for name in changed)
+        )
+
+    return Step(
+        before.version,
+        after.version,
+        listed(better),
+        listed(worse),
+        other,
+        (before.profiles, after.profiles),
+    )
+
+
+def _trend(
+    after: Findings, requirement: str, compared: int, cases: Sequence[CaseFound]
+) -> RequirementTrend:
+    level = min((case.level for case in cases), key=LEVELS.index)
+    title = after.titles.get(requirement, "")
+    return RequirementTrend(requirement, title, level, len(cases), compared)
+
+
+def _sorted(trends: Iterable[RequirementTrend]) -> list[RequirementTrend]:
+    """The strictest level first, otherwise in the order of the report."""
+    return sorted(trends, key=lambda trend: LEVELS.index(trend.level))

@@ -1,0 +1,277 @@
+"""Known failures: the entries of an expectation file, and what came of a run beside them. Pure,
+but for reading the file.
+
+An expected failure stays a failure, in the report and in the verdict. It only keeps CI green, and
+only as long as it is exactly what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from v2_conformance.errors import ExpectFileError
+from v2_conformance.report.causes.patterns import CausePattern, PatternError, read_pattern
+from v2_conformance.report.document import CaseResult, ExpectedFailure
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import matches
+from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
+
+UNWRITTEN = "TODO"  # how a reason begins that nobody wrote yet
+_SHOWN = 160
+_SHAKY = (Outcome.FLAKY, Outcome.INCONCLUSIVE)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One entry. Exactly one of `requirement` and `case`, a pattern of ids, is not empty.
+
+    `outcome` is the expected one, `cause` what the cause must be (None for anything), `expires` the
+    last day on which the entry holds, `line` its line in the file, from 1. The cases of a `flaky`
+    entry may pass, too.
+    """
+
+    line: int
+    requirement: str
+    case: str
+    outcome: Outcome
+    cause: CausePattern | None
+    reason: str
+    link: str
+    expires: date | None
+    flaky: bool = False
+
+    @property
+    def what(self) -> str:
+        """The requirement or the pattern."""
+        return self.requirement or self.case
+
+    def covers(self, requirement: str, case_id: str) -> bool:
+        """Whether it matches the case."""
+        if self.requirement:
+            return self.requirement == requirement
+        return matches(case_id, self.case)
+
+    def mismatch(self, case: CaseResult) -> str:
+        """How a case failed or passed other than expected; "" for as expected."""
+        if self.flaky and (case.outcome.harmless or case.outcome in _SHAKY):
+            return ""
+        if case.outcome is not self.outcome and not (self.flaky and case.outcome is Outcome.FAIL):
+            return f"expected {self.outcome}, got {case.outcome}"
+        if self.cause is not None and not self.cause.matches(case.cause):
+            return f"fails for another reason than {self.cause}: {describe(case.cause)[:_SHOWN]}"
+        return ""
+
+    def expired(self, today: date) -> bool:
+        """Whether its last day is over."""
+        return self.expires is not None and today > self.expires
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An entry that does not hold, and why."""
+
+    entry: Expectation
+    text: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A run beside its expectations.
+
+    `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
+    entry covers and that count, `tolerated` those that do not count. `untried` are the entries none
+    of whose cases was selected and claimed.
+    """
+
+    entries: tuple[Expectation, ...]
+    expected: tuple[str, ...]
+    unexpected: tuple[CaseResult, ...]
+    tolerated: tuple[CaseResult, ...]
+    problems: tuple[Problem, ...]
+    untried: tuple[Expectation, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether everything came as expected."""
+        return not self.problems and not self.unexpected
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """The entries of the file `name`, in its order: the first that covers a case counts for it."""
+
+    name: str
+    entries: tuple[Expectation, ...] = field(default=())
+
+    def entry_for(self, requirement: str, case_id: str) -> Expectation | None:
+        """The entry that counts for a case."""
+        return next((e for e in self.entries if e.covers(requirement, case_id)), None)
+
+    def excuse(self, case: CaseResult, today: date) -> Expectation | None:
+        """The entry because of which a case fails as expected, None for any other case."""
+        entry = self.entry_for(case.requirement, case.id)
+        if entry is None or case.outcome.harmless:
+            return None
+        return None if entry.expired(today) or entry.mismatch(case) else entry
+
+    def complaint(self, case: CaseResult) -> str:
+        """What is wrong with one case alone: it must fail in a certain way, and does not.
+
+        "" for every other case, and if only all cases of an entry together can tell.
+        """
+        entry = self.entry_for(case.requirement, case.id)
+        if entry is None or case.outcome is Outcome.UNSUPPORTED:
+            return ""
+        if entry.requirement and case.outcome.harmless:
+            return ""
+        return entry.mismatch(case)
+
+    def noted(self, case: CaseResult, today: date) -> CaseResult:
+        """The case, with `expected` if it fails as expected."""
+        entry = self.excuse(case, today)
+        if entry is None:
+            return case
+        return msgspec.structs.replace(
+            case, expected=ExpectedFailure(entry.reason, entry.link or None)
+        )
+
+
+def load_expectations(path: Path) -> Expectations:
+    """Read an expectation file. Raises ExpectFileError with its line for whatever is wrong."""
+    file = read_yaml(path, ExpectFileError)
+    _check_for_messages(file)
+    check_yaml(file, "expect", ExpectFileError)
+    entries = file.document["expected"] or ()
+    return Expectations(
+        file.name, tuple(_entry(file, index, entry) for index, entry in enumerate(entries))
+    )
+
+
+def _check_for_messages(file: YamlFile) -> None:
+    """Say what to write instead of what version 0.1 read."""
+    document = file.document if isinstance(file.document, dict) else {}
+    entries = document.get("expected")
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict) and "message" in entry:
+            line = file.line(("expected", index, "message"))
+            raise ExpectFileError(
+                f"{file.name}:{line}: message: entries match causes, not messages; write "
+                "`cause: KIND` instead, such as `cause: wrong_status` (`v2-conformance expect "
+                "--write REPORT -` prints the causes of a report)"
+            )
+
+
+def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
+    at = ("expected", index)
+    try:
+        expires = date.fromisoformat(entry["expires"]) if "expires" in entry else None
+    except ValueError as error:
+        line = file.line((*at, "expires"))
+        raise ExpectFileError(f"{file.name}:{line}: expires: {error}") from error
+    try:
+        cause = read_pattern(entry["cause"]) if "cause" in entry else None
+    except PatternError as error:
+        line = file.line((*at, "cause", *error.place))
+        member = ".".join(map(str, ("cause", *error.place)))
+        raise ExpectFileError(f"{file.name}:{line}: {member}: {error}") from error
+    return Expectation(
+        line=file.line(at),
+        requirement=entry.get("requirement", ""),
+        case=entry.get("case", ""),
+        outcome=Outcome(entry.get("outcome", "fail")),
+        cause=cause,
+        reason=" ".join(entry["reason"].split()),
+        link=entry.get("link", ""),
+        expires=expires,
+        flaky=entry.get("flaky", False),
+    )
+
+
+def counts(case: CaseResult, *, strict: bool) -> bool:
+    """Whether a failure of this case changes the exit code of `run`."""
+    if case.level == "MUST":
+        return strict or case.basis != "derived"
+    return strict and case.level == "SHOULD"
+
+
+def judge_expectations(
+    expectations: Expectations,
+    cases: Sequence[CaseResult],
+    known: Mapping[str, str],
+    today: date,
+    *,
+    strict: bool = False,
+) -> Judgement:
+    """The cases of a run beside what was expected of them.
+
+    `known` maps the id of every case of the suite to its requirement: an entry whose cases were
+    not selected is not an entry that matches nothing.
+    """
+    known = {**known, **{case.id: case.requirement for case in cases}}
+    belongs = {i: expectations.entry_for(requirement, i) for i, requirement in known.items()}
+    problems: list[Problem] = []
+    untried: list[Expectation] = []
+    for entry in expectations.entries:
+        own = {case_id for case_id, chosen in belongs.items() if chosen is entry}
+        found = _problems(entry, own, known, cases, today)
+        if found is None:
+            untried.append(entry)
+        else:
+            problems += [Problem(entry, text) for text in found]
+    bad = [case for case in cases if not case.outcome.harmless]
+    uncovered = [case for case in bad if belongs[case.id] is None]
+    return Judgement(
+        entries=expectations.entries,
+        expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
+        unexpected=tuple(case for case in uncovered if counts(case, strict=strict)),
+        tolerated=tuple(case for case in uncovered if _tolerated(case, strict=strict)),
+        problems=tuple(problems),
+        untried=tuple(untried),
+    )
+
+
+def _tolerated(case: CaseResult, *, strict: bool) -> bool:
+    if case.level == "MAY" and case.outcome is Outcome.NOT_RUN:
+        return False
+    return not counts(case, strict=strict)
+
+
+def _problems(
+    entry: Expectation,
+    own: set[str],
+    known: Mapping[str, str],
+    cases: Iterable[CaseResult],
+    today: date,
+) -> list[str] | None:
+    """What is wrong with an entry whose cases are `own`; None if nothing of it was tried."""
+    tried = [case for case in cases if case.id in own and case.outcome is not Outcome.UNSUPPORTED]
+    failing = [case for case in tried if not case.outcome.harmless]
+    if entry.expired(today):
+        rest = f"; {len(failing)} of its cases did not pass" if failing else ""
+        return [f"expired on {entry.expires}{rest}"]
+    if not own:
+        if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
+            return ["matches only cases that entries above it match already"]
+        return ["matches no case of the suite"]
+    if not tried:
+        return None
+    if entry.case:
+        failing = tried  # every case that a pattern matches must fail
+    elif entry.flaky:
+        pass  # that nothing of it fails today shows nothing
+    elif not failing:
+        every = own <= {case.id for case in tried} | _skipped(cases)
+        return ["no case of this requirement fails any more"] if every else None
+    mismatches = [(case.id, entry.mismatch(case)) for case in failing]
+    return [f"{case_id}: {text}" for case_id, text in mismatches if text]
+
+
+def _skipped(cases: Iterable[CaseResult]) -> set[str]:
+    return {case.id for case in cases if case.outcome is Outcome.UNSUPPORTED}

@@ -1,0 +1,150 @@
+"""An expectation file brought up to date with a report: which entries stay, which are new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import yaml
+
+from v2_conformance.report.causes.patterns import lasting, pattern_of
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.expectations.known import (
+    UNWRITTEN,
+    Expectation,
+    Expectations,
+    judge_expectations,
+)
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import plain
+
+_NEVER = date.min  # before every expiry: whether an entry still holds is another question
+_LONGEST = 200
+_EXPECTABLE = (Outcome.FAIL, Outcome.FLAKY, Outcome.INCONCLUSIVE, Outcome.NOT_RUN)
+
+_HEADER = """\
+# Known failures of {server}.
+#
+# Replace each reason that begins with TODO with why the server fails. If you track the failure
+# somewhere, add a `link` to it. If it must be fixed by a certain day, add that day as `expires`.
+"""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What becomes of an expectation file: `dropped` entries do not hold, each with why."""
+
+    kept: tuple[Expectation, ...]
+    added: tuple[Expectation, ...]
+    dropped: tuple[tuple[Expectation, str], ...]
+
+
+def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, str]) -> Update:
+    """Entries for every MUST and SHOULD case of a report that fails.
+
+    Entries of `old` that hold stay as they are; of the others, whatever still fails as it did
+    keeps its reason. `known` maps the id of every case of the suite to its requirement.
+    """
+    kept, dropped = old, []
+    while True:
+        problems = judge_expectations(kept, cases, known, _NEVER).problems
+        if not problems:
+            break
+        why = {problem.entry: problem.text for problem in reversed(problems)}
+        dropped += [(entry, why[entry]) for entry in kept.entries if entry in why]
+        kept = replace(kept, entries=tuple(e for e in kept.entries if e not in why))
+    missing = [
+        _entry(case, old)
+        for case in cases
+        if case.outcome in _EXPECTABLE
+        and case.level in ("MUST", "SHOULD")
+        and kept.excuse(case, _NEVER) is None
+    ]
+    return Update(kept.entries, tuple(_grouped(missing, cases, known)), tuple(dropped))
+
+
+def file_text(server: str, update: Update, before: str = "") -> str:
+    """The text of the file after `update`.
+
+    It begins with the comments above the first entry of `before`, the file's old text, or with a
+    comment that says what to do with the failures of `server` if there was no file.
+    """
+    header = _comments(before) if before else _HEADER.format(server=plain(server))
+    return header + as_yaml((*update.kept, *update.added))
+
+
+def _comments(text: str) -> str:
+    """The lines above the entries, which people wrote for people."""
+    lines = text.splitlines(keepends=True)
+    return "".join(lines[: next((i for i, x in enumerate(lines) if x[:1] not in "#\n"), 0)])
+
+
+def as_yaml(entries: Sequence[Expectation]) -> str:
+    """The entries as an expectation file has them."""
+    if not entries:
+        return "expected: []\n"
+    items = (yaml.safe_dump([_members(e)], sort_keys=False, width=100) for e in entries)
+    return "expected:\n" + "\n".join(items)
+
+
+def _entry(case: CaseResult, old: Expectations) -> Expectation:
+    """The entry for one case, with what `old` says of it."""
+    before = old.entry_for(case.requirement, case.id)
+    if before is not None and not before.mismatch(case):
+        return replace(before, line=0, requirement="", case=case.id)
+    was = f" (before, for another failure: {before.reason})" if before else ""
+    return Expectation(
+        line=0,
+        requirement="",
+        case=case.id,
+        outcome=case.outcome,
+        cause=None if case.cause is None else pattern_of(case.cause),
+        reason=f"{UNWRITTEN}: {plain(lasting(describe(case.cause)))[:_LONGEST]}{was}",
+        link="",
+        expires=None,
+    )
+
+
+def _grouped(
+    missing: Sequence[Expectation], cases: Iterable[CaseResult], known: Mapping[str, str]
+) -> Iterator[Expectation]:
+    """One entry for all cases of a slug if they fail alike, else one for each."""
+    groups: dict[str, list[Expectation]] = {}
+    for entry in missing:
+        groups.setdefault(_slug(entry.case), []).append(entry)
+    here = {case.id for case in cases if case.outcome is not Outcome.UNSUPPORTED}
+    ran = {case.id for case in cases}
+    for slug, entries in groups.items():
+        every = {case_id for case_id in known.keys() | ran if _slug(case_id) == slug}
+        failing = {entry.case for entry in entries}
+        alike = len({_kind(entry) for entry in entries}) == 1
+        if len(failing) > 1 and alike and every <= ran and every & here == failing:
+            yield replace(entries[0], case=f"{slug}[*]")
+        else:
+            yield from entries
+
+
+def _slug(case_id: str) -> str:
+    return case_id.partition("[")[0]
+
+
+def _kind(entry: Expectation) -> tuple[object, ...]:
+    reason = "" if entry.reason.startswith(UNWRITTEN) else entry.reason
+    return entry.outcome, entry.cause, reason, entry.link, entry.expires, entry.flaky
+
+
+def _members(entry: Expectation) -> dict[str, Any]:
+    members = {
+        "requirement": entry.requirement,
+        "case": entry.case,
+        "outcome": "" if entry.outcome is Outcome.FAIL else entry.outcome.value,
+        "cause": entry.cause and entry.cause.document,
+        "reason": entry.reason,
+        "link": entry.link,
+        "expires": str(entry.expires or ""),
+        "flaky": entry.flaky,
+    }
+    return {name: value for name, value in members.items() if value}

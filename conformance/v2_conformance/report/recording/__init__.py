@@ -1,0 +1,1 @@
+"""Results as a report keeps them, and the record that a run writes."""

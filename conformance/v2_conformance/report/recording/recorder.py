@@ -1,0 +1,303 @@
+"""Writes what a run finds: the append-only record, and report.json at its end.
+
+A run appends to `report.jsonl`: a header line, a line for each case, a footer. At the end the
+record is folded into `report.json`. A killed run keeps its record; folding it says that it is
+incomplete. Secrets of the target are masked, length by length, before anything is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import datetime, timezone
+from io import FileIO
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from v2_conformance.bounded_files import create_new, write_all
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.errors import LeakError, UsageError
+from v2_conformance.report.document import (
+    CaseResult,
+    RecordFooter,
+    RecordHeader,
+    RecordLine,
+    Report,
+)
+from v2_conformance.report.document_part import REPORT_FORMAT
+from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
+from v2_conformance.report.files import (
+    RECORD,
+    REPORT,
+    SIGNATURE,
+    as_json,
+    as_json_bytes,
+    fold_record,
+    write_report,
+)
+from v2_conformance.report.kept_bytes import (
+    PLAIN,
+    Deflated,
+    start_of,
+    stored_size,
+    unpacked,
+)
+from v2_conformance.report.recording.results import (
+    calibration,
+    case_result,
+    recorded_exchange,
+    soak_of,
+    withheld,
+)
+from v2_conformance.report.tested import (
+    EVERYTHING,
+    ClientInfo,
+    Model,
+    Selection,
+    ServerInfo,
+    SuiteInfo,
+    TargetInfo,
+)
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import Calibrated, Result
+from v2_conformance.runs.soak.soaking import Soaked
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.requirements import digest
+from v2_conformance.version import __version__
+
+ROOM = 24 * 1024 * 1024
+"""Bytes that all responses of a run may take in its report, before base64, besides what answers
+to the suite's long tensors take. An honest server needs a quarter of it."""
+# Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
+# be made beside it.
+_TAKES_TIME = 256 * 1024
+_FITS_BESIDE = 16 * 1024 * 1024
+_START = 512  # what is kept of a response that does not fit
+
+Note = Callable[[CaseResult], CaseResult]
+
+
+def _as_it_is(case: CaseResult) -> CaseResult:
+    return case
+
+
+class Record:
+    """The append-only record of one run in `directory`, folded into report.json by `finish`.
+
+    `own` says whether `cases` are the suite's own: a run of others certifies nothing. `selection`
+    is what they were chosen by. Files named in `outdated`, of an older run, are removed, so that
+    they cannot pass for this one's. `noted` adds to each case what was known of it beforehand.
+    `client` is how a client was run, if that is what is tested.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        target: Target,
+        server: Server,
+        cases: Sequence[Case],
+        *,
+        own: bool = True,
+        selection: Selection = EVERYTHING,
+        relations: Relations | None = None,
+        outdated: Collection[str] = (),
+        noted: Note = _as_it_is,
+        client: ClientInfo | None = None,
+    ) -> None:
+        self.directory = directory
+        self._noted = noted
+        self.mask = target.mask.beside(case.id for case in cases)
+        self._profiles = target.profiles
+        self._started = datetime.now(timezone.utc)
+        self._file = _create(directory, outdated)
+        self._room = ROOM
+        self._problem: str | None = None
+        self._beside = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
+        header = _header(
+            target, server, cases, self._started, selection, relations, client, own=own
+        )
+        self._write(RecordLine(header=header))
+
+    def add(self, result: Result) -> None:
+        """Append one case. It is on disk when this returns; or a moment later, but before anything
+        else, if its messages are so long that they take their time. Raises UsageError if it cannot
+        be, or if the case before it could not."""
+        self._settle()
+        length = sum(map(_length, result.exchanges))
+        if _TAKES_TIME < length <= _FITS_BESIDE:
+            self._writing = self._beside.submit(self._append, result)
+        else:
+            self._append(result)
+
+    def _append(self, result: Result) -> None:
+        self._append_case(case_result(result, self._profiles, self.mask))
+
+    def _settle(self) -> None:
+        """Wait until all that was added is on disk. Raises UsageError if it cannot be."""
+        if self._writing is not None:
+            wait([self._writing])  # may be interrupted: then it is still to be waited for
+            written, self._writing = self._writing, None
+            written.result()
+
+    def calibrated(self, found: Iterable[Calibrated]) -> None:
+        """Append how known-good requests were answered at first."""
+        for one in found:
+            self.add_calibration(calibration(one, self.mask))
+
+    def add_calibration(self, found: Calibration) -> None:
+        """Append one calibration that is in report.json's form already."""
+        self._settle()
+        self._write(RecordLine(calibration=found))
+
+    def add_case(self, case: CaseResult) -> None:
+        """Append one case that is in report.json's form already.
+
+        A case that still shows a secret is an error of the suite: it is recorded without its bytes.
+        """
+        self._settle()
+        self._append_case(case)
+
+    def _append_case(self, case: CaseResult) -> None:
+        case = self._noted(self._within_room(case))
+        try:
+            self._write(RecordLine(case=case))
+        except LeakError as error:
+            self._write(RecordLine(case=withheld(case, str(error))))
+
+    def soaked(self, found: Soaked) -> None:
+        """Append what came of a soak."""
+        self._settle()
+        self._write(RecordLine(soak=soak_of(found, self.mask)))
+
+    def _within_room(self, case: CaseResult) -> CaseResult:
+        """`case` with all its bytes, but for those that the report has no room for.
+
+        Of a response that does not fit only the start is kept, once it has been judged.
+        """
+        exchanges = tuple(map(self._fitted, case.exchanges))
+        whole = all(map(operator.is_, exchanges, case.exchanges))
+        return case if whole else msgspec.structs.replace(case, exchanges=exchanges)
+
+    def _fitted(self, exchange: RecordedExchange) -> RecordedExchange:
+        asked, size = stored_size(exchange.request_kept), stored_size(exchange.response_kept)
+        if asked > PLAIN:  # tensors of the suite, to which the answer may have as many
+            self._room += asked
+        if size > self._room:
+            start = start_of(exchange.response_kept, _START)
+            exchange = msgspec.structs.replace(exchange, response_kept=start)
+            size = stored_size(start)
+        self._room = max(0, self._room - size)
+        return exchange
+
+    def finish(self, *, complete: bool = True) -> Report:
+        """Close the record, write report.json and return the report."""
+        self._settle()
+        self._beside.shutdown()
+        duration = (datetime.now(timezone.utc) - self._started).total_seconds()
+        self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
+        self._file.close()
+        report = fold_record(self.directory / RECORD)
+        # Its cases were looked at as they were recorded.
+        self.mask.check(as_json(msgspec.structs.replace(report, cases=())), REPORT)
+        write_report(self.directory, report)
+        return report
+
+    def _write(self, line: RecordLine) -> None:
+        if self._problem is not None:  # nothing can follow half a line
+            raise UsageError(self._problem)
+        data = as_json_bytes(line)
+        what = RECORD if line.case is None else "what was recorded of this case"
+        self.mask.check(data, what)
+        if self.mask.hides_anything:  # else there is nothing to inflate them for
+            for message in _deflated(line):
+                self.mask.check(message, what)
+        try:
+            write_all(self._file.fileno(), data + b"\n")
+        except OSError as error:
+            self._problem = f"cannot write {self.directory / RECORD}: {error.strerror}"
+            self._file.close()
+            raise UsageError(self._problem) from error
+
+
+def _length(exchange: Exchange) -> int:
+    transcript = exchange.transcript
+    return len(transcript.request) + len(transcript.received)
+
+
+def _deflated(line: RecordLine) -> Iterator[bytes]:
+    """The messages of a line that its text does not show as they are."""
+    recorded = line.case or line.calibration
+    under_load = () if line.soak is None else line.soak.kept
+    exchanges = [one.exchange for one in under_load]
+    for exchange in exchanges if recorded is None else recorded.exchanges:
+        for kept in (exchange.request_kept, exchange.response_kept):
+            if isinstance(kept, Deflated):
+                yield unpacked(kept)
+
+
+def _create(directory: Path, outdated: Collection[str]) -> FileIO:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = FileIO(create_new(directory / RECORD), "w")
+        for name in (REPORT, SIGNATURE, *outdated):
+            with contextlib.suppress(FileNotFoundError):
+                (directory / name).unlink()
+    except OSError as error:
+        raise UsageError(
+            f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
+            "--report-dir"
+        ) from error
+    return file
+
+
+def _header(
+    target: Target,
+    server: Server,
+    cases: Sequence[Case],
+    started: datetime,
+    selection: Selection,
+    relations: Relations | None,
+    client: ClientInfo | None,
+    *,
+    own: bool,
+) -> RecordHeader:
+    tested = TargetInfo(
+        url=target.public_url,
+        host=target.address.host,
+        headers=()
+        if client is not None
+        else tuple(target.mask.field(*item) for item in target.address.headers),
+        server=ServerInfo(server.name, server.version, server.extensions),
+        profiles=target.profiles,
+        unsupported=tuple(sorted(target.unsupported)),
+        models={
+            role: Model(
+                binding.model, binding.inputs, binding.outputs, binding.version, binding.pinned
+            )
+            for role, binding in server.present.items()
+        },
+        absent=dict(server.absent),
+        host_given=target.address.host != urlsplit(target.public_url).netloc,
+        masked=target.hidden_beside_fields,
+        binding=None if target.endpoint is None else target.endpoint.name,
+        client=client,
+        http2=target.http2,
+    )
+    return RecordHeader(
+        suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),
+        target=msgspec.convert(target.mask.document(msgspec.to_builtins(tested)), TargetInfo),
+        started=started.isoformat(timespec="seconds"),
+        own=own,
+        planned=dict(Counter(case.requirement for case in cases)),
+        order=tuple(case.id for case in cases),
+        selection=selection,
+        discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
+        relations=relations,
+    )

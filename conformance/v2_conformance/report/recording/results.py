@@ -1,0 +1,182 @@
+"""Results as report.json has them, without the target's secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.judging.growth import trends
+from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.redaction import Mask
+from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
+from v2_conformance.report.evidence import Calibration, RecordedExchange
+from v2_conformance.report.kept_bytes import keep
+from v2_conformance.runs.result import Calibrated, Result
+from v2_conformance.runs.soak.soaking import Soaked, WrongAnswer
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.circumstances import SuiteError
+from v2_conformance.suite.causes.output_findings import WrongBytesElement
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.streamed import Streamed
+from v2_conformance.wire.transcript import Http2Facts, Limits
+
+_LIMITS = Limits()
+_HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
+
+
+def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
+    """One case as report.json has it."""
+    facts = result.case.facts(profiles)
+    cause = _masked(result.cause, mask) if mask.hides_anything else result.cause
+    return CaseResult(
+        id=facts.id,
+        requirement=facts.requirement,
+        profile=facts.profile,
+        level=facts.level,
+        basis=facts.basis,
+        why=facts.why,
+        content=facts.content,
+        outcome=result.outcome,
+        cause=cause,
+        message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
+        duration_ms=round(result.duration_s * 1000, 3),
+        exchanges=tuple(
+            recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
+            for exchange in result.exchanges
+        ),
+        said=None if result.said is None else _masked(result.said, mask),
+    )
+
+
+def calibration(found: Calibrated, mask: Mask) -> Calibration:
+    """A calibration as report.json has it."""
+    exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
+    return Calibration(found.role, found.form, exchanges)
+
+
+def soak_of(found: Soaked, mask: Mask) -> Soak:
+    """What came of a soak, as report.json has it."""
+    return Soak(
+        seconds=found.load.seconds,
+        duration_s=found.duration_s,
+        connections=found.connections,
+        ended=found.ended,
+        survived=found.survived,
+        watched=found.load.pid is not None,
+        kinds=found.kinds,
+        phases=found.phases,
+        samples=found.samples,
+        trends=trends(found.samples, found.phases),
+        wrong=dict(found.wrong),
+        kept=tuple(_wrong_under_load(one, mask) for one in found.kept),
+    )
+
+
+def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
+    cause = _masked(wrong.verdict.cause, mask)
+    return WrongUnderLoad(
+        case=wrong.case.id,
+        at_s=wrong.at_s,
+        cause=cause,
+        message=mask.text(msgspec.structs.replace(wrong.verdict, cause=cause).message),
+        exchange=recorded_exchange(wrong.exchange, mask),
+    )
+
+
+def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
+    """What exchanges show, without the target's secrets."""
+    return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    """A cause, or what a client said, or a member of one, without the target's secrets; its type
+    stays the same."""
+    if isinstance(value, str):
+        return mask.text(value)
+    if isinstance(value, tuple):
+        return tuple(_masked(item, mask) for item in value)
+    if isinstance(value, bytes):  # a tensor that a client gave its user
+        return mask.excerpt(value)
+    if isinstance(value, dict):
+        return {mask.text(key): _masked(item, mask) for key, item in value.items()}
+    if not isinstance(value, msgspec.Struct):
+        return value
+    members = {name: getattr(value, name) for name in value.__struct_fields__}
+    shown = {name: _masked(member, mask) for name, member in members.items()}
+    if isinstance(value, FirstDifference | WrongBytesElement):  # these two have bytes as hex
+        shown |= {side: _masked_hex(members[side], mask) for side in ("expected", "got")}
+    return type(value)(**shown)
+
+
+def _masked_hex(text: str, mask: Mask) -> str:
+    """Bytes as hex, cut off with "…", without secrets, whole ones or the starts of some."""
+    shown = _HEX.fullmatch(text)
+    if shown is None:  # no bytes, in words
+        return mask.text(text)
+    return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
+
+
+def recorded_exchange(
+    exchange: Exchange, mask: Mask, *, of_client: bool = False
+) -> RecordedExchange:
+    """An exchange as report.json has it; `of_client` if its request is a client's, not our own."""
+    transcript = exchange.transcript
+    first = transcript.first_byte_s
+    several = len(transcript.pieces) > 1
+    idle, short = transcript.closed_before_s, transcript.shortened_s
+    sent = (mask.data if of_client else mask.sent)(transcript.request)
+    received = mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
+    return RecordedExchange(
+        purpose=exchange.purpose,
+        note=exchange.note,
+        request_kept=keep(sent),
+        response_kept=keep(received),
+        ending=transcript.ending,
+        detail=mask.text(transcript.detail),
+        sent=transcript.sent,
+        reused=transcript.reused,
+        open=transcript.open,
+        first_byte_ms=None if first is None else round(first * 1000, 3),
+        duration_ms=round(transcript.duration_s * 1000, 3),
+        expected=exchange.expected,
+        entry=None if exchange.entry is None else dict(exchange.entry),
+        pieces=transcript.pieces if several else (),
+        pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
+        closed_before_ms=None if idle is None else round(idle * 1000, 3),
+        shortened_ms=None if short is None else round(short * 1000, 3),
+        stray_before=transcript.stray_before,
+        answers=transcript.answers,
+        http2=None if transcript.http2 is None else _facts(transcript.http2, mask),
+        streamed=None if transcript.streamed is None else _streamed(transcript.streamed, mask),
+    )
+
+
+def _streamed(found: Streamed, mask: Mask) -> Streamed:
+    """What is kept of a huge tensor, without the target's secrets."""
+    if found.difference is None:
+        return found
+    got = mask.excerpt(bytes.fromhex(found.difference.got)).hex()
+    return msgspec.structs.replace(
+        found, difference=msgspec.structs.replace(found.difference, got=got)
+    )
+
+
+def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
+    """What frames say, without the target's secrets."""
+    trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
+    return msgspec.structs.replace(facts, trailers=trailers)
+
+
+def withheld(case: CaseResult, why: str) -> CaseResult:
+    """The case as one in which the suite failed, without anything of the server's."""
+    cause = SuiteError("LeakError", why)
+    verdict = Verdict(Outcome.ERROR, cause)
+    return msgspec.structs.replace(
+        case, outcome=verdict.outcome, cause=cause, message=verdict.message, exchanges=()
+    )

@@ -1,0 +1,1 @@
+"""What is shown of a report's exchanges, texts and soak, whatever the format."""

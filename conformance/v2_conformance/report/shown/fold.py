@@ -1,0 +1,381 @@
+"""The exchanges of a case as people are shown them: what is shown of each, and what is left out.
+
+One model for the page, the terminal and logs. It picks the exchanges, cuts each message into
+sections, picks the bytes of each section within the given limits, and finds the first differing
+byte. Each format renders it in its own way. Text in it is visible (see `visible_text`), but escaped
+for no format.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.report.shown.annotate import (
+    AnnotatedMessage,
+    HexRow,
+    Section,
+    annotate_request,
+    annotate_response,
+)
+from v2_conformance.report.shown.visible_text import is_visible, short, visible
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import unsurvived
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.suite.values.offset_pattern import pattern_bytes
+from v2_conformance.wire.streamed import Streamed
+from v2_conformance.wire.transcript import Ending
+
+_TEXTS = ("head", "json")
+# Around the first differing byte so much is shown, in bytes before its row and from there on.
+_AROUND = (32, 48)
+_WIDTH = 16
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+_FIELDS, _FIELD = 8, 80
+_LONGEST = 400  # of text from a server
+_ENDINGS = {
+    Ending.COMPLETE: "complete response",
+    Ending.CLOSED: "connection closed before a complete response",
+    Ending.RESET: "connection reset before a complete response",
+    Ending.REFUSED: "no connection",
+    Ending.TIMEOUT: "timed out",
+    Ending.TOO_LARGE: "response too large",
+    Ending.MALFORMED: "malformed HTTP",
+    Ending.LEFT: "the client did not wait for an answer",
+}
+_CLIENT_ENDINGS = {
+    Ending.COMPLETE: "answered as scripted",
+    Ending.CLOSED: "the request did not come whole",
+    Ending.RESET: "the client left before it had its answer",
+    Ending.MALFORMED: "what came is no request",
+}
+_CONNECTIONS = {
+    Purpose.CANARY_SAME: "on the same connection",
+    Purpose.CANARY_FRESH: "on a fresh connection",
+}
+
+
+@dataclass(frozen=True)
+class FoldLimits:
+    """How many bytes of a section are shown, at its start and at its end.
+
+    Heads and JSON are text, which takes less room, so `first_of_text` of their bytes are shown.
+    """
+
+    first: int
+    last: int
+    first_of_text: int
+
+
+FULL = FoldLimits(512, 64, first_of_text=2048)
+BRIEF = FoldLimits(96, 32, first_of_text=384)
+WHOLE = FoldLimits(sys.maxsize, 0, first_of_text=sys.maxsize)
+
+
+class Span(NamedTuple):
+    """Bytes `start` to `end` of a section's content; `left_out` bytes before them are not shown."""
+
+    start: int
+    end: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class DifferingByte:
+    """The first byte of a response that is not as expected: its offset in the body, in words."""
+
+    offset: int
+    words: str
+
+    def column(self, row: HexRow) -> int | None:
+        """The byte's place in a row of a hexdump, None if it is in another one."""
+        column = self.offset - row.offset
+        return column if 0 <= column < len(row.ascii) else None
+
+    def pointer(self, row: HexRow, column: int) -> str:
+        """A line for under `row`, which points at the byte in `column` and says what it is."""
+        at, _ = row.places(column)
+        if len(self.words) < at:
+            return f"{self.words + ' ▲':>{at + 1}}"
+        return f"{'':{at}}▲ {self.words}"
+
+
+@dataclass(frozen=True)
+class FoldedSection:
+    """A section of a message and the `spans` of its content that are shown, in order.
+
+    They are shown as text if `is_text`, else as rows of a hexdump. `blob` counts the blobs of a
+    message from 0, None for anything else. `differing` is the first differing byte, if it is in
+    this section; it is in one of the spans.
+    """
+
+    section: Section
+    blob: int | None
+    is_text: bool
+    spans: tuple[Span, ...]
+    differing: DifferingByte | None
+
+    @property
+    def title(self) -> str:
+        """What the section is, how long, and where in the body."""
+        section, length = self.section, len(self.section.data)
+        title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
+        if length and section.in_body and section.kind != "raw":
+            title += f", {_range(section.base, length)} of the body"
+        return title
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the whole content if bytes of it are left out, else ""."""
+        return self.section.sha256 if len(self.spans) > 1 else ""
+
+    def text(self, span: Span) -> str:
+        """A span as text, with line feeds between its lines."""
+        data = self.section.data[span.start : span.end]
+        if self.section.kind == "head":
+            # A line that ends in LF alone must not look like one that ends in CRLF.
+            data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
+        text = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
+        return visible(text)
+
+    def rows(self, span: Span) -> tuple[HexRow, ...]:
+        """A span as rows of a hexdump."""
+        return self.section.rows(span.start, span.end)
+
+
+@dataclass(frozen=True)
+class FoldedMessage:
+    """A request or a response of `size` bytes; `notes` are oddities. `json_end` and `header_cut`
+    say where its JSON ends, see `AnnotatedMessage`."""
+
+    name: str
+    size: int
+    notes: tuple[str, ...]
+    sections: tuple[FoldedSection, ...]
+    json_end: int | None = None
+    header_cut: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Which message it is, and how long."""
+        return f"{self.name} · {in_bytes(self.size) if self.size else 'nothing'}"
+
+
+@dataclass(frozen=True)
+class FoldedExchange:
+    """One exchange of a case: `title` says what it was for, `facts` how it went."""
+
+    title: str
+    facts: tuple[str, ...]
+    complete: bool
+    messages: tuple[FoldedMessage, FoldedMessage]
+
+
+@dataclass(frozen=True)
+class CanaryAnswer:
+    """Whether a known-good request after a case was answered as it must be, and `where` it was sent
+    ("on a fresh connection")."""
+
+    where: str
+    right: bool
+
+
+def folded_exchanges(
+    case: CaseResult, limits: FoldLimits, canaries: FoldLimits | None
+) -> Iterator[FoldedExchange]:
+    """A case's exchanges, folded; bytes around the first differing one are shown in any case.
+
+    Known-good requests that were answered as they must be are folded by `canaries`, and left out if
+    that is None.
+    """
+    for exchange in case.exchanges:
+        used = canaries if exchange.purpose.canary and not case.died else limits
+        if used is not None:
+            difference = case.difference if exchange.purpose.own and case.said is None else None
+            folded = _exchange(exchange, used, difference)
+            yield folded if case.said is None else replace(folded, facts=_of_client(exchange))
+
+
+def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
+    """What the known-good requests after a case showed; none if none was sent."""
+    found = unsurvived(case.cause)
+    wrong = {
+        Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
+        Purpose.CANARY_FRESH: found is not None and found.fresh_connection is not None,
+    }
+    purposes = dict.fromkeys(exchange.purpose for exchange in case.exchanges)
+    return tuple(CanaryAnswer(_CONNECTIONS[p], not wrong[p]) for p in purposes if p in wrong)
+
+
+def in_bytes(number: int) -> str:
+    """A number of bytes in words: "1 byte", "65,536 bytes"."""
+    return "1 byte" if number == 1 else f"{number:,} bytes"
+
+
+def in_milliseconds(value: float) -> str:
+    """A time with the digits that matter."""
+    if value >= 10_000:
+        return f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def _exchange(
+    exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
+) -> FoldedExchange:
+    sent, came = exchange.request, exchange.response
+    request = annotate_request(sent, exchange.answers)
+    response = annotate_response(came, exchange.answers)
+    kept = exchange.streamed
+    # Of a streamed tensor the rest is not there, and looks as if it had not been on the wire.
+    notes = [*(request.notes if kept is None else _tensor_sent(kept)), *_unsent(exchange)]
+    answer_notes = response.notes if kept is None else tuple(_tensor_got(kept, len(came)))
+    return FoldedExchange(
+        title=exchange_title(exchange),
+        facts=tuple(exchange_facts(exchange)),
+        complete=exchange.ending is Ending.COMPLETE,
+        messages=(
+            _message("Request", sent, notes, request, limits, None),
+            _message("Response", came, answer_notes, response, limits, difference),
+        ),
+    )
+
+
+def _unsent(exchange: RecordedExchange) -> Iterator[str]:
+    if exchange.sent < exchange.request_size:
+        share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
+        yield f"{share} sent"
+
+
+def _tensor_sent(kept: Streamed) -> Iterator[str]:
+    yield (
+        f"{in_bytes(kept.size)} of tensor follow, which the report does not keep; the SHA-256 of "
+        f"what was sent of them is {kept.sha256}"
+    )
+
+
+def _tensor_got(kept: Streamed, length: int) -> Iterator[str]:
+    if kept.came > length:
+        yield f"the first {length:,} of {in_bytes(kept.came)}: the report keeps no more"
+    found = kept.difference
+    if found is not None:
+        want = pattern_bytes(found.start, found.start + len(found.got) // 2).hex(" ", 8)
+        got = bytes.fromhex(found.got).hex(" ", 8)
+        yield f"from byte {found.start} of the tensor: expected {want}, got {got}"
+
+
+def exchange_title(exchange: RecordedExchange) -> str:
+    """What an exchange was for."""
+    return visible(short(exchange.note, _LONGEST))
+
+
+def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
+    """How an exchange went: its ending, its times, its connection."""
+    detail = visible(short(exchange.detail, _LONGEST))
+    yield _ENDINGS[exchange.ending] + (f" ({detail})" if detail else "")
+    if exchange.first_byte_ms is not None:
+        yield f"first byte after {in_milliseconds(exchange.first_byte_ms)}"
+    yield f"{in_milliseconds(exchange.duration_ms)} in all"
+    yield "on a reused connection" if exchange.reused else "on a new connection"
+    if exchange.http2 is not None and exchange.http2.trailers:
+        yield f"trailers {_trailers(exchange.http2.trailers)}"
+    if exchange.omitted:
+        yield f"{in_bytes(exchange.omitted)} more came that the report has no room for"
+    if exchange.ending is Ending.COMPLETE:
+        yield "left open" if exchange.open else "closed afterwards"
+
+
+def _trailers(fields: Sequence[tuple[str, str]]) -> str:
+    """The fields behind a body over HTTP/2, which its bytes in the record do not have."""
+    shown = [visible(short(f"{name}: {value}", _FIELD)) for name, value in fields[:_FIELDS]]
+    return ", ".join([*shown, *(["…"] if len(fields) > _FIELDS else [])])
+
+
+def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:
+    """How an exchange went of which a client sent the request."""
+    detail = visible(short(exchange.detail, _LONGEST))
+    return (
+        _CLIENT_ENDINGS.get(exchange.ending, exchange.ending) + (f" ({detail})" if detail else ""),
+        f"{in_milliseconds(exchange.duration_ms)} in all",
+        "on a reused connection" if exchange.reused else "on a new connection",
+    )
+
+
+def _message(
+    name: str,
+    data: bytes,
+    notes: Sequence[str],
+    annotated: AnnotatedMessage,
+    limits: FoldLimits,
+    difference: FirstDifference | None,
+) -> FoldedMessage:
+    folded = []
+    blobs = 0
+    for section in annotated.sections:
+        differing = _differing(section, difference)
+        at = differing.offset - section.base if differing else None
+        folded.append(
+            FoldedSection(
+                section,
+                blobs if section.kind == "blob" else None,
+                _is_text(section),
+                _spans(section, limits, at),
+                differing,
+            )
+        )
+        blobs += section.kind == "blob"
+    shown = tuple(map(visible, notes))
+    return FoldedMessage(
+        name, len(data), shown, tuple(folded), annotated.json_end, annotated.header_cut
+    )
+
+
+def _differing(section: Section, difference: FirstDifference | None) -> DifferingByte | None:
+    """The first differing byte, if it is one of this section's, which is a blob."""
+    at = difference.body_offset if difference else None
+    if difference is None or at is None or section.kind != "blob":
+        return None
+    if not section.base <= at < section.base + len(section.data):
+        return None
+    words = f"first differing byte: element {difference.element} of {visible(difference.output)}"
+    return DifferingByte(at, words)
+
+
+def _range(start: int, length: int) -> str:
+    return f"byte {start}" if length == 1 else f"bytes {start}–{start + length - 1}"
+
+
+def _spans(section: Section, limits: FoldLimits, at: int | None) -> tuple[Span, ...]:
+    """What is shown of a section: its first and last bytes, and what is around byte `at`."""
+    length = len(section.data)
+    first = limits.first_of_text if section.kind in _TEXTS else limits.first
+    if length <= first + limits.last:
+        return (Span(0, length, 0),)
+    ranges = [(0, first), (length - limits.last, length)]
+    if at is not None:
+        row = at - at % _WIDTH
+        ranges.append((max(0, row - _AROUND[0]), min(length, row + _AROUND[1])))
+    spans: list[Span] = []
+    for start, stop in sorted(ranges):
+        if spans and start <= spans[-1].end:
+            spans[-1] = spans[-1]._replace(end=max(stop, spans[-1].end))
+        else:
+            spans.append(Span(start, stop, start - (spans[-1].end if spans else 0)))
+    return tuple(spans)
+
+
+def _is_text(section: Section) -> bool:
+    """Whether text shows it better than hex: heads, JSON, and error pages."""
+    if section.kind in _TEXTS:
+        return True
+    if section.kind != "raw" or not section.data.strip():
+        return False
+    try:
+        text = section.data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return False
+    return is_visible(text)

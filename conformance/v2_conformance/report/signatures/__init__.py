@@ -1,0 +1,1 @@
+"""Signatures of reports in the format of OpenSSH."""

@@ -1,0 +1,130 @@
+"""What a report amounts to, in few words, for the pages and files that name it in passing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from v2_conformance.report.document import (
+    CONFORMANT,
+    CONSISTENT,
+    INCOMPLETE,
+    NOT_CONFORMANT,
+    NOT_CONSISTENT,
+    NOT_ROBUST,
+    NOT_SHOWN,
+    Report,
+)
+from v2_conformance.report.shown.visible_text import short, visible
+from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.circumstances import NotOverHttp2, RoleAbsent
+from v2_conformance.suite.outcomes import FAILED, Outcome
+
+# For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
+TONES = {
+    CONFORMANT: (Outcome.PASS, "✓"),
+    NOT_ROBUST: (Outcome.INCONCLUSIVE, "◐"),
+    NOT_CONFORMANT: (Outcome.FAIL, "✗"),
+    CONSISTENT: (Outcome.PASS, "≈"),
+    NOT_CONSISTENT: (Outcome.FAIL, "✗"),
+    NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
+    INCOMPLETE: (Outcome.NOT_RUN, "○"),
+}
+_NAME = 80
+_BFLOAT = ("bf16", "BF16")  # the profile and its datatype
+_SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A verdict in words, the outcome whose color it takes, and its sign.
+
+    `left_out` counts the cases of a whole run that the report lacks.
+    """
+
+    words: str
+    tone: Outcome
+    sign: str
+    left_out: int
+
+
+def standing(report: Report) -> Standing:
+    """The standing of a report; a run without all of its cases is only incomplete."""
+    left_out = sum(missing(report).values())
+    words = verdict_words(report, complete=report.complete and not left_out)
+    return Standing(words, *TONES[words], left_out)
+
+
+def verdict_words(report: Report, *, complete: bool) -> str:
+    """Return the verdict as people say it; a run that is not complete is only `INCOMPLETE`."""
+    if not complete:
+        return INCOMPLETE
+    return report.verdict.in_words(contradicted=contradicted(report))
+
+
+def contradicted(report: Report) -> bool:
+    """Return True if a MUST failed, rather than not being shown to hold."""
+    return any(row.level == "MUST" and row.outcome in FAILED for row in report.requirements)
+
+
+def missing(report: Report) -> dict[str, int]:
+    """Requirement to the number of its planned cases that are not in the report."""
+    there: dict[str, set[str]] = {}
+    for case in report.cases:
+        there.setdefault(case.requirement, set()).add(case.id)
+    left = {
+        requirement: count - len(there.get(requirement, ()))
+        for requirement, count in report.planned.items()
+    }
+    return {requirement: count for requirement, count in left.items() if count > 0}
+
+
+def server_name(report: Report) -> str:
+    """The name and version of the server, or of the client, printable and short; not escaped for
+    any format."""
+    server = report.target.server
+    text = " ".join(visible(f"{server.name} {server.version}").split())
+    return short(text or f"unnamed {report.target.what}", _NAME)
+
+
+def claim(report: Report) -> str:
+    """Return what the verdict is about: "binary, raw; without BF16; 14 requirements untested".
+
+    Without are the datatypes and codings that the server does not claim, and the optional models
+    that cases would have needed. A binding is named. A requirement is untested if no case of it was
+    sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it did not ask. What is
+    particular to a run about relations comes first.
+    """
+    target, rows = report.target, report.requirements
+    without = list(target.unsupported)
+    profile, datatype = _BFLOAT
+    if profile not in target.profiles and datatype not in without:
+        without.append(datatype)
+    without += dict.fromkeys(
+        f"the model {case.cause.role}"
+        for case in report.of(Outcome.UNSUPPORTED)
+        if isinstance(case.cause, RoleAbsent)
+    )
+    parts = [", ".join(target.profiles) or "none"]
+    if report.relations is not None:
+        parts += report.relations.words(report.verdict.needs_identity)
+    if without:
+        parts.append(f"without {', '.join(without)}")
+    if target.binding is not None:
+        parts.append(f"binding {target.binding}")
+    untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
+    if target.http2:
+        asked = {c.requirement for c in report.cases if not isinstance(c.cause, NotOverHttp2)}
+        about_http1 = [row.id for row in rows if row.id in untested - asked and row.cases]
+        untested -= set(about_http1)
+        words = f", which does not ask {', '.join(about_http1)}" if about_http1 else ""
+        parts.append(f"over HTTP/2{words}")
+    if untested:
+        parts.append(f"{counted(len(untested), 'requirement')} untested")
+    return "; ".join(parts)
+
+
+def claimed(report: Report) -> str:
+    """The name of the server, or of the client, and the claim, as pages and summaries begin."""
+    name = server_name(report)
+    tested = name if report.target.client is None else f"the client {name}"
+    return f"{tested}, profiles {claim(report)}"

@@ -1,0 +1,270 @@
+"""From the outcomes of cases to those of requirements and to the run's verdict. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from v2_conformance.report.document import (
+    CaseResult,
+    CitedDocument,
+    OverallVerdict,
+    Report,
+    RequirementResult,
+    Soak,
+)
+from v2_conformance.report.shown import soak_words
+from v2_conformance.report.verdict.standing import claim, verdict_words
+from v2_conformance.suite.causes.cause_base import counted, describe
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import (
+    AnswersDiffer,
+    CodingsUnsupported,
+    DatatypesUnsupported,
+    RoleAbsent,
+)
+from v2_conformance.suite.causes.client_findings import ClientLacks
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.relations import ROLE
+from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
+
+# The worst outcome among its cases is a requirement's.
+_WORST_FIRST = (
+    Outcome.FAIL,
+    Outcome.FLAKY,
+    Outcome.ERROR,
+    Outcome.INCONCLUSIVE,
+    Outcome.NOT_RUN,
+    Outcome.DISPUTED,
+    Outcome.PASS,
+    Outcome.UNSUPPORTED,
+)
+_WORDS = {
+    Outcome.FAIL: "failed",
+    Outcome.FLAKY: "was flaky",
+    Outcome.ERROR: "could not be judged (an error of the suite)",
+    Outcome.INCONCLUSIVE: "was inconclusive",
+    Outcome.NOT_RUN: "did not run",
+}
+
+
+def concluded(report: Report) -> Report:
+    """Return `report` with the verdict and the requirements that its cases amount to; not sealed.
+
+    Cases that did not run block what depends on them, whatever the reason: a MUST that did not run
+    is never a pass. A requirement of a profile that is not claimed is left out, and so is one that
+    others have replaced, or of which a whole run has no case. Datatypes that the server does not
+    support excuse only what is about them. The run of a shard has no verdict of its own. A run
+    about relations between the answers of models is consistent, never conformant; each of its
+    models that is absent, and each that does not repeat its answers, blocks that. Wrong answers
+    under load count as failures of their cases, at their level; what did not survive it is not
+    robust; a leak is a warning.
+    """
+    target, soak = report.target, report.soak
+    by_requirement: dict[str, list[CaseResult]] = {}
+    for case in report.cases:
+        by_requirement.setdefault(case.requirement, []).append(case)
+    rows = []
+    found = _Reasons([*_of_the_run(report), *_of_the_models(report)])
+    for requirement in catalogue().values():
+        if requirement.profile not in target.profiles or requirement.superseded_by:
+            continue
+        of_this = by_requirement.get(requirement.id, [])
+        if not of_this and _is_for_other_runs(requirement, report):
+            continue
+        rows.append(_row(requirement, requirement.level_for(target.profiles), of_this))
+        certain = [case for case in of_this if not isinstance(case.cause, AnswersDiffer)]
+        for reason, level in _reasons(requirement.id, certain):
+            found.add(reason, level, requirement.basis)
+        lost = _lost(requirement, of_this, target.unsupported)
+        if lost:
+            found.add(lost, "MUST", requirement.basis)
+    if soak is not None:
+        for reason, level, basis in _under_load(soak, report.cases):
+            found.add(reason, level, basis)
+        found.robust += soak_words.blocking(soak)
+        found.warnings += soak_words.warnings(soak)
+    good = not found.conformant and not found.robust
+    about_relations = report.relations is not None
+    verdict = OverallVerdict(
+        conformant=not found.conformant and not about_relations,
+        robust=good and not about_relations,
+        reasons=(*found.conformant, *found.robust),
+        warnings=tuple(found.warnings),
+        consistent=good if about_relations else None,
+        shown=_shown(rows) if about_relations else (),
+        needs_identity=_need_identity(rows, target.profiles) if about_relations else (),
+    )
+    judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
+    whole = report.complete and not _left_out(report) > 0 and not report.selection.shard
+    words = verdict_words(judged, complete=whole)
+    return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
+
+
+@dataclass
+class _Reasons:
+    """What is wrong with a run, by what it blocks."""
+
+    conformant: list[str]
+    robust: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, reason: str, level: Level, basis: Basis | None) -> None:
+        if level != "MUST":
+            self.warnings.append(reason)
+        else:
+            (self.robust if basis == "derived" else self.conformant).append(reason)
+
+
+def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
+    return tuple(row.id for row in rows if row.outcome is Outcome.PASS)
+
+
+def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str]) -> tuple[str, ...]:
+    """The requirements of the claimed profiles of which a run about relations has no case."""
+    there = {row.id for row in rows if row.cases}
+    return tuple(
+        requirement.id
+        for requirement in catalogue().values()
+        if requirement.profile in profiles
+        and not (requirement.superseded_by or requirement.untested or requirement.id in there)
+    )
+
+
+def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
+    """Whether only a run that was asked for more, such as a thorough one, has cases of it."""
+    planned = report.planned
+    left_out = bool(planned) and requirement.id not in planned
+    return report.own and left_out and not requirement.untested
+
+
+def _left_out(report: Report) -> int:
+    """How many cases of a whole run did not run."""
+    return sum(report.planned.values()) - len({case.id for case in report.cases})
+
+
+def _of_the_run(report: Report) -> Iterable[str]:
+    """What blocks the verdict whatever the cases show."""
+    cases, shard = report.cases, report.selection.shard
+    total = sum(report.planned.values())
+    left_out = _left_out(report)
+    if not report.own:
+        yield "this was not the suite: the cases were those given with --cases"
+    if shard is not None:
+        yield (
+            f"this is shard {shard.number} of {shard.of}: the verdict is that of the merged report "
+            "(`v2-conformance merge`)"
+        )
+    if not report.complete:
+        left = total - len(cases)
+        where = f"with {left} cases to go" if left > 0 else "before it had sent its last case"
+        yield f"the run is incomplete: it was stopped {where}"
+    passed = {case.level for case in cases if case.outcome is Outcome.PASS}
+    if "MUST" not in passed:
+        yield "no MUST case passed" if passed else "no case passed"
+    if left_out > 0:
+        yield f"{left_out} of {total} cases were left out"
+
+
+def _under_load(
+    soak: Soak, cases: Iterable[CaseResult]
+) -> Iterable[tuple[str, Level, Basis | None]]:
+    """Which requirements got wrong answers under load that were right alone, each with its level
+    and basis."""
+    levels = {case.id: (case.requirement, case.level) for case in cases}
+    counts: Counter[tuple[str, Level]] = Counter()
+    for case_id, number in soak.wrong.items():
+        if case_id in levels:
+            counts[levels[case_id]] += number
+    for (requirement, level), number in sorted(counts.items()):
+        if level not in ("MUST", "SHOULD"):
+            continue
+        answers = counted(number, "answer")
+        known = catalogue().get(requirement)
+        basis = None if known is None else known.basis
+        yield f"{level} {requirement} did not hold under load ({answers})", level, basis
+
+
+def _of_the_models(report: Report) -> Iterable[str]:
+    """Which models of a run about relations could not be tested as they had to be, and why."""
+    if report.relations is None:
+        return
+    for role, why in report.target.absent.items():
+        yield f"the model {role.removeprefix(ROLE)} was not tested: {why}"
+    differing = {
+        case.cause.role: case.cause
+        for case in report.cases
+        if isinstance(case.cause, AnswersDiffer)
+    }
+    for cause in differing.values():
+        yield describe(cause)
+
+
+def _reasons(requirement: str, cases: Iterable[CaseResult]) -> list[tuple[str, Level]]:
+    """What is wrong with a requirement, each with the level at which it counts."""
+    counts = Counter((case.level, case.outcome) for case in cases if not case.outcome.harmless)
+    reasons: list[tuple[str, Level]] = []
+    for (level, outcome), count in sorted(counts.items()):
+        if level in ("MAY", "DISPUTED") and outcome is not Outcome.ERROR:
+            continue
+        number = counted(count, "case")
+        reasons.append((f"{level} {requirement} {_WORDS[outcome]} ({number})", level))
+    return reasons
+
+
+def _lost(
+    requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
+) -> str:
+    """Why a requirement is as good as unknown: the server lacks something that each of its MUST
+    cases needs and that it is not about, or a client lacks what one of them needs that asks for no
+    option. "" if that is not so."""
+    musts = [case for case in cases if case.level == "MUST"]
+    lacking = sum(isinstance(case.cause, ClientLacks) and case.cause.basic for case in musts)
+    if lacking:
+        number = "1 case needs" if lacking == 1 else f"{lacking} cases need"
+        return f"MUST {requirement.id} was not tested: the client lacks what {number}"
+    if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
+        return ""
+    needs = dict.fromkeys(need for case in musts for need in _needs(case.cause))
+    about = requirement.datatypes
+    if not needs or (about and set(about) <= set(unsupported)):
+        return ""
+    return f"MUST {requirement.id} was not tested: its cases need {', '.join(needs)}"
+
+
+def _needs(cause: Cause | None) -> Iterable[str]:
+    """What the server lacks, if a case was not sent for that."""
+    if isinstance(cause, DatatypesUnsupported):
+        return cause.datatypes
+    if isinstance(cause, CodingsUnsupported):
+        return cause.codings
+    return [f"the model {cause.role}"] if isinstance(cause, RoleAbsent) else []
+
+
+def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) -> RequirementResult:
+    counts = Counter(case.outcome for case in cases)
+    own = {case.outcome for case in cases if case.level == level} or set(counts)
+    worst = next((outcome for outcome in _WORST_FIRST if outcome in own), Outcome.NOT_RUN)
+    return RequirementResult(
+        id=requirement.id,
+        level=level,
+        basis=requirement.basis,
+        outcome=worst,
+        cases=dict(counts),
+        title=requirement.title,
+        statement=requirement.statement,
+        follows=requirement.follows,
+        note=requirement.note,
+        cite=tuple(
+            CitedDocument(
+                document=documents()[cited.document].title,
+                url=documents()[cited.document].url,
+                section=cited.section,
+                paragraph=cited.paragraph,
+            )
+            for cited in requirement.cite
+        ),
+    )

@@ -1,0 +1,160 @@
+"""A known-good request for each model, to see whether the server survived a case."""
+
+from __future__ import annotations
+
+import threading
+
+from msgspec.structs import replace
+
+from v2_conformance.conversations.calibration import FirstAnswer, calibration
+from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
+from v2_conformance.judging.known_good import Form, known_good, problem_with
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.patience import Patience, liveness
+from v2_conformance.runs.result import Calibrated
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transport import Connection
+
+_UNCLEAR = "no exact answer while other cases ran"
+
+
+class DisturbedError(Exception):
+    """Other cases run, and something is not as it should be, which may be their doing.
+
+    `silence` says why a model cannot be tested now; else `heard` is the wrong answer to a
+    known-good request.
+    """
+
+    def __init__(self, *, silence: str = "", heard: Heard | None = None) -> None:
+        super().__init__(silence)
+        self.silence = silence
+        self.heard = heard
+
+
+class Canary:
+    """Known-good requests. Each is calibrated: the first form that this server answers exactly,
+    before any case has touched the model, so that a canary's failure is news."""
+
+    def __init__(self, target: Target, server: Server, patience: Patience) -> None:
+        self._patience = patience
+        self._target = target
+        self._server = server
+        self._known: dict[tuple[str, Form], FirstAnswer] = {}
+        self._right: dict[tuple[str, Form], bytes] = {}
+        self._lock = threading.Lock()
+        self._finding: dict[tuple[str, Form], threading.Lock] = {}
+        self._news: list[Calibrated] = []
+        self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
+
+    def news(self) -> list[Calibrated]:
+        """Return the calibrations since this was last called."""
+        with self._lock:
+            found, self._news = self._news, []
+        return found
+
+    def calibrate(
+        self, role: str, connection: Connection, *, form: Form = "binary", alone: bool = True
+    ) -> str:
+        """Find the canary for `role`, once, in `form`.
+
+        `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
+        would wait forever for a server that serves one at a time. Unless nothing else runs
+        (`alone`) only an exact answer is kept, and any other raises DisturbedError.
+
+        Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
+        perhaps not well.
+        """
+        with self._lock:
+            finding = self._finding.setdefault((role, form), threading.Lock())
+        with finding:
+            known = self._known.get((role, form))
+            if known is not None:
+                return known.silence
+            binding = self._server.present[role]
+            exchanges: list[Exchange] = []
+
+            def ask(way: Prepared) -> Transcript:
+                # Fresh: a server may have closed after the form before, which it refused.
+                transcript, _ = self._patience.exchange(
+                    connection, way.request, fresh=True, unasked=True
+                )
+                exchanges.append(exchange_of(transcript, Purpose.CALIBRATION))
+                if transcript.response is not None:
+                    self.slowest_s = max(self.slowest_s, transcript.duration_s)
+                return transcript
+
+            try:
+                ways = known_good(role, self._target.address, binding, form)
+                first = play(calibration(ways), ask)
+            finally:
+                connection.close()
+            if not alone and first.expected is not None:
+                raise DisturbedError(silence=first.silence or _UNCLEAR)
+            if first.lasting:
+                self._known[role, form] = first
+                with self._lock:
+                    self._news.append(Calibrated(role, form, tuple(exchanges)))
+            return first.silence
+
+    def answered(self, role: str, form: Form) -> bool:
+        """Return True if the canary for `role` is known in `form`, and is answered."""
+        known = self._known.get((role, form))
+        return known is not None and not known.silence
+
+    def serves(self, role: str, form: Form) -> bool:
+        """Return True if the canary for `role` was answered exactly in `form`."""
+        return self.answered(role, form) and self._known[role, form].expected is None
+
+    def forms(self, role: str) -> list[Form]:
+        """Return the forms in which the canary for `role` was answered exactly."""
+        return [form for one, form in list(self._known) if one == role and self.serves(role, form)]
+
+    def forget(self) -> None:
+        """Forget every canary: each is calibrated again when it is needed."""
+        self._known.clear()
+
+    def begin(self, role: str, connection: Connection, form: Form) -> None:
+        """Send the canary if it can be sent ahead; `send` reads the answer."""
+        connection.begin(self._known[role, form].prepared.request)
+
+    def send(self, role: str, connection: Connection, *, form: Form = "binary") -> Heard:
+        """Send the canary, on the connection if it is open."""
+        transcript = connection.exchange(self._known[role, form].prepared.request)
+        return self._heard(role, form, transcript, Purpose.CANARY_SAME)
+
+    def send_patiently(self, role: str, connection: Connection) -> Heard:
+        """Send the canary on a fresh connection, again while the server is unavailable."""
+        alive: list[Transcript] = []
+        transcript, _ = self._patience.exchange(
+            connection,
+            self._known[role, "binary"].prepared.request,
+            fresh=True,
+            unasked=True,
+            at_loss=lambda: alive.append(liveness(connection, self._target.address)),
+        )
+        heard = self._heard(role, "binary", transcript, Purpose.CANARY_FRESH)
+        return replace(heard, liveness=alive[0] if alive else None)
+
+    def expected(self, role: str, form: Form = "binary") -> str | None:
+        """Return the answer that the canary must get again, None for the exact one."""
+        return self._known[role, form].expected
+
+    def _heard(self, role: str, form: Form, transcript: Transcript, purpose: Purpose) -> Heard:
+        problem = self._problem(role, form, transcript)
+        return Heard(exchange_of(transcript, purpose, self.expected(role, form)), problem)
+
+    def _problem(self, role: str, form: Form, transcript: Transcript) -> Cause | None:
+        known = self._known[role, form]
+        if known.expected is None:
+            right = self._right.get((role, form))
+            if transcript.ending is Ending.COMPLETE and transcript.received == right:
+                return None  # byte for byte an answer that was found right before
+        problem = problem_with(known.prepared, known.expected, transcript)
+        if problem is None and problem_with(known.prepared, None, transcript) is None:
+            self._right[role, form] = bytes(transcript.received)
+            self._known[role, form] = replace(known, expected=None)  # from now on it must be exact
+        return problem

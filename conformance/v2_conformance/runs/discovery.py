@@ -1,0 +1,242 @@
+"""What a server says of itself: its metadata, and which models of the contract it has."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from urllib.parse import unquote
+
+from v2_conformance.conversations.discovery import SERVER, Look, Wanted, discovery
+from v2_conformance.conversations.steps import Exchange, exchange_of, play
+from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
+from v2_conformance.judging.availability import unavailable
+from v2_conformance.judging.metadata import (
+    MAX_METADATA,
+    ServerName,
+    model_metadata,
+    plain_body,
+    playing,
+    server_name,
+)
+from v2_conformance.judging.survival import stale
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.message import MessageError
+from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.scheduling.distance import FAR_S, round_trip_s, usual_workers
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.runs.targets.unreachable import no_answer, of_status
+from v2_conformance.suite.models import models_of_use
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.encode.requests import Address, Binding, get_request
+from v2_conformance.wire.transcript import Ending, Response
+from v2_conformance.wire.transport import Request
+
+
+@dataclass(frozen=True)
+class Server:
+    """What discovery found: roles present with their Binding, and why the others are absent.
+
+    `asked` are its exchanges: GET /v2, and a GET for each role, in the contract's order.
+    """
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+    present: Mapping[str, Binding] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
+
+
+def discover(target: Target, *, without_models: bool = False, workers: int | None = 1) -> Server:
+    """Ask the server for its metadata and for that of every model of the claimed profiles.
+
+    If it is far away, so many `workers` ask at the same time; None for as many as usual.
+    Raises UnreachableError where nothing answers or what answers is not a V2 server, and
+    NothingRanError where it has none of the models, unless it may be `without_models`.
+    """
+    try:
+        server = _discover(target, workers)
+        if not server.present and not without_models:
+            raise NothingRanError(no_models(target, server))
+        return server
+    except ConformanceError as error:
+        # A server may send back what it was sent, and an error message quote it.
+        raise type(error)(target.mask.text(str(error))) from None
+
+
+def discover_server(target: Target) -> str:
+    """Return the name and the version that the server gives itself. Raises UnreachableError as
+    `discover` does."""
+    try:
+        with closing(Session(target)) as session:
+            said = server_name_of(target, session.get(SERVER))
+    except ConformanceError as error:
+        raise type(error)(target.mask.text(str(error))) from None
+    return f"{said.name} {said.version}"
+
+
+def _discover(target: Target, workers: int | None) -> Server:
+    models = models_of_use(target.profiles, target.unsupported)
+    wanted = [Wanted(model, target.binding(role)) for role, model in models.items()]
+    early: dict[str, Exchange] = {}
+
+    def answer(look: Look) -> Response:
+        if look.wanted is None:
+            response = session.get(look.path)
+            server_name_of(target, response)  # says why there is none in the words of a run
+            return response
+        if look.wanted in wanted[1:2]:  # the one before has shown how far away the server is
+            early.update(session.at_once([one.binding.path for one in wanted[1:]], workers))
+        came = early.pop(look.path, None)
+        certain = None if came is None else _certain(came, look.wanted)
+        if came is None or certain is None:
+            return session.get(look.path)
+        session.asked.append(came)
+        return certain
+
+    with closing(Session(target)) as session:
+        found = play(discovery(wanted, target.endpoint), answer)
+        said, asked = found.server, tuple(session.asked)
+        return Server(said.name, said.version, said.extensions, found.present, found.absent, asked)
+
+
+def _certain(came: Exchange, wanted: Wanted) -> Response | None:
+    """Return an answer that came beside others if it is about a model that plays the role.
+    Whatever else it says is asked again alone."""
+    response = came.transcript.response
+    if response is None or isinstance(playing(response, wanted.binding, wanted.model), str):
+        return None
+    named = model_metadata(response).get("name") == unquote(wanted.binding.model)
+    return response if named else None
+
+
+def no_models(target: Target, server: Server) -> str:
+    """That the server has none of the contract's models, and why for one of them: one that the
+    target maps, if it maps any."""
+    absent = server.absent
+    why = next(
+        (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
+    )
+    return (
+        f"{target.public_url} has none of the contract's models ({why}); see `v2-conformance list "
+        "models`, `--target` and `--model`"
+    )
+
+
+def server_document(server: Server) -> dict[str, Any]:
+    """`server` as JSON can have it, without what it was asked: see `server_from`."""
+    return asdict(replace(server, asked=()))
+
+
+def server_from(document: Mapping[str, Any]) -> Server:
+    """The Server of which `document` is the `server_document`, after its way through JSON."""
+    present = {
+        role: Binding(
+            role,
+            entry["model"],
+            tuple(entry["inputs"]),
+            tuple(entry["outputs"]),
+            entry["version"],
+            entry["pinned"],
+        )
+        for role, entry in document["present"].items()
+    }
+    extensions = tuple(document["extensions"])
+    return Server(document["name"], document["version"], extensions, present, document["absent"])
+
+
+def server_name_of(target: Target, response: Response) -> ServerName:
+    """Return what the answer to GET /v2 says. Raises UnreachableError if it is no metadata."""
+    where = f"GET {target.public_url}{SERVER}"
+    if response.status != 200:
+        raise UnreachableError(of_status(where, response, target))
+    try:
+        body = plain_body(response)
+    except Finding as error:
+        raise UnreachableError(f"the answer to {where} cannot be read: {error}") from error
+    try:
+        return server_name(response, target.endpoint)
+    except (MessageError, Finding) as error:
+        kind = "HTML" if body.lstrip()[:1] == b"<" else "something else"
+        raise UnreachableError(
+            f"{where} answered with {kind}, not with V2 server metadata: {error}"
+        ) from error
+
+
+class Session:
+    """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
+
+    Redirections are not followed: a run sends its requests to the target's URL and nowhere else.
+    """
+
+    def __init__(self, target: Target) -> None:
+        limits = replace(target.limits, response=MAX_METADATA)
+        self._target = replace(target, limits=limits)
+        self._connection = self._target.transport().connection()
+        self._patience = Patience(limits.exchange_s)
+        self.asked: list[Exchange] = []
+
+    def get(self, path: str) -> Response:
+        """A whole response. Raises UnreachableError, within the target's limits, if there is none.
+
+        A server may close a kept connection at any time, or say that it cannot serve just now; then
+        the request goes out again.
+        """
+        return self.exchange(get_request(self._target.address, path))
+
+    def exchange(self, request: Request) -> Response:
+        """See `get`, for any request."""
+        transcript = self._connection.exchange(request)
+        if stale(transcript) or unavailable(transcript):
+            transcript, _ = self._patience.exchange(
+                self._connection, request, fresh=True, unasked=True
+            )
+        if transcript.response is None:
+            path = request.head.target.removeprefix(self.address.prefix)
+            url = self._target.public_url.rstrip("/") + path
+            raise UnreachableError(no_answer(url, transcript, self._target))
+        self.asked.append(exchange_of(transcript, Purpose.DISCOVERY))
+        return transcript.response
+
+    def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
+        """The whole answers to GETs of `paths` from a server that is far away, by path.
+
+        Each of the `workers` has a connection of its own, which it closes in the end: one that the
+        server serves only then has asked for one path, and the others have got the rest.
+        """
+        target = self._target
+        away_s = round_trip_s(self.asked)
+        count = usual_workers(away_s, target.rate) if workers is None else workers
+        nothing = target.endpoint is not None and not target.endpoint.metadata
+        if nothing or away_s < FAR_S or count < 2:
+            return {}
+        self.close()
+        found: dict[str, Exchange] = {}
+        left = deque(dict.fromkeys(paths))
+
+        def ask(_: int) -> None:
+            with closing(target.transport().connection()) as connection:
+                while left:
+                    with suppress(IndexError):  # another has taken the last one
+                        path = left.popleft()
+                        transcript = connection.exchange(get_request(target.address, path))
+                        if transcript.ending is not Ending.COMPLETE:
+                            return
+                        found[path] = exchange_of(transcript, Purpose.DISCOVERY)
+
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(ask, range(count)))
+        return found
+
+    @property
+    def address(self) -> Address:
+        """Where its requests go."""
+        return self._target.address
+
+    def close(self) -> None:
+        """Close the connection, so that a server which serves one at a time serves the next."""
+        self._connection.close()

@@ -1,0 +1,358 @@
+"""Runs cases against a server: whether each is sent, what comes of it, and who killed what.
+
+A server may die from a case. The case after which the canary fails is the one that fails; later
+cases that need what it killed are `not_run` and name it, so that nothing is a collateral failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from v2_conformance.conversations.case import known_good_needed
+from v2_conformance.conversations.generated import generated, sendable
+from v2_conformance.conversations.steps import AskApart, Concluded, Known, play
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.observed.exchanges import Observations
+from v2_conformance.judging.survival import (
+    FLOODED,
+    MOST_SURPLUS,
+    Claims,
+    needs_the_dead,
+    not_sent,
+    out_of_time,
+    skipped,
+    surplus,
+)
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.blame import Blame, Killing
+from v2_conformance.runs.canary import Canary, DisturbedError
+from v2_conformance.runs.deaths import Deaths, DeathsHere, Recovery
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.generated.counterexamples import (
+    remove_counterexample,
+    write_counterexample,
+)
+from v2_conformance.runs.generated.fuzzing import Exploration
+from v2_conformance.runs.live import Begun, Live
+from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.repeating import Repeats
+from v2_conformance.runs.result import Calibrated, Result
+from v2_conformance.runs.scheduling.budget import Budget, Hangs
+from v2_conformance.runs.scheduling.distance import round_trip_s
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.causes import GeneratedFailure
+from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode.stand_ins import stood_in
+from v2_conformance.wire.transport import Transport
+
+
+class _Ahead(msgspec.Struct, frozen=True):
+    """The conversation of the next `case`, whose request was sent before its turn."""
+
+    case: Case
+    moved: RequestCase | GetCase
+    begun: Begun
+    started: float
+
+
+class Engine:
+    """Runs single cases against one target.
+
+    A case that has the server for itself is `run`. One beside others is run by `run_beside`, and
+    counts only once it is `settled`.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        server: Server,
+        *,
+        transport: Transport | None = None,
+        recovery: Recovery | None = None,
+        deaths: Deaths | None = None,
+        patience: Patience | None = None,
+        budget: Budget | None = None,
+        directory: Path | None = None,
+    ) -> None:
+        """`transport` is how to reach the target, its own unless given.
+
+        `patience` is how long it waits for a server that is unavailable, by default as long as for
+        an answer. `budget` is the time of the run, without end unless given. `directory`, if given,
+        gets a generated request that fails as a case file.
+        """
+        self.target = target
+        self.server = server
+        self.round_trip_s = round_trip_s(server.asked)
+        self.out_of_time = False  # whether a case was not sent because the time was spent
+        self.cuts_off = False  # whether a case was cut off that no other can have disturbed
+        self._deaths = deaths or DeathsHere()
+        self._directory = directory
+        self._claims = Claims(
+            target.profiles,
+            target.unsupported,
+            server.present,
+            server.absent,
+            target.endpoint,
+            target.http2,
+        )
+        patience = patience or Patience(target.limits.exchange_s)
+        self._canary = Canary(target, server, patience)
+        self._hangs = Hangs(target.limits)
+        self.live = Live(
+            Known(target.address, self._claims),
+            transport or target.transport(),
+            patience,
+            self._canary,
+            self._hangs,
+        )
+        self._repeats = Repeats(self._canary)
+        self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery())
+        self._fatal: dict[str, Result] = {}
+        self._surplus = 0
+        self._ahead: _Ahead | None = None
+        self._budget = budget
+
+    def run(self, case: Case, *, in_any_case: bool = False) -> Result:
+        """Run one case while nothing else runs. Never raises for what the server does.
+
+        A case whose model the target cannot have is sent to the model that stands in for it, if one
+        does. It is not sent once the time is spent, unless `in_any_case`.
+        """
+        if isinstance(case, GeneratedCase):
+            return self.run_generated(case)
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or ahead.case is not case:
+            moved, begun, started = self._moved(case), None, time.perf_counter()
+        else:
+            moved, begun, started = ahead.moved, ahead.begun, ahead.started
+        fatal = self._still_fatal(moved)
+        if fatal is not None:
+            return fatal
+        unsent = self._unsent(moved, in_any_case=in_any_case) if begun is None else None
+        if unsent is not None:
+            return Result(moved, unsent)
+        result = self._guarded(moved, lambda: self._alone(moved, begun))
+        result = replace(result, duration_s=time.perf_counter() - started)
+        self._count(result)
+        if self._deaths.killer_of(moved.role) == moved.id:
+            self._fatal[moved.id] = result
+        return result
+
+    def run_beside(self, case: Case) -> Result:
+        """Run one case while others run, any of which may be why it goes wrong: so nothing comes of
+        it before it is `settled`."""
+        if isinstance(case, GeneratedCase | ObservedCase):
+            raise TypeError("such a case has the server for itself")
+        moved, started = self._moved(case), time.perf_counter()
+        unsent = self._unsent(moved)
+        if unsent is not None:
+            return Result(moved, unsent)
+        result = self._guarded(moved, lambda: self._beside(moved))
+        return replace(result, duration_s=time.perf_counter() - started, beside=True)
+
+    def settled(self, result: Result) -> Result:
+        """Return the final result of a case that ran early, now that all earlier cases are settled.
+
+        A case that could not have been sent any more, had they run one by one, was not sent.
+        """
+        case = result.case
+        if not result.exchanges or not isinstance(case, RequestCase | GetCase):
+            return result
+        unsent = self._skip(case)
+        if unsent is not None:
+            return Result(case, unsent)
+        if result.beside:
+            self._count(result)
+            self._note_hang(result)
+        return replace(result, beside=False)
+
+    def run_generated(self, case: GeneratedCase, answers: Sequence[Result] = ()) -> Result:
+        """Run the generated requests whose models the server has.
+
+        `answers` are the results of the first of them that have run already.
+        """
+        started = time.perf_counter() - sum(answer.duration_s for answer in answers)
+        fatal = self._fatal.get(case.id)
+        if fatal is not None and self._deaths.killer_of(fatal.case.role) == case.id:
+            return replace(fatal, case=case)
+        if self._directory:
+            remove_counterexample(self._directory)  # an older run's
+        known = iter(answers)
+
+        def answer(asked: AskApart) -> Concluded | None:
+            result = next(known, None)
+            if result is None:
+                result = self.run(asked.case)
+                if result.case is not asked.case:
+                    return None  # that of an earlier one, which has killed what this one needs
+            return Concluded(result.verdict, result.exchanges)
+
+        came = play(generated(case, sendable(case, self._claims)), answer)
+        verdict, cause = came.verdict, came.verdict.cause
+        if self._directory and isinstance(cause, GeneratedFailure):
+            failed = Result(case, replace(verdict, cause=cause.request))
+            found = Exploration(result=failed, entry=came.exchanges[0].entry)
+            how = f"generated request {cause.number}"
+            path = write_counterexample(found, self.target.mask, self._directory, how)
+            verdict = replace(verdict, cause=replace(cause, file=path.name))
+        return Result(case, verdict, time.perf_counter() - started, came.exchanges)
+
+    def generated(self, case: GeneratedCase) -> list[Case]:
+        """Return the requests of `case` that the target gets, as cases of their own."""
+        return [asked.case for asked in sendable(case, self._claims)]
+
+    def judged(self, case: ObservedCase, observations: Observations) -> Result:
+        """Return the result of a case about all exchanges, which sends nothing."""
+        return Result(case, skipped(case, self._claims) or observations.verdict(case))
+
+    def send_ahead(self, case: Case) -> None:
+        """Send the request of `case`, which runs next, so that the server works on it while its
+        user is handed the results so far.
+
+        Not if something else has to be sent first, or at the same time, or if it may end the
+        server.
+        """
+        self._ahead = None
+        if not isinstance(case, RequestCase | GetCase) or not _goes_ahead(case):
+            return
+        moved = self._moved(case)
+        if self._skip(moved) is not None or (self._budget is not None and self._budget.spent):
+            return
+        started = time.perf_counter()
+        with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
+            begun = self.live.begin(moved)
+            if begun is not None:
+                self._ahead = _Ahead(case, moved, begun, started)
+
+    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
+        """See Blame. Nothing else may be in flight."""
+        return self._blame.killings(unclear, self.live.fresh_connection())
+
+    def blame(self, killing: Killing) -> None:
+        """See Blame."""
+        self._blame.note(killing)
+        self._fatal[killing.result.case.id] = killing.result
+
+    def sends(self, case: Case) -> bool:
+        """Return True if a case can be sent to this target, and what it needs lives."""
+        return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
+
+    def calibrate(self, cases: Sequence[Case]) -> None:
+        """Find the canaries of all these cases that are sent, beside each other, before any is."""
+        connection = self.live.connection()
+        for case in cases:
+            if not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
+                continue
+            with contextlib.suppress(DisturbedError):
+                for role, form in known_good_needed(case):
+                    self._canary.calibrate(role, connection, form=form, alone=False)
+
+    def start_over(self) -> bool:
+        """Forget what was learned of the server, as if no case had run. False if one has killed
+        something, which stays dead."""
+        if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
+            return False
+        self.live.hang_up()
+        self._canary.forget()
+        return True
+
+    def calibrations(self) -> list[Calibrated]:
+        """Return the calibrations of canaries since this was last called, for the record."""
+        return self._canary.news()
+
+    def extend(self, seconds: float) -> None:
+        """Extend the deadline of the run by `seconds`."""
+        if self._budget is not None:
+            self._budget.allow(seconds)
+
+    def close(self) -> None:
+        """End all use of the server; no thread may be running a case."""
+        self.live.hang_up()
+
+    def _moved(self, case: Case) -> RequestCase | GetCase:
+        """Return the case, or that which stands in for it."""
+        moved = stood_in(case, self.target.unsupported)
+        if not isinstance(moved, RequestCase | GetCase):
+            raise TypeError(f"{case.id} sends no request to a server")
+        return moved
+
+    def _alone(self, case: RequestCase | GetCase, begun: Begun | None) -> Result:
+        def once(case: RequestCase | GetCase, begun: Begun | None = None) -> Result:
+            came = self.live.converse(case, begun)
+            result = Result(case, came.verdict, exchanges=came.exchanges)
+            self._note_hang(result)
+            self._blame.examine(result, self.live.connection())
+            return result
+
+        return self._repeats.checked(once(case, begun), once, self.live.fresh_connection)
+
+    def _beside(self, case: RequestCase | GetCase) -> Result:
+        try:
+            came = self.live.converse(case, alone=False)
+        except DisturbedError as error:
+            if error.heard is not None and error.heard.problem is not None:
+                unclear = Verdict(Outcome.INCONCLUSIVE, error.heard.problem)
+                return Result(case, unclear, exchanges=(error.heard.exchange,))
+            assert isinstance(case, RequestCase)
+            return Result(case, not_sent(case, error.silence))
+        return Result(case, came.verdict, exchanges=came.exchanges)
+
+    def _guarded(self, case: Case, run: Callable[[], Result]) -> Result:
+        """Return the result of `run`, or that the case or the suite itself is wrong."""
+        try:
+            return run()
+        except CaseFileError as error:
+            return Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+        except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            cause = SuiteError(printable(repr(error), 500), where)
+            return Result(case, Verdict(Outcome.ERROR, cause))
+
+    def _still_fatal(self, case: RequestCase | GetCase) -> Result | None:
+        """Return the result by which the case killed what is still dead; once is enough."""
+        killed = case.id in self._fatal and self._deaths.killer_of(case.role) == case.id
+        return self._fatal[case.id] if killed else None
+
+    def _note_hang(self, result: Result) -> None:
+        case = result.case
+        if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
+            self._hangs.note(case, result.verdict)
+
+    def _count(self, result: Result) -> None:
+        self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
+
+    def _unsent(self, case: RequestCase | GetCase, *, in_any_case: bool = False) -> Verdict | None:
+        """Return why the case is not sent now, None if it is."""
+        unsent = self._skip(case)
+        if unsent is None and not in_any_case and self._budget is not None and self._budget.spent:
+            self.out_of_time = True
+            return out_of_time(self._budget.limit_s)
+        return unsent
+
+    def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
+        """Return why the case is not sent to this target, or no more, None if it is."""
+        return skipped(case, self._claims) or next(self._lost(case), None)
+
+    def _lost(self, case: RequestCase | GetCase) -> Iterator[Verdict]:
+        for role in case.roles or (None,):
+            killer = self._deaths.killer_of(role)
+            if killer is not None:
+                yield needs_the_dead(case, killer)
+        if self._surplus > MOST_SURPLUS:
+            yield FLOODED
+
+
+def _goes_ahead(case: RequestCase | GetCase) -> bool:
+    """Return True if the first request of a case leaves whole and the server as it was."""
+    return not (case.dangerous or case.large or case.huge)

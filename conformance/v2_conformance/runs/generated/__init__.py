@@ -1,0 +1,1 @@
+"""Generated requests: sent, shrunk, and written as cases."""

@@ -1,0 +1,279 @@
+"""Learns models that are in no role of the contract: what they look like, and what they answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from v2_conformance.conversations.discovery import SERVER
+from v2_conformance.conversations.learning import learn
+from v2_conformance.conversations.steps import Exchange, exchange_of, play
+from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
+from v2_conformance.judging.metadata import plain_body
+from v2_conformance.judging.relations.learning import (
+    NAME,
+    Described,
+    Learned,
+    described,
+    unknown_model,
+)
+from v2_conformance.judging.relations.plan import bindings_of
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.runs.discovery import Server, Session, server_name_of
+from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.suite.relations import ROLE
+from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
+from v2_conformance.wire.encode.requests import Prepared, Tolerance, post_request
+from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transport import Connection
+
+ALL = "all"
+"""In place of a name: every model in the server's repository index."""
+
+INDEX = "/v2/repository/index"
+_MOST_MODELS = 200
+_NAMED = 5
+_ROOM = 64 << 20  # bytes of answers in a run; its report keeps each of them once
+
+
+_TOO_LARGE = (
+    f"its answers take more than the {_ROOM >> 20} MiB that a report has for all models: test it "
+    "alone, or with less input (--shape NAME=1,3,8,8)"
+)
+
+SpecialSets = Callable[[ModelContract, frozenset[str]], tuple[tuple[Sample, ...], ...]]
+"""More sets of values for a model, of whose inputs only those with these names take others."""
+
+
+def _none(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
+    return ()
+
+
+class _NoRoomError(Exception):
+    """The answers of the models to plain requests are more than a report keeps."""
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """A model as it was learned, and the exchanges by which: its metadata, then plain requests.
+
+    The samples of `asked` were sent in those, whether all of them were answered or not. `free` are
+    the inputs of which the user did not say what they take.
+    """
+
+    learned: Learned
+    asked: ModelContract
+    free: frozenset[str]
+    exchanges: tuple[Exchange, ...]
+
+
+@dataclass(frozen=True)
+class LearnedServer:
+    """A server of which models were learned, and why others could not be, by name."""
+
+    server: Server
+    models: tuple[LearnedModel, ...]
+
+
+def learn_models(
+    target: Target,
+    names: Sequence[str],
+    choice: Choice,
+    tolerance: Tolerance | None,
+    special: SpecialSets = _none,
+) -> LearnedServer:
+    """Learn the models called `names` (see ALL), also with the sets of values that `special` has
+    for each of them.
+
+    Raises UsageError for a name that the server does not have and for a choice that fits none,
+    UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
+    """
+    with closing(Session(target)) as session:
+        said = server_name_of(target, session.get(SERVER))
+        found = _names(session, names)
+        made: list[LearnedModel] = []
+        failed: dict[str, str] = {}
+        room = _ROOM
+        for name in found:
+            one = _learned(target, session, name, choice, tolerance, special, room)
+            if isinstance(one, str):
+                failed[name] = one
+            else:
+                made.append(one)
+                room -= sum(map(len, {bytes(e.transcript.received) for e in one.exchanges}))
+        asked = session.asked[:1]
+        listed: list[str] = []
+        if not made:
+            with suppress(ConformanceError):  # what it did not answer before is the news
+                listed = _index(session) or []
+    if not made:
+        why = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_NAMED])
+        raise NothingRanError(target.mask.text(why + _others(listed, failed)))
+    used = {spec.name for one in made for spec in one.asked.inputs}
+    unused = sorted(choice.names - used)
+    if unused:
+        hint = did_you_mean(unused[0], sorted(used), f"their inputs are {', '.join(sorted(used))}")
+        raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
+    server = Server(
+        said.name,
+        said.version,
+        said.extensions,
+        bindings_of([one.learned for one in made]),
+        {ROLE + name: why for name, why in failed.items()},
+        tuple(asked),
+    )
+    return LearnedServer(server, tuple(made))
+
+
+def repository_index(target: Target) -> list[str] | None:
+    """The models in the server's repository index, None if it has none."""
+    with closing(Session(target)) as session:
+        return _index(session)
+
+
+def _others(listed: Sequence[str], failed: Collection[str]) -> str:
+    """Which models the server has instead of those that cannot be tested, if it lists them."""
+    others = [name for name in listed if name not in failed]
+    if not others:
+        return ""
+    if len(others) == 1:
+        return f"; the server has the model {others[0]}"
+    more = len(others) - _NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"; the server has the models {', '.join(others[:_NAMED])}{rest}"
+
+
+def _names(session: Session, names: Sequence[str]) -> list[str]:
+    wanted = list(dict.fromkeys(names))
+    if ALL in wanted:
+        listed = _index(session)
+        if listed is None:
+            raise UsageError(
+                f"the server has no repository index (POST {INDEX}), so it cannot say what "
+                "`all` is: name each model with --model"
+            )
+        wanted = [name for name in wanted if name != ALL] + listed
+    for name in wanted:
+        if not NAME.fullmatch(name):
+            raise UsageError(f"a model called {name[:60]!a} cannot be tested by name")
+    return list(dict.fromkeys(wanted))
+
+
+def _index(session: Session) -> list[str] | None:
+    response = session.exchange(post_request(session.address, INDEX, b"{}"))
+    if response.status != 200:
+        return None
+    try:
+        entries = json.loads(plain_body(response))
+    except (Finding, ValueError, RecursionError):
+        return None
+    if not isinstance(entries, list):
+        return None
+    ready = [
+        entry["name"]
+        for entry in entries[:_MOST_MODELS]
+        if isinstance(entry, dict)
+        and isinstance(entry.get("name"), str)
+        and entry.get("state", "READY") in ("READY", "", None)
+        and NAME.fullmatch(entry["name"])
+    ]
+    return list(dict.fromkeys(ready))
+
+
+def _learned(
+    target: Target,
+    session: Session,
+    name: str,
+    choice: Choice,
+    tolerance: Tolerance | None,
+    special: SpecialSets,
+    room: int,
+) -> LearnedModel | str:
+    """The model called `name`, or why it cannot be tested. Its answers must fit into `room`."""
+    before = len(session.asked)
+    said = described(session.get(f"/v2/models/{quote(name, safe='')}"), name)
+    metadata = session.asked[before]
+    if isinstance(said, str):
+        return said
+    inputs = said.inputs or _given_inputs(choice)
+    if not inputs:
+        return (
+            "its metadata names no inputs: give each of them with --input NAME=FILE, where FILE is "
+            "a .npy file, or JSON with datatype, shape and data"
+        )
+    connection = target.transport().connection()
+    problem = ""
+    try:
+        for size in SIZES:
+            outcome = _tried(
+                target, connection, name, said, inputs, choice, size, tolerance, special, room
+            )
+            if not isinstance(outcome, str):
+                return replace(outcome, exchanges=(metadata, *outcome.exchanges))
+            problem = problem or outcome
+            if not any(-1 in spec.dims for spec in inputs):
+                break
+    finally:
+        connection.close()
+    if problem == _TOO_LARGE:
+        return problem
+    return (
+        f"it does not answer a plain request: {problem}; give inputs that it takes with --input "
+        "NAME=FILE, --shape NAME=1,3,8,8 or --range NAME=0:1"
+    )
+
+
+def _tried(
+    target: Target,
+    connection: Connection,
+    name: str,
+    said: Described,
+    inputs: Sequence[TensorSpec],
+    choice: Choice,
+    size: int,
+    tolerance: Tolerance | None,
+    special: SpecialSets,
+    room: int,
+) -> LearnedModel | str:
+    try:
+        samples = make_samples(inputs, choice, size)
+    except ElementError as error:
+        raise UsageError(str(error)) from error
+    asked = unknown_model(name, inputs, said.outputs, samples)
+    free = frozenset(spec.name for spec in inputs) - choice.names
+    asked = replace(asked, special=special(asked, free))
+    patience = Patience(target.limits.exchange_s)
+    sent: list[Exchange] = []
+    answers: set[bytes] = set()
+
+    def ask(prepared: Prepared) -> Transcript:
+        if sum(map(len, answers)) > room:
+            raise _NoRoomError
+        transcript, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
+        answers.add(bytes(transcript.received))
+        sent.append(exchange_of(transcript, Purpose.CALIBRATION))
+        return transcript
+
+    try:
+        learned = play(learn(asked, said.version, target.address, tolerance), ask)
+    except _NoRoomError:
+        return _TOO_LARGE
+    if learned.problem is not None:
+        return printable(learned.problem, 300)
+    return LearnedModel(learned, asked, free, tuple(sent))
+
+
+def _given_inputs(choice: Choice) -> tuple[TensorSpec, ...]:
+    """The inputs that the user gave, for a model whose metadata names none."""
+    return tuple(
+        TensorSpec(name, given.datatype, given.shape) for name, given in choice.tensors.items()
+    )

@@ -1,0 +1,318 @@
+"""Has the conversations of cases with a server, over connections: one for each thread."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+from v2_conformance.conversations.case import conversation, known_good_after, requests_of
+from v2_conformance.conversations.steps import (
+    Answer,
+    Ask,
+    AskTogether,
+    Calibrate,
+    Concluded,
+    Conversation,
+    Exchange,
+    Heard,
+    Known,
+    KnownGood,
+    Step,
+    exchange_of,
+    play,
+)
+from v2_conformance.judging.known_good import Form
+from v2_conformance.judging.survival import stale, unused
+from v2_conformance.runs.canary import Canary, DisturbedError
+from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.scheduling.budget import Hangs
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.encode.requests import Prepared, get_request
+from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transport import Connection, Request, Transport
+
+_ROUNDS = 5  # of requests that are sent at once
+
+
+class Turns(Protocol):
+    """The order in which the requests of cases that share the server leave: see scheduling."""
+
+    def left_behind(self) -> bool:
+        """Take the turn for a request that may leave something behind, False if there is none."""
+
+    def known_good(self) -> None:
+        """Take the turn for a known-good request."""
+
+    def leave(self) -> None:
+        """Make room for another case."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A conversation that waits at its first `step`, of which `request` was sent, if anything."""
+
+    conversation: Conversation
+    step: Step
+    request: Request | None = None
+
+
+class Live:
+    """Has conversations with one server.
+
+    Whether there is one about a case at all, and what it counts for, is the engine's to say. While
+    cases share the server, they take `turns`. `opens_ahead` says whether it may get a second
+    connection while one is in use.
+    """
+
+    def __init__(
+        self, known: Known, transport: Transport, patience: Patience, canary: Canary, hangs: Hangs
+    ) -> None:
+        self._known = known
+        self._patience = patience
+        self._hangs = hangs
+        self._local = threading.local()
+        self._connections: list[Connection] = []
+        self.canary = canary
+        self._transport = transport
+        self.turns: Turns | None = None
+        self.opens_ahead = False
+
+    def converse(
+        self, case: RequestCase | GetCase, begun: Begun | None = None, *, alone: bool = True
+    ) -> Concluded:
+        """Have the conversation of a case, or the rest of one that was `begun`.
+
+        Raises CaseFileError for a case that cannot be sent, and DisturbedError unless nothing else
+        runs (`alone`).
+        """
+        connection = self.connection()
+        one = _One(self, case, connection, alone=alone)
+        if begun is None:
+            return play(conversation(case, self._known), one.answer)
+        one.sent = begun.request
+        return play(begun.conversation, one.answer, begun.step)
+
+    def begin(self, case: RequestCase | GetCase) -> Begun | None:
+        """Send the first request of a case that is next on this thread's connection.
+
+        None if something else has to be sent first. Raises CaseFileError.
+        """
+        talk = conversation(case, self._known)
+        step = next(talk)
+        while isinstance(step, Calibrate):
+            if not self.canary.answered(step.role, step.form):
+                return None
+            step = talk.send("")
+        if not isinstance(step, Ask) or step.fresh or step.purpose is not Purpose.CASE:
+            return None
+        request = self.in_time(case, step.prepared)
+        self.connection().begin(request)
+        return Begun(talk, step, request)
+
+    def in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Request:
+        """Return the case's own request with the time that its server has for it."""
+        if isinstance(case, GetCase):
+            return prepared.request
+        return self._hangs.hurried(case, prepared.request, self.canary.slowest_s)
+
+    def connection(self) -> Connection:
+        """Return this thread's connection."""
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._transport.connection()
+            self._local.connection = connection
+            self._connections.append(connection)
+        return connection
+
+    def fresh_connection(self) -> Connection:
+        """Return this thread's connection, closed: what is sent next opens it anew."""
+        connection = self.connection()
+        connection.close()
+        return connection
+
+    def hang_up(self, *, forget: bool = False) -> None:
+        """Close the connections of all threads, none of which may be in use.
+
+        With `forget`, that the server had closed them before is in no transcript to come.
+        """
+        for connection in self._connections:
+            connection.close()
+        if forget:
+            self._connections.clear()
+            self._local = threading.local()
+
+    def form(self, wanted: KnownGood) -> Form:
+        """Return the form in which a known-good request is sent: the first that is served."""
+        *preferred, last = wanted.forms
+        serves = self.canary.serves
+        return next((form for form in preferred if serves(wanted.role, form)), last)
+
+    def exchange(self, connection: Connection, request: Request) -> tuple[Transcript, Purpose]:
+        """Exchange a case's own request, on the kept connection or else a fresh one."""
+        transcript, retried = self._patience.exchange(connection, request)
+        if stale(transcript):
+            again, again_retried = self._patience.exchange(connection, request, fresh=True)
+            if again.sent:  # else the first request may be what ended the server
+                return again, Purpose.RETRIED if again_retried else Purpose.REPEATED
+        return transcript, Purpose.RETRIED if retried else Purpose.CASE
+
+    def serves_together(self, number: int) -> bool:
+        """Return True if so many connections, all of which stay open, get an answer each.
+
+        A server may serve one connection after the other, or have few threads for them.
+        """
+        request = get_request(self._known.address, "/v2")
+        connections = [self._transport.connection() for _ in range(number)]
+        try:
+            with ThreadPoolExecutor(number) as pool:
+                found = list(pool.map(lambda one: one.exchange(request).ending, connections))
+        finally:
+            for connection in connections:
+                connection.close()
+        return set(found) == {Ending.COMPLETE}
+
+    def lingers(self, case: RequestCase, *, any_form: bool) -> bool:
+        """Return True if what `case`, which a server has to reject, leaves behind hurts a
+        known-good request on another connection, too: the one that follows it, or one in
+        `any_form`."""
+        request = requests_of(case, self._known)[0].request
+        forms = [self.form(known_good_after(case)), *self.canary.forms(case.model)]
+        other = self._transport.connection()
+        try:
+            for form in dict.fromkeys(forms if any_form else forms[:1]):
+                self.fresh_connection().exchange(request)
+                if self.canary.send(case.model, other, form=form).problem is not None:
+                    return True
+        finally:
+            other.close()
+        return False
+
+    def together(self, requests: tuple[Prepared, ...]) -> list[tuple[int, Transcript]]:
+        """Send each request on a connection of its own, all at once, in rounds."""
+        start = threading.Barrier(len(requests))
+
+        def talk(prepared: Prepared) -> list[Transcript]:
+            connection = self._transport.connection()
+            start.wait()
+            found = []
+            try:
+                for _ in range(_ROUNDS):
+                    exchange = self._patience.exchange(connection, prepared.request, unasked=True)
+                    found.append(exchange[0])
+                    if found[-1].ending is Ending.TIMEOUT:
+                        break  # one is enough
+                return found
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(len(requests)) as pool:
+            came = list(pool.map(talk, requests))
+        return [
+            (number, transcript)
+            for number, rounds in enumerate(came)
+            for transcript in rounds
+            if not stale(transcript)
+        ]
+
+
+class _One:
+    """Takes the steps of one conversation."""
+
+    def __init__(
+        self, live: Live, case: RequestCase | GetCase, connection: Connection, *, alone: bool
+    ) -> None:
+        self._live = live
+        self._case = case
+        self._connection = connection
+        self._alone = alone
+        self._ready = False
+        self._opened_ahead = False
+        self.sent: Request | None = None  # the request of the first step, if it was sent
+
+    def answer(self, step: Step) -> Answer:
+        """Do what a step says, and return what came."""
+        if isinstance(step, Calibrate):
+            calibrate = self._live.canary.calibrate
+            return calibrate(step.role, self._connection, form=step.form, alone=self._alone)
+        if not self._ready:
+            self._make_ready()
+        if isinstance(step, Ask):
+            return self._broken_off(step) if step.fresh else self._asked(step)
+        if isinstance(step, AskTogether):
+            self._connection.close()  # a server may serve as many as the case needs, and no more
+            return self._live.together(step.prepared)
+        return self._heard_on_fresh(step) if step.fresh else self._heard_on_kept(step)
+
+    def _make_ready(self) -> None:
+        self._ready = True
+        turns = self._live.turns
+        if turns is not None and isinstance(self._case, RequestCase) and self._case.negative:
+            self._take_turn(self._case, turns)
+        if self._connection.pending():
+            self._connection.close()  # bytes that nobody asked for: they are not this case's
+
+    def _take_turn(self, case: RequestCase, turns: Turns) -> None:
+        """Wait until the case may be sent, and see that the one before has left nothing behind if
+        no other known-good request does. Raises DisturbedError if it has."""
+        if self._connection.open and turns.left_behind():
+            return
+        form = self._live.form(known_good_after(case))
+        for _ in range(2):
+            kept = (
+                self._connection.open
+            )  # what needs a new one reaches the server later than others
+            if kept:
+                turns.known_good()
+            heard = self._live.canary.send(case.model, self._connection, form=form)
+            if heard.problem is not None and not stale(heard.transcript):
+                raise DisturbedError(heard=heard)
+            if turns.left_behind() or kept or not self._connection.open:
+                break
+
+    def _asked(self, step: Ask) -> Exchange:
+        request, self.sent = self.sent, None
+        if request is None:
+            own = step.purpose is Purpose.CASE
+            request = (
+                self._live.in_time(self._case, step.prepared) if own else step.prepared.request
+            )
+        transcript, purpose = self._live.exchange(self._connection, request)
+        if step.then is not None and transcript.sent and self._live.turns is None:
+            form = self._live.form(step.then)
+            self._live.canary.begin(step.then.role, self._connection, form)
+        return exchange_of(transcript, purpose)
+
+    def _broken_off(self, step: Ask) -> Exchange:
+        self._connection.close()
+        request = step.prepared.request
+        transcript = self._connection.exchange(request, fresh=True)
+        for _ in range(1, step.times):
+            again = self._connection.exchange(request, fresh=True)
+            if not again.sent:
+                break  # the one before may be what ended the server
+            transcript = again
+        self._connection.close()
+        return exchange_of(transcript, step.purpose)
+
+    def _heard_on_kept(self, step: KnownGood) -> Heard | None:
+        if not self._connection.open:
+            return None
+        self._opened_ahead = self._live.opens_ahead
+        if self._opened_ahead and step.followed:
+            self._connection.open_ahead()  # it takes a round trip, as the known-good request does
+        form = self._live.form(step)
+        if self._live.turns is not None:
+            self._live.turns.known_good()
+            self._live.turns.leave()
+        heard = self._live.canary.send(step.role, self._connection, form=form)
+        return None if stale(heard.transcript) else heard
+
+    def _heard_on_fresh(self, step: KnownGood) -> Heard:
+        self._connection.close()
+        heard = self._live.canary.send_patiently(step.role, self._connection)
+        if self._opened_ahead and unused(heard.transcript):
+            heard = self._live.canary.send_patiently(step.role, self._connection)
+        return heard

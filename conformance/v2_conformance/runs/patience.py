@@ -1,0 +1,119 @@
+"""Sends a request again while the server says that it cannot serve just now.
+
+A gateway answers 502 when the server behind it has closed a connection that it kept; a server that
+limits rates answers 429. Neither is an answer to the request, and neither is a death.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from v2_conformance.judging.availability import asks_to_wait, retry_after_s, unavailable
+from v2_conformance.wire.encode.requests import LIVE, Address, get_request
+from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transport import Connection, Request
+
+# A gateway may keep several connections that the server has closed, and each costs one answer.
+_AT_ONCE = 3
+_SHORTEST_S = 0.05
+_LONGEST_UNASKED_S = 1.0
+# A server that stayed unavailable so many times in a row is not waited for any more.
+_MOST_FRUITLESS = 3
+
+
+def _nothing() -> None:
+    return None
+
+
+class Patience:
+    """How long a run waits for a server that says it cannot serve just now. Threads can share it.
+
+    `limit_s` bounds the wait for one answer, whatever Retry-After says; without Retry-After it is
+    at most a second. `pause` and `clock` are for tests.
+    """
+
+    def __init__(
+        self,
+        limit_s: float,
+        *,
+        pause: Callable[[float], object] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._limit_s = limit_s
+        self._pause = pause
+        self._clock = clock
+        self._fruitless = 0
+        self._lock = threading.Lock()
+
+    def exchange(
+        self,
+        connection: Connection,
+        request: Request,
+        *,
+        fresh: bool = False,
+        unasked: bool = False,
+        at_loss: Callable[[], object] = _nothing,
+    ) -> tuple[Transcript, bool]:
+        """Send `request`, again on fresh connections while the answer is 429, 502, 503 or 504.
+
+        A server that asks to wait is waited for, and with `unasked` so is one that does not ask.
+        `at_loss` is called once if trying again at once does not help. Returns the last exchange,
+        and whether there were others before it.
+        """
+        transcript = connection.exchange(request, fresh=fresh)
+        if not unavailable(transcript):
+            return transcript, False
+        started, tries = self._clock(), 0
+        while unavailable(transcript):
+            pause = self._before_next(transcript, tries, started, unasked=unasked)
+            if tries == _AT_ONCE and not _asks(transcript):
+                at_loss()
+            if pause is None:
+                break
+            if pause:
+                self._pause(pause)
+            tries += 1
+            transcript = connection.exchange(request, fresh=True)
+        with self._lock:
+            self._fruitless = self._fruitless + 1 if unavailable(transcript) else 0
+        return transcript, True
+
+    def _before_next(
+        self, transcript: Transcript, tries: int, started: float, *, unasked: bool
+    ) -> float | None:
+        """Seconds to wait before the next try, None for no other try."""
+        asked = _asks(transcript)
+        if not asked and tries < _AT_ONCE:
+            return 0.0
+        if self._fruitless >= _MOST_FRUITLESS or not (asked or unasked):
+            return None
+        limit = self._limit_s if asked else min(self._limit_s, _LONGEST_UNASKED_S)
+        left = limit - (self._clock() - started)
+        if left <= 0:
+            return None
+        response = transcript.response
+        wanted = retry_after_s(response, datetime.now(timezone.utc)) if response else None
+        if wanted is None:
+            wanted = _SHORTEST_S * 2 ** min(tries if asked else tries - _AT_ONCE, 4)
+        return min(max(wanted, _SHORTEST_S), left)
+
+
+def _asks(transcript: Transcript) -> bool:
+    return transcript.response is not None and asks_to_wait(transcript.response)
+
+
+def liveness(connection: Connection, address: Address) -> Transcript:
+    """The answer to GET /v2/health/live on a fresh connection.
+
+    Asked again while a gateway says that it got none, which may be about a connection that it kept.
+    """
+    request = get_request(address, LIVE)
+    transcript = connection.exchange(request, fresh=True)
+    for _ in range(_AT_ONCE):
+        if not unavailable(transcript) or _asks(transcript):
+            break
+        transcript = connection.exchange(request, fresh=True)
+    return transcript

@@ -1,0 +1,112 @@
+"""Whether a model that nobody knows repeats its answers, asked before a wrong value is blamed.
+
+Noise, dropout and random sampling change few of a model's answers, so that it can pass for one that
+repeats them when it is learned. What is wrong then only once is no server's doing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from v2_conformance.runs.canary import Canary
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.causes.causes import wrong_output
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.transport import Connection
+
+TIMES = 8
+"""How often what got a wrong answer is sent again: a model that answers half of all requests in
+another way does so nine times in a row in one of 500 cases."""
+
+_PLAIN = 200  # one wrong answer in fifty is seen among so many in 98 of 100 runs
+_ENOUGH = 8  # cases whose values stayed wrong; the next ones will, too
+
+
+class Repeats:
+    """What is known of each such model in a run; for one thread."""
+
+    def __init__(self, canary: Canary) -> None:
+        self._canary = canary
+        self._differing: dict[str, str] = {}
+        self._asked: set[str] = set()
+        self._stayed: Counter[str] = Counter()
+
+    def checked(
+        self,
+        result: Result,
+        alone: Callable[[RelationCase], Result],
+        connection: Callable[[], Connection],
+    ) -> Result:
+        """`result`, or that its model does not repeat its answers, which blames nobody.
+
+        `alone` runs a case while nothing else runs; `connection` is a fresh one.
+        """
+        case, output = result.case, wrong_output(result.cause)
+        if not isinstance(case, RelationCase) or result.outcome is not Outcome.FAIL:
+            return result
+        if output is None:
+            return result
+        asked = case.roles if _at_once(case) else (case.model,)
+        role = next((one for one in asked if one in self._differing), None)
+        if role is None and self._stayed[case.model] < _ENOUGH:
+            role = self._differs(asked, case, alone, connection)
+        if role is None:
+            self._stayed[case.model] += 1
+            return result
+        cause = AnswersDiffer(role, self._differing.setdefault(role, output))
+        verdict = msgspec.structs.replace(result.verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
+        return msgspec.structs.replace(result, verdict=verdict)
+
+    def _differs(
+        self,
+        roles: Sequence[str],
+        case: RelationCase,
+        alone: Callable[[RelationCase], Result],
+        connection: Callable[[], Connection],
+    ) -> str | None:
+        """Which of the models `roles` does not repeat its answers, None if each does.
+
+        Of many requests at once that a server mixes up, some are wrong each time. Only what the
+        same requests get one by one says that it is the model's doing.
+        """
+        if not _at_once(case):
+            if any(alone(case).outcome.harmless for _ in range(TIMES)):
+                return case.model
+        else:
+            for one in (case, *case.members):
+                single = replace(one, together=1, members=(), canary=None)
+                assert isinstance(single, RelationCase)
+                right = [alone(single).outcome.harmless for _ in range(TIMES)]
+                if any(right) and not all(right):
+                    return single.model
+        for role in roles:
+            if role not in self._asked:
+                self._asked.add(role)
+                if self._plain_differs(role, connection()):
+                    return role
+        return None
+
+    def _plain_differs(self, role: str, connection: Connection) -> bool:
+        """Whether the plain request gets both its right answer and another one."""
+        if self._canary.expected(role) is not None:
+            return False
+        right = wrong = False
+        for number in range(_PLAIN):
+            problem = self._canary.send(role, connection).problem
+            right = right or problem is None
+            wrong = wrong or wrong_output(problem) is not None
+            if right and wrong:
+                return True
+            if not right and number >= TIMES:
+                return False
+        return False
+
+
+def _at_once(case: RelationCase) -> bool:
+    return case.together > 1 or bool(case.members)

@@ -1,0 +1,66 @@
+"""What the engine hands on: exchanges, the result of a case, the events of a run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.judging.observed.cases import observe_verdict
+from v2_conformance.judging.observed.exchanges import Seen, observe
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Said
+
+
+class Calibrated(msgspec.Struct, frozen=True):
+    """The known-good requests of one form to the model in a role, before any case of it."""
+
+    role: str
+    form: str
+    exchanges: tuple[Exchange, ...]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What became of one case; of a scenario, what the client `said`, too.
+
+    `beside` says that other cases ran at the same time, so that it is not settled yet.
+    """
+
+    case: Case
+    verdict: Verdict
+    duration_s: float = 0.0
+    exchanges: tuple[Exchange, ...] = ()
+    said: Said | None = None
+    beside: bool = False
+
+    def seen(self) -> tuple[Seen, ...]:
+        """What its exchanges show of what every exchange has to keep."""
+        if isinstance(self.case, ObservedCase | ClientCase) or not self.exchanges:
+            return ()
+        exchanges = ((e.purpose, e.transcript) for e in self.exchanges)
+        return (*observe(self.case, exchanges), *observe_verdict(self.case, self.verdict))
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict's outcome."""
+        return self.verdict.outcome
+
+    @property
+    def cause(self) -> Cause | None:
+        """The verdict's cause."""
+        return self.verdict.cause
+
+    @property
+    def message(self) -> str:
+        """The verdict in words, for people."""
+        return self.verdict.message
+
+
+class CaseFinished(msgspec.Struct, frozen=True):
+    """The event that a run yields, `number` of `total`."""
+
+    result: Result
+    number: int
+    total: int

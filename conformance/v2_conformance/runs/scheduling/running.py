@@ -1,0 +1,135 @@
+"""Runs many cases and yields each result as an event: order, concurrency, second tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+from itertools import groupby, zip_longest
+from typing import Protocol
+
+from v2_conformance.judging.observed.exchanges import Observations
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import CaseFinished, Result
+from v2_conformance.runs.scheduling.distance import FAR_S
+from v2_conformance.runs.scheduling.side_by_side import (
+    SideBySide,
+    cut_off,
+    found_alone,
+    shares,
+    shows_interference,
+    unclear,
+)
+from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
+
+
+class Room(Protocol):
+    """The server that several processes use, each of which has a room of its own."""
+
+    def shared(self) -> AbstractContextManager[object]:
+        """The server, for this process and others."""
+
+    def alone(self) -> AbstractContextManager[object]:
+        """The server, once no other process uses it."""
+
+    def begin(self) -> None:
+        """Say that a case of this process begins."""
+
+    def disturb(self) -> None:
+        """Say that a case was not answered as it should be."""
+
+    def disturbed(self) -> bool:
+        """Whether any process has said so since the case before this process's last one began: so
+        long its connection may have been open."""
+
+
+def in_order(cases: Sequence[Case]) -> list[Case]:
+    """Plan order, but what may leave a server damaged comes after what cannot, dangers last.
+
+    What is observed of all exchanges comes after all of them.
+    """
+    observed = ObservedCase
+    return sorted(cases, key=lambda c: (isinstance(c, observed), c.dangerous, c.negative))
+
+
+def number_before_dangers(cases: Sequence[Case]) -> int:
+    """How many results `run` gives before it sends anything that may end the server."""
+    return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
+
+
+def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
+    """Run `cases`, yielding each result as it comes.
+
+    Several `workers` run cases on as many connections: see `side_by_side`.
+    """
+    ordered = in_order(cases)
+    sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
+    observations = Observations()
+    with closing(engine):
+        for number, result in enumerate(_results(engine, sent, workers), 1):
+            observations.add(result.seen())
+            yield CaseFinished(result, number, len(ordered))
+        observed = (case for case in ordered if isinstance(case, ObservedCase))
+        for number, case in enumerate(observed, len(sent) + 1):
+            yield CaseFinished(engine.judged(case, observations), number, len(ordered))
+
+
+def run_beside(engine: Engine, case: Case, room: Room) -> Result:
+    """The result of a case while other processes run theirs.
+
+    Whatever is not answered as it should be is run again alone, so that the verdict never depends
+    on what ran at the same time; and so is what was cut off while a case of any process was not
+    answered as it should be.
+    """
+    room.begin()
+    early = None
+    if not case.alone:
+        with room.shared():
+            early = engine.run_beside(case)
+            if unclear(early):
+                room.disturb()
+            elif engine.cuts_off or not cut_off(early):
+                return engine.settled(early)
+    with room.alone():
+        disturbed = room.disturbed()
+        if disturbed:
+            engine.live.hang_up(forget=True)
+        if early is None:
+            result = engine.run(case)
+        else:
+            result = found_alone(engine, [early], disturbed=disturbed).results[0]
+        if unclear(result):
+            room.disturb()  # it may have ended the connections that others keep open
+        elif early is not None:
+            engine.cuts_off = engine.cuts_off or cut_off(result)
+        return result
+
+
+def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:
+    """The results of cases in their order. With several `workers`, those run first that show
+    whether cases can share the server."""
+    if workers <= 1:
+        for case, following in zip_longest(ordered, ordered[1:]):
+            result = engine.run(case)
+            if following is not None:
+                engine.send_ahead(following)
+            yield result
+        return
+    side = SideBySide(engine, workers)
+    try:
+        side.calibrate(ordered)
+        side.find_interference([case for case in ordered if shows_interference(case)])
+        away = engine.round_trip_s
+        if side.shared and away >= FAR_S:
+            engine.live.opens_ahead = True
+        together = groupby(ordered, key=lambda case: shares(case, away) or shows_interference(case))
+        for shared, neighbours in together:
+            if shared:
+                yield from side.run(list(neighbours))
+                continue
+            for case in neighbours:
+                if isinstance(case, GeneratedCase):
+                    yield side.run_generated(case)
+                else:
+                    yield engine.run(case)
+    finally:
+        side.close()

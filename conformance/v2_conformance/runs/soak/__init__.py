@@ -1,0 +1,1 @@
+"""Minutes under load, while the server is watched."""

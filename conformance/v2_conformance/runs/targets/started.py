@@ -1,0 +1,142 @@
+"""A server that a run starts and ends itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from v2_conformance.errors import UnreachableError, UsageError
+from v2_conformance.redaction import Mask
+from v2_conformance.runs.targets.readiness import answers, wait_until_ready
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.causes.cause_base import printable
+
+OUTPUT = "server.log"
+READY_WITHIN_S = 60.0
+
+_MOST_OUTPUT = 8 << 20
+_LONGEST_LINE = 64 << 10
+_LAST_LINES = 5
+_LONGEST_SHOWN = 160
+_ENDS_WITHIN_S = 10.0
+_OUTPUT_WITHIN_S = 2.0
+
+
+@contextmanager
+def started_server(
+    command: str, target: Target, output: Path, ready_within_s: float | None = None
+) -> Iterator[int]:
+    """Run a shell command that serves `target` until the block ends, which it enters once the
+    server is ready, with the id of the process that leads the server's.
+
+    The command is a process group of its own, all of which is ended, however the block ends: with
+    SIGTERM, and with SIGKILL if that takes more than ten seconds. What it prints goes to the file
+    `output`, without the target's secrets and up to 8 MiB. Raises UsageError if something serves
+    the target already, and UnreachableError if the command ends, with the last lines that it
+    printed, or is not ready after `ready_within_s` seconds (60 by default).
+    """
+    if answers(target):
+        raise UsageError(
+            f"something already answers at {target.public_url}: stop it, or leave out --start"
+        )
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        file = output.open("wb")
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}") from error
+    with file:
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        printed = _Printed(process.stdout, file, target.mask)
+        try:
+            limit = READY_WITHIN_S if ready_within_s is None else ready_within_s
+
+            def pause(seconds: float) -> None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(seconds)
+                    raise UnreachableError(_died(process.returncode, printed, output))
+
+            wait_until_ready(target, limit, pause=pause)
+            if process.poll() is not None:
+                raise UnreachableError(_died(process.returncode, printed, output))
+            yield process.pid
+        finally:
+            _end(process)
+            printed.finish()
+
+
+def _died(code: int, printed: _Printed, output: Path) -> str:
+    printed.finish()
+    how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+    last = " | ".join(printed.last) or "nothing"
+    return (
+        f"the server of --start ended with {how} before it was ready; it printed: {last} ({output})"
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process group, whether or not the shell that leads it is still there."""
+    _signal(process, signal.SIGTERM)
+    try:
+        process.wait(_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+class _Printed:
+    """What a server prints, copied to a file line by line in a thread of its own."""
+
+    def __init__(self, source: IO[bytes], file: BinaryIO, mask: Mask) -> None:
+        self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self._source = source
+        self._file = file
+        self._mask = mask
+        self._room = _MOST_OUTPUT
+        self._open = True
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._copy, name="server-output", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for the end of the output; what outlives its process group is not waited for."""
+        self._thread.join(_OUTPUT_WITHIN_S)
+        with self._lock:
+            self._open = False
+
+    def _copy(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self._source as source:
+            while line := source.readline(_LONGEST_LINE):
+                self._keep(self._mask.text(line.decode("utf-8", "replace")))
+
+    def _keep(self, line: str) -> None:
+        if line.strip():
+            self.last.append(printable(line.strip(), _LONGEST_SHOWN))
+        data = line.encode()
+        with self._lock:
+            if self._open and self._room > 0:
+                self._file.write(data[: self._room])
+                self._file.flush()
+                self._room -= len(data)

@@ -1,0 +1,270 @@
+"""Where the server is, how to get in, and which of its models plays which role."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from v2_conformance.errors import UsageError
+from v2_conformance.redaction import Mask, credential_parts, is_findable
+from v2_conformance.runs.targets.access import tls_context
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.choosing.claimed import claims_problem
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import check_profile
+from v2_conformance.wire.encode.requests import Address, Binding
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
+from v2_conformance.wire.http1.connection import Http1Transport
+from v2_conformance.wire.pace import Pace
+from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.transcript import Limits
+
+if TYPE_CHECKING:
+    from v2_conformance.wire.http2.connection import Http2Transport
+
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
+LONGEST_TIMEOUT_S = 86400.0
+"""The longest time limit of one exchange that can be asked for."""
+
+LONGEST_RUN_S = 30 * 86400.0
+"""The longest time limit of a run that can be asked for."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server under test. `models` maps a role to a Binding that differs from the contract's.
+
+    The values of `headers` are secrets, but for those of the fields named in `public`;
+    `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
+    take, None for what suits its plan and the time limit. `cert` and `key` are the client's own
+    certificate. What `authorized` it must stay secret: Authorization cannot be public then. All
+    requests of a run keep to one `pace`. `endpoint` is the binding of an endpoint that takes V2
+    messages in another envelope. With `http2` requests go over HTTP/2: over TLS as ALPN says, else
+    by prior knowledge.
+    """
+
+    url: str = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    verify: bool | str = True
+    limits: Limits = field(default_factory=Limits)
+    profiles: tuple[str, ...] = ("binary",)
+    unsupported: frozenset[str] = frozenset()
+    models: Mapping[str, Binding] = field(default_factory=dict)
+    max_time_s: float | None = None
+    public: tuple[str, ...] = ()
+    more_secrets: tuple[str, ...] = field(default=(), repr=False)
+    cert: str | None = None
+    key: str | None = None
+    authorized: bool = False
+    pace: Pace | None = field(default=None, compare=False)
+    endpoint: EndpointBinding | None = None
+    http2: bool = False
+
+    @property
+    def rate(self) -> float | None:
+        """The most requests per second, None without a limit."""
+        return None if self.pace is None else self.pace.rate
+
+    def binding(self, role: str) -> Binding:
+        """What this target calls the model in `role` and its tensors."""
+        if role in self.models:
+            return self.models[role]
+        model = contract()[role]
+        return Binding(
+            role,
+            model.model,
+            tuple(spec.name for spec in model.inputs),
+            tuple(spec.name for spec in model.outputs),
+        )
+
+    @property
+    def address(self) -> Address:
+        """Host, path prefix and header fields of every request."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        defaults = [("User-Agent", "v2-conformance"), ("Accept", "*/*")]
+        if parts.username is not None:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            defaults.append(("Authorization", "Basic " + base64.b64encode(pair.encode()).decode()))
+        given = {name.lower(): value for name, value in self.headers}
+        host = given.get("host", host)  # a gateway may choose the server by it
+        headers = [field for field in defaults if field[0].lower() not in given]
+        headers += [field for field in self.headers if field[0].lower() != "host"]
+        return Address(
+            host, parts.path.rstrip("/"), tuple(headers), parts.scheme, self.endpoint, self.http2
+        )
+
+    def transport(self) -> Http1Transport | Http2Transport:
+        """How to connect, with a TLS context for https. Raises UsageError for a bad certificate."""
+        parts = urlsplit(self.url)
+        secure = parts.scheme == "https"
+        port = parts.port or (443 if secure else 80)
+        tls = tls_context(self.verify, self.cert, self.key) if secure else None
+        place = Endpoint(parts.hostname or "", port, tls)
+        if not self.http2:
+            return Http1Transport(place, self.limits, self.pace, self.endpoint)
+        # Here, for it takes its time to load.
+        from v2_conformance.wire.http2.connection import Http2Transport, offer_http2
+
+        offer_http2(tls)
+        return Http2Transport(place, self.limits, self.pace)
+
+    @property
+    def public_url(self) -> str:
+        """The URL without user, password and query, and without a secret in its path: fit for
+        reports and logs."""
+        parts = urlsplit(self.url)
+        host = parts.netloc.rpartition("@")[2]
+        return self.mask.text(parts._replace(netloc=host, query="", fragment="").geturl())
+
+    @cached_property
+    def mask(self) -> Mask:
+        """What hides this target's secrets."""
+        fields = self._secret_fields
+        short = tuple((name, value) for name, value in fields if not is_findable(value))
+        return Mask(self.secrets, tuple(dict.fromkeys(name for name, _ in fields)), short)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must never be recorded, the longest first."""
+        parts_of_url = urlsplit(self.url)
+        user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
+        found = [*self.more_secrets, *user, *map(unquote, user)]
+        found += [part for _, value in self._secret_fields for part in credential_parts(value)]
+        found += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
+        return tuple(sorted({s for s in found if len(s) > 2}, key=len, reverse=True))
+
+    @property
+    def hidden_beside_fields(self) -> bool:
+        """Whether something else than values of header fields is hidden."""
+        return bool(self.more_secrets)
+
+    @property
+    def _secret_fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that the user gave, but for public ones; Host says where it goes."""
+        public = {"host", *(name.lower() for name in self.public)}
+        given = {name.lower() for name, _ in self.headers} | {"authorization"}
+        return tuple(
+            (name, value)
+            for name, value in self.address.headers
+            if value and name.lower() in given - public
+        )
+
+
+def _userinfo(url: str) -> tuple[str, ...]:
+    """User and password of a URL, as they are in it and as they are meant."""
+    try:
+        parsed = urlsplit(url)
+    except ValueError:
+        return ()
+    found = [parsed.password or "", parsed.username or ""]
+    return (*found, *map(unquote, found))
+
+
+def is_https(url: str) -> bool:
+    """Whether the URL asks for TLS."""
+    return url.lower().startswith("https:")
+
+
+def is_authorization(name: str) -> bool:
+    """Whether a header field is the one that has credentials."""
+    return name.lower() == "authorization"
+
+
+def checked_target(target: Target) -> Target:
+    """`target`, if its profiles, header fields, URL and CA file can be used. Raises UsageError."""
+    for profile in target.profiles:
+        check_profile(profile)
+    contradiction = claims_problem(target.profiles, target.unsupported)
+    if contradiction is not None:
+        raise UsageError(contradiction)
+    for name, value in target.headers:
+        problem = header_problem(name, value)
+        if problem:
+            raise UsageError(f"header fields: {problem}")
+    _check_url(target.url)
+    if target.endpoint is not None and not target.endpoint.versions:
+        pinned = next((role for role, model in target.models.items() if model.pinned), None)
+        if pinned is not None:
+            raise UsageError(
+                f"the model for {pinned} has a version, which the binding {target.endpoint.name} "
+                "has no place for: remove it"
+            )
+    if target.endpoint is not None and target.http2:
+        raise UsageError(
+            f"the binding {target.endpoint.name} is one of HTTP/1.1: remove it, or --http2 "
+            "(`http2` of a target file)"
+        )
+    if target.cert is not None and not is_https(target.url):
+        raise UsageError("a client certificate needs a URL that begins with https://")
+    if target.authorized and any(map(is_authorization, target.public)):
+        raise UsageError("credentials are always secret: Authorization cannot be public")
+    _check_secrets(target)
+    if is_https(target.url):
+        target.transport()  # reads the files of certificates, which may be missing
+    return target
+
+
+def limits_of(timeout: float) -> Limits:
+    """The limits of an exchange that may take `timeout` seconds."""
+    return Limits(connect_s=min(timeout, Limits.connect_s), exchange_s=timeout)
+
+
+def header_problem(name: object, value: str) -> str:
+    """Why the field cannot be sent, without its value, which may be a secret; "" if it can."""
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        return f"{ascii(name)[:60]} is not a field name"
+    if not (value.isascii() and value.isprintable()):
+        return f"the value of {name} has characters other than printable ASCII"
+    return ""
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        good = good and url.isascii() and url.isprintable() and " " not in url
+    except ValueError:
+        good = False
+    if not good:
+        shown = _without_secrets(url)
+        raise UsageError(f"{shown!r} is not a URL like http://localhost:8000")
+    if parts.query or parts.fragment:
+        raise UsageError("the URL must be a base URL without `?`; use --header for a token")
+
+
+def _without_secrets(url: str) -> str:
+    """A URL that is wrong, without what may be user, password or token in it."""
+    shown = re.split("[?#]", url.rpartition("@")[2])[0]
+    return re.sub(r"(:)(?!//)(?![0-9]{1,5}(?:/|$)).*", r"\1…", shown)
+
+
+def _check_secrets(target: Target) -> None:
+    sent = {name.lower() for name, _ in (*target.address.headers, ("Host", ""))}
+    for name in target.public:
+        if name.lower() not in sent:
+            raise UsageError(
+                f"{ascii(name)[1:-1]} is marked as public, but no header field of that name is sent"
+            )
+    for number, secret in enumerate(target.more_secrets, 1):
+        if not is_findable(secret):
+            raise UsageError(
+                f"secret {number} cannot be hidden: it is shorter than 6 characters (8, if it is a "
+                "number), or a word that stands in every report; leave it out, or choose another"
+            )
+
+
+def check_claims(target: Target, cases: Sequence[Case]) -> None:
+    """UsageError for a claimed profile that no case tests: no verdict could be about it."""
+    tested = {"binary", *(case.profile for case in cases)}
+    for profile in target.profiles:
+        if profile not in tested:
+            hint = ": `v2-conformance client` tests clients" if profile == "client" else ""
+            raise UsageError(f"this version has no cases for the profile {profile}{hint}")

@@ -1,0 +1,146 @@
+"""Why a server cannot be tested, in one whole sentence, and the option or the step that helps."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from v2_conformance.judging.metadata import status_words
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.wire.obstacle import Obstacle
+from v2_conformance.wire.transcript import Ending, Response, Transcript
+
+_SHOWN = 200
+_LONGEST_URL = 300
+_REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
+_CREDENTIALS = "--bearer-env, --basic-env or --header"
+# What servers of HTTPS answer to plain HTTP: all send 400, nginx also 497 in its log.
+_SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)
+
+
+def no_answer(url: str, transcript: Transcript, target: Target) -> str:
+    """Why an exchange with `url` brought no response."""
+    if transcript.obstacle is not None:
+        return f"{url} cannot be reached: {of_obstacle(transcript.obstacle, target)}"
+    detail = printable(transcript.detail, _SHOWN)
+    if transcript.ending is Ending.TIMEOUT and transcript.sent:
+        return (
+            f"{url} gave no complete answer within {target.limits.exchange_s:g} s; is the server "
+            "busy or the URL wrong? (--timeout changes the limit)"
+        )
+    if not transcript.sent:
+        return f"{url} cannot be reached: {detail}"
+    silent = not transcript.received and transcript.ending in (Ending.CLOSED, Ending.RESET)
+    if silent and target.http2:
+        return (
+            f"{url} gave no answer that can be read: {detail}; if it does not speak HTTP/2, leave "
+            "out --http2 (`http2` of a target file)"
+        )
+    if silent and target.url.lower().startswith("http:"):
+        return (
+            f"{url} gave no answer that can be read: {detail}; if it speaks TLS, the URL must "
+            "begin with https://"
+        )
+    if silent and target.cert is None:
+        return (
+            f"{url} gave no answer that can be read: {detail}; if it wants a client certificate, "
+            "give it one with --cert and --key"
+        )
+    return f"{url} gave no answer that can be read: {detail}"
+
+
+def of_obstacle(obstacle: Obstacle, target: Target) -> str:
+    """What TLS says of a connection, as a clause, and what helps."""
+    host = printable(urlsplit(target.url).hostname or "", 100)
+    if obstacle is Obstacle.CERTIFICATE_REQUIRED and target.cert is not None:
+        obstacle = Obstacle.CERTIFICATE_REFUSED
+    return {
+        Obstacle.UNKNOWN_AUTHORITY: "its certificate was not issued by an authority that this "
+        "machine trusts; name the file of its authority with --cacert FILE or SSL_CERT_FILE, or "
+        "use --insecure to check no certificate",
+        Obstacle.EXPIRED: "its certificate has expired; have it renewed, or use --insecure to "
+        "check no certificate",
+        Obstacle.NOT_YET_VALID: "its certificate is not valid yet; set the clock of this machine, "
+        "or use --insecure to check no certificate",
+        Obstacle.WRONG_NAME: f"its certificate is not for {host}; use a name in the URL that the "
+        "certificate is for, or --insecure to check no certificate",
+        Obstacle.NO_TLS: "this port does not speak TLS; the URL must begin with http://, or name "
+        "the port of HTTPS",
+        Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
+        Obstacle.CERTIFICATE_REQUIRED: "it wants a client certificate; give it one with --cert "
+        "FILE and --key FILE",
+        Obstacle.CERTIFICATE_REFUSED: "it does not accept the client certificate that it got; "
+        "name another with --cert FILE and --key FILE",
+        Obstacle.NO_HTTP2: "this port does not speak HTTP/2; leave out --http2 (`http2` of a "
+        "target file) to test it over HTTP/1.1",
+        Obstacle.NO_AGREEMENT: "it ended the TLS handshake; it may want a client certificate "
+        "(--cert FILE and --key FILE), another version of TLS or another host name in the URL",
+    }[obstacle]
+
+
+def of_status(where: str, response: Response, target: Target) -> str:
+    """Why `where`, a GET of server metadata, was answered with a status other than 200."""
+    status = response.status
+    got = f"{where} answered with status {status}"
+    if status in _REDIRECTIONS and response.value("location"):
+        return f"{where} answered with {status_words(response)}; {_redirected(response, target)}"
+    if status == 401:
+        wanted = response.value("www-authenticate")
+        scheme = f" ({printable(wanted, 80)})" if wanted else ""
+        if _has_credentials(target):
+            return f"{got}: it did not accept the credentials{scheme}; give others"
+        return f"{got}: it wants credentials{scheme}; give them with {_CREDENTIALS}"
+    if status == 403:
+        if _has_credentials(target):
+            return f"{got}: these credentials have no access; give others with {_CREDENTIALS}"
+        return (
+            f"{got}: it refuses access; it may want credentials ({_CREDENTIALS}) or another Host "
+            "(--host-header)"
+        )
+    if status == 407:
+        return f"{got}: a proxy wants credentials; give them with --header 'Proxy-Authorization: …'"
+    if target.endpoint is not None and status in (404, 405):
+        return (
+            f"{got}: the endpoint of the binding {target.endpoint.name} is not at this URL; "
+            "without --binding (`binding` of a target file) it is tested as a V2 server"
+        )
+    if status == 404 and urlsplit(target.url).path.rstrip("/").endswith("/v2"):
+        return f"{got}: leave /v2 out of the URL, for the suite adds it"
+    if status == 404:
+        return (
+            f"{got}: no V2 server is at this path; the URL must have the server's base path, and "
+            "behind a gateway that chooses by name --host-header must name the server"
+        )
+    if status == 400 and _SAYS_HTTPS.search(bytes(response.body[:4096])):
+        return f"{got}: {of_obstacle(Obstacle.ONLY_TLS, target)}"
+    return f"{got}, not with V2 server metadata; is this the base URL of a V2 server?"
+
+
+def _has_credentials(target: Target) -> bool:
+    return any(name.lower() == "authorization" for name, _ in target.address.headers)
+
+
+def _redirected(response: Response, target: Target) -> str:
+    """What helps against a redirection, which a run does not follow."""
+    base = _base_of(response.value("location") or "", target)
+    if base is not None:
+        return f"a run follows no redirect: use the URL {base}"
+    credentials = "" if _has_credentials(target) else f", or give credentials with {_CREDENTIALS}"
+    return f"a run follows no redirect: use the URL of the server itself{credentials}"
+
+
+def _base_of(location: str, target: Target) -> str | None:
+    """The base URL of a target whose /v2 is at `location`, None if that is something else."""
+    if not (location.isascii() and location.isprintable()) or len(location) > _LONGEST_URL:
+        return None
+    try:
+        there, here = urlsplit(location), urlsplit(target.public_url)
+        path = there.path.rstrip("/")
+        if there.query or there.username is not None or not path.endswith("/v2"):
+            return None
+        scheme, host = there.scheme or here.scheme, there.netloc or here.netloc
+    except ValueError:
+        return None
+    base = f"{scheme}://{host}{path.removesuffix('/v2')}"
+    return base if scheme in ("http", "https") and base != target.public_url.rstrip("/") else None

@@ -1,0 +1,1 @@
+"""Why a case has its outcome, and the words for it."""

@@ -1,0 +1,387 @@
+"""Why a case has its outcome: one type for each reason, with its numbers.
+
+A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
+sentences that people read are rendered from it (`describe`); no code reads them back.
+
+Here are the causes that are about others, and those that a pass adds. The others are in modules by
+family; a new kind is a class in one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
+
+from v2_conformance.suite import observations  # noqa: F401
+from v2_conformance.suite.causes import (
+    circumstances,  # noqa: F401
+    client_findings,  # noqa: F401
+    findings,  # noqa: F401
+    output_findings,  # noqa: F401
+    transport_findings,  # noqa: F401
+)
+from v2_conformance.suite.causes.cause_base import (
+    CauseBase,
+    Count,
+    FirstDifference,
+    counted,
+    describe,
+)
+
+
+class _AboutOthers(CauseBase, frozen=True):
+    """A cause that is about other causes, which must be of a lower rank: none nests any deeper.
+
+    `about` names the member that tells what was found, None if that is this cause itself.
+    Raises ValueError, which becomes a ValidationError when a report is read.
+    """
+
+    rank: ClassVar[int]
+    about: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            inner = getattr(self, name)
+            if isinstance(inner, _AboutOthers) and inner.rank >= self.rank:
+                raise ValueError(f"the `{name}` of {self.kind} cannot be {inner.kind}")
+
+    @property
+    def finding_kind(self) -> str:
+        return self.kind if self.about is None else finding_of(getattr(self, self.about))
+
+
+class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
+    """A known-good request after the case got a wrong answer.
+
+    `same_connection` and `fresh_connection` say what was wrong on each, None for nothing. `case` is
+    what the case's own exchange came to, None for a pass that needs no words. `beside` are other
+    cases that were in progress, any of which may have done it, if that could not be found out.
+    """
+
+    rank = 2
+
+    same_connection: Cause | None
+    fresh_connection: Cause | None
+    case: Cause | None
+    case_passed: bool
+    beside: tuple[str, ...] = ()
+
+    def words(self) -> str:
+        problems = []
+        if self.same_connection is not None:
+            problems.append(f"on the same connection: {describe(self.same_connection)}")
+        if self.fresh_connection is not None:
+            problems.append(f"on a fresh connection: {describe(self.fresh_connection)}")
+        words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+        if self.beside:
+            words += (
+                f"; or one of the cases that ran beside it did this: {', '.join(self.beside)} "
+                "(a run with -n 1 or --restart-command finds out)"
+            )
+        own = describe(self.case)
+        if not own:
+            return words
+        return f"{words} (the case itself was {own})" if self.case_passed else f"{own}; {words}"
+
+    @property
+    def finding_kind(self) -> str:
+        return self.kind if self.fresh_connection is not None else _ON_SAME_CONNECTION
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.case)
+
+    @property
+    def wrong_output(self) -> str | None:
+        own = None if self.case_passed else self.case
+        found = [one for one in (self.same_connection, self.fresh_connection, own) if one]
+        outputs = [one.wrong_output for one in found]
+        return outputs[0] if outputs and None not in outputs else None
+
+
+class SeveralWrong(_AboutOthers, frozen=True):
+    """`wrong` of `total` answers to requests that were sent at once are wrong."""
+
+    rank = 1
+    about = "first"
+
+    wrong: int
+    total: int
+    first: Cause
+
+    def words(self) -> str:
+        return f"{self.wrong} of {self.total} answers were wrong, the first: {describe(self.first)}"
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.first)
+
+    @property
+    def wrong_output(self) -> str | None:
+        return self.first.wrong_output
+
+
+class NotKept(_AboutOthers, frozen=True):
+    """`wrong` of the `judged` exchanges of a run do not keep what an observed case is about.
+
+    `cases` are the ids of the first of the cases whose exchanges those are, `more` is the number of
+    the others, and `first` is what is wrong in the first of them.
+    """
+
+    stable = ("first",)
+    rank = 1
+    about = "first"
+
+    wrong: Count
+    judged: Count
+    cases: tuple[str, ...]
+    more: Count
+    first: Cause
+
+    def words(self) -> str:
+        where = ", ".join(self.cases)
+        if self.more:
+            where += f" and {counted(self.more, 'more case')}"
+        return (
+            f"{self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
+            f"{describe(self.first)}"
+        )
+
+
+class FailedBesideOthers(_AboutOthers, frozen=True):
+    """The case passed alone, after it had failed while other cases ran: requests that are in
+    progress at the same time affect each other (C6). If it had failed it is flaky; if only no
+    answer had come in time, the server may have been busy, and it passes.
+
+    `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
+    words.
+    """
+
+    rank = 3
+    about = "beside"
+
+    beside: Cause
+    alone: Cause | None
+
+    def words(self) -> str:
+        own = describe(self.alone)
+        words = f"passed alone, but failed while other cases ran (see C6): {describe(self.beside)}"
+        return f"{own}; {words}" if own else words
+
+
+class FailedAtFirst(_AboutOthers, frozen=True):
+    """The case was run again, as a test runner can be told to do, and passed, but it is flaky.
+
+    `first` is what it failed for, `again` what its pass comes to, None if it needs no words.
+    """
+
+    rank = 4
+    about = "first"
+
+    first: Cause
+    again: Cause | None
+
+    def words(self) -> str:
+        own = describe(self.again)
+        words = f"passed when it was run again, but failed at first: {describe(self.first)}"
+        return f"{own}; {words}" if own else words
+
+
+class SecondAnswerWrong(_AboutOthers, frozen=True):
+    """The answer to the request that was pipelined behind is wrong; the first answer is right."""
+
+    rank = 1
+    about = "second"
+
+    second: Cause
+
+    def words(self) -> str:
+        return (
+            "the answer to the request that was pipelined behind the case's own is wrong: "
+            f"{describe(self.second)}"
+        )
+
+
+# What a pass or a reading adds
+
+
+class Rejected(CauseBase, frozen=True):
+    """The request was rejected, as it must or may be."""
+
+    status: int
+
+    def words(self) -> str:
+        return f"rejected with status {self.status}"
+
+
+class Accepted(CauseBase, frozen=True):
+    """The request was accepted, which it may be."""
+
+    def words(self) -> str:
+        return "accepted"
+
+
+class AnsweredInJson(CauseBase, frozen=True):
+    """The response is strict JSON, which is all that the case asks for."""
+
+    def words(self) -> str:
+        return "answered in strict JSON"
+
+
+class NotDone(_AboutOthers, frozen=True):
+    """A MAY that this server does not make use of."""
+
+    stable = ("finding",)
+    rank = 1
+
+    finding: Cause
+
+    def words(self) -> str:
+        return f"optional, not done here: {describe(self.finding)}"
+
+
+class AnsweredInForm(CauseBase, frozen=True):
+    """The reading of a disputed requirement: the forms of the response's outputs."""
+
+    forms: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"the server answered in {' and '.join(self.forms)} form"
+
+
+class GeneratedRequests(CauseBase, frozen=True):
+    """`count` generated requests were answered exactly.
+
+    All of them, but for those that the server may decline (`LengthRequired`, `BodyTooLarge`) and
+    those to models that it lacks. `seed` and `hypothesis` are what made them in a report of an
+    older version; None since they are data.
+    """
+
+    count: int
+    seed: int | None
+    hypothesis: str | None
+
+    def words(self) -> str:
+        text = f"{self.count} generated requests"
+        return (
+            text
+            if self.seed is None
+            else f"{text} (seed {self.seed}, Hypothesis {self.hypothesis})"
+        )
+
+
+class GeneratedFailure(_AboutOthers, frozen=True):
+    """Generated request `number` failed; `file` has it as a case.
+
+    With a `seed`, it is in a report of an older version, which shrunk the request.
+    """
+
+    stable = ("request",)
+    rank = 3
+    about = "request"
+
+    request: Cause
+    number: int
+    seed: int | None
+    hypothesis: str | None
+    file: str | None
+
+    def words(self) -> str:
+        where = f"; {self.file} has it as a case" if self.file else ""
+        made = f"generated request {self.number}"
+        if self.seed is not None:
+            made = f"shrunk from {made}, seed {self.seed}, Hypothesis {self.hypothesis}"
+        return f"{describe(self.request)} ({made}{where})"
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.request)
+
+
+class _OfOneRequest(_AboutOthers, frozen=True):
+    """A finding about one of the requests of a client's task."""
+
+    rank = 1
+    about = "finding"
+    what: ClassVar[str]
+
+    number: int | None
+    finding: Cause
+
+    def words(self) -> str:
+        return ("" if self.number is None else f"{self.what} {self.number}: ") + describe(
+            self.finding
+        )
+
+    @property
+    def first_difference(self) -> FirstDifference | None:
+        return difference_in(self.finding)
+
+
+class WrongRequest(_OfOneRequest, frozen=True):
+    """What is wrong with request `number` of a client's task, counted from 1; None if it is the
+    only one."""
+
+    what = "request"
+
+
+class WrongReading(_OfOneRequest, frozen=True):
+    """What is wrong with what the user of a client gets for request `number`; see WrongRequest."""
+
+    what = "the reading of answer"
+
+
+def _kinds(base: type[CauseBase]) -> Iterator[type[CauseBase]]:
+    """Yield the types of cause below `base`: those that have no subclasses."""
+    for kind in base.__subclasses__():
+        yield from _kinds(kind) if kind.__subclasses__() else (kind,)
+
+
+CAUSES = tuple(sorted(_kinds(CauseBase), key=lambda kind: kind.__name__))
+"""Every type of cause."""
+
+# For a type checker the base is enough; msgspec reads a cause by the union of all types.
+if TYPE_CHECKING:
+    Cause: TypeAlias = CauseBase
+else:
+    Cause = Union[CAUSES]  # noqa: UP007 (made of a tuple)
+
+_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
+
+KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in CAUSES))
+"""The value of `kind` of every type of cause, as report.json has it."""
+
+FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
+"""What `finding_of` can return."""
+
+
+def finding_of(cause: Cause | None) -> str:
+    """Return what was found, by which failures that one defect makes are told from others.
+
+    It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
+    elements are one finding in all datatypes. That a server did not survive is another finding if
+    only the connection shows it.
+    """
+    return "" if cause is None else cause.finding_kind
+
+
+def difference_in(cause: Cause | None) -> FirstDifference | None:
+    """Return the first differing element that a cause is about, wherever it is nested."""
+    return None if cause is None else cause.first_difference
+
+
+def wrong_output(cause: Cause | None) -> str | None:
+    """Return the output that is not what it should be, if a cause is about nothing else."""
+    return None if cause is None else cause.wrong_output
+
+
+def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
+    """Return what was wrong with the known-good requests after the case, None if nothing was."""
+    if isinstance(cause, GeneratedFailure):
+        return unsurvived(cause.request)
+    return cause if isinstance(cause, DidNotSurvive) else None
+
+
+def died(cause: Cause | None) -> bool:
+    """Return True if the server did not survive the case."""
+    return unsurvived(cause) is not None

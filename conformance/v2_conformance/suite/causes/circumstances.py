@@ -1,0 +1,268 @@
+"""What surrounds a case: why it was not sent, or shows nothing, and what the server did besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
+from v2_conformance.suite.relations import ROLE
+
+
+class ChangedAnswer(CauseBase, frozen=True):
+    """A known-good request that no answer was exact for got another answer than at first."""
+
+    stable = ("got",)
+    expected: str
+    got: str
+
+    def words(self) -> str:
+        return f"expected {self.expected} as before, got {self.got}"
+
+
+class Hung(CauseBase, frozen=True):
+    """No whole answer came in `seconds`, but to a known-good request right after it one came in
+    `known_good_ms`: the server is well, and hangs. `received` bytes had arrived."""
+
+    seconds: float
+    received: Count
+    known_good_ms: Count
+
+    def words(self) -> str:
+        return (
+            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
+            f"received), but a known-good request after it was answered in {self.known_good_ms} "
+            "ms: the server hangs"
+        )
+
+
+class TimedOutEarly(CauseBase, frozen=True):
+    """No whole answer came in `seconds`, which is less than the usual time limit: requests of the
+    same kind had hung before. `received` bytes had arrived."""
+
+    seconds: float
+    received: Count
+
+    def words(self) -> str:
+        return (
+            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
+            "received); the run waits no longer, because several requests of this kind in a row "
+            "got no answer"
+        )
+
+
+class OutOfTime(CauseBase, frozen=True):
+    """Not sent: the run had taken all of its `limit_s` seconds."""
+
+    limit_s: float
+
+    def words(self) -> str:
+        return f"not sent: the run had taken all of its {self.limit_s:g} s (--max-time)"
+
+
+class NoResponse(CauseBase, frozen=True):
+    """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
+
+    stable = ("ending",)
+    ending: str
+    detail: str
+
+    def words(self) -> str:
+        return f"no complete response: {self.ending} ({self.detail})"
+
+
+class Unavailable(CauseBase, frozen=True):
+    """The server asked to wait (429, or 503 with Retry-After) for longer than a run does."""
+
+    status: int
+    retry_after: str | None
+    body: str
+
+    def words(self) -> str:
+        return (
+            f"answered with {self.status}: the server asks to wait"
+            + (f" (Retry-After: {self.retry_after})" if self.retry_after is not None else "")
+            + f", and did so for as long as the run waits: {body_words(self.body)}"
+        )
+
+
+class WasDown(CauseBase, frozen=True):
+    """The known-good request was answered in the end, but before that no server was there.
+
+    `liveness` is the answer to GET /v2/health/live at that time, in short.
+    """
+
+    liveness: str
+
+    def words(self) -> str:
+        return (
+            "answered at last, but before that the server was down: GET /v2/health/live got "
+            f"{self.liveness}"
+        )
+
+
+class KilledBy(CauseBase, frozen=True):
+    """What the case needs was killed by another case; `role` is None for the whole server."""
+
+    case: str
+    role: str | None
+
+    def words(self) -> str:
+        return f"needs what {self.case} killed ({self.role or 'the server'})"
+
+
+class RoleAbsent(CauseBase, frozen=True):
+    """The server has no model for the case's role."""
+
+    stable = ("role",)
+    role: str
+    reason: str
+
+    def words(self) -> str:
+        return f"the role {self.role} is absent: {self.reason}"
+
+
+class AnswersDiffer(CauseBase, frozen=True):
+    """The model answers the same request in more than one way, so that what it should answer to
+    another one is not known: the case was not sent, or its wrong value is nobody's fault.
+    `output` is where, or what came instead of an answer."""
+
+    role: str
+    output: str
+
+    def words(self) -> str:
+        return (
+            f"the model {self.role.removeprefix(ROLE)} does not repeat its answers: the same "
+            f"request was answered in more than one way ({self.output}); --rtol and --atol allow "
+            "floats to differ"
+        )
+
+
+class ModelVersionUnknown(CauseBase, frozen=True):
+    """The case names a version of its model, but the server lists none, or more than one."""
+
+    role: str
+
+    def words(self) -> str:
+        return f"the server lists no single version of the model for {self.role}"
+
+
+BindingLacks = Literal[
+    "content_type",
+    "field_syntax",
+    "huge_tensor",
+    "metadata",
+    "model_path",
+    "repeated_length",
+]
+"""What of a V2 request or answer a binding can have no place for."""
+_BINDING_LACKS: Mapping[BindingLacks, str] = {
+    "content_type": "there, the Content-Type of a request carries the header length",
+    "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
+    "huge_tensor": "its platform takes no tensor over 2 GiB",
+    "metadata": "its endpoint does not answer for the server's metadata",
+    "model_path": "its URL does not name the model in this way",
+    "repeated_length": "a media type has a parameter only once",
+}
+
+
+class NotInBinding(CauseBase, frozen=True):
+    """The case needs what the endpoint's binding has no place for."""
+
+    binding: str
+    lacks: BindingLacks
+
+    def words(self) -> str:
+        return f"does not apply to the binding {self.binding}: {_BINDING_LACKS[self.lacks]}"
+
+
+class NotOverHttp2(CauseBase, frozen=True):
+    """Not applicable: the run is over HTTP/2, and the case is about something that only HTTP/1.1
+    has."""
+
+    feature: Http1Feature
+
+    def words(self) -> str:
+        has = "carries in this suite" if self.feature == "streamed_tensor" else "has"
+        return (
+            f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[self.feature]}, "
+            f"which only HTTP/1.1 {has}"
+        )
+
+
+class ProfileNotClaimed(CauseBase, frozen=True):
+    """The case belongs to a profile that the target does not claim."""
+
+    profile: str
+
+    def words(self) -> str:
+        return f"the profile {self.profile} is not claimed"
+
+
+class DatatypesUnsupported(CauseBase, frozen=True):
+    """The target declares datatypes unsupported that the case needs."""
+
+    datatypes: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"the target declares {', '.join(self.datatypes)} unsupported"
+
+
+class CodingsUnsupported(CauseBase, frozen=True):
+    """The target declares content codings unsupported that the case's request has."""
+
+    codings: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"the target declares {', '.join(self.codings)} unsupported"
+
+
+class Flooded(CauseBase, frozen=True):
+    """Not sent: the server has sent so many bytes more than its answers can need."""
+
+    limit: int
+
+    def words(self) -> str:
+        return (
+            f"not sent: the server has sent {self.limit >> 20} MiB more than its answers can need"
+        )
+
+
+class NoKnownGoodAnswer(CauseBase, frozen=True):
+    """Not sent: the model answers no known-good request at all."""
+
+    role: str
+    detail: str
+
+    def words(self) -> str:
+        return f"not sent: {self.role} answers no known-good request: {self.detail}"
+
+
+class NoUsableModel(CauseBase, frozen=True):
+    """The server has no model that generated requests can go to."""
+
+    def words(self) -> str:
+        return "the server has no model that generated requests can go to"
+
+
+# The suite itself
+
+
+class InvalidCase(CauseBase, frozen=True):
+    """The case cannot be encoded: its author's mistake."""
+
+    problem: str
+
+    def words(self) -> str:
+        return self.problem
+
+
+class SuiteError(CauseBase, frozen=True):
+    """A mistake of the suite: the exception and where it was raised."""
+
+    error: str
+    where: str
+
+    def words(self) -> str:
+        return f"error of the suite: {self.error} at {self.where}"

@@ -1,0 +1,218 @@
+"""What an output of a response can break: one type for each finding, with its numbers and words."""
+
+from __future__ import annotations
+
+from v2_conformance.suite.causes.cause_base import CauseBase, FirstDifference, counted, listed
+
+_WRONG_VALUE = "wrong_value"  # one finding in all datatypes and forms
+
+
+class TooManyDimensions(CauseBase, frozen=True):
+    """An output's shape has absurdly many dimensions."""
+
+    output: str
+    dimensions: int
+
+    def words(self) -> str:
+        return f"{self.output} has a shape of {self.dimensions} dimensions"
+
+
+class DataAndSize(CauseBase, frozen=True):
+    """An output has both `data` and `binary_data_size`."""
+
+    output: str
+
+    def words(self) -> str:
+        return f"{self.output} has both `data` and `binary_data_size`"
+
+
+class NoDataNoSize(CauseBase, frozen=True):
+    """An output has neither `data` nor `binary_data_size`."""
+
+    output: str
+
+    def words(self) -> str:
+        return f"{self.output} has neither `data` nor `binary_data_size`"
+
+
+class BlobPastBody(CauseBase, frozen=True):
+    """An output's declared size goes past the end of the body."""
+
+    output: str
+    size: int
+    start: int
+    body: int
+
+    def words(self) -> str:
+        return (
+            f"{self.output} declares {counted(self.size, 'byte')} from byte {self.start}, but the "
+            f"body ends after {counted(self.body, 'byte')}"
+        )
+
+
+class InvalidTensor(CauseBase, frozen=True):
+    """An output's bytes or JSON are not a tensor of its datatype and shape."""
+
+    output: str
+    datatype: str
+    shape: str
+    problem: str
+
+    def words(self) -> str:
+        return f"{self.output} {self.datatype} {self.shape}: {self.problem}"
+
+    @property
+    def finding_kind(self) -> str:
+        return _WRONG_VALUE
+
+
+class MissingOutput(CauseBase, frozen=True):
+    """An expected output is not in the response."""
+
+    stable = ("output",)
+    output: str
+    got: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"expected {self.output}, got {listed(self.got)}"
+
+
+class UnrequestedOutputs(CauseBase, frozen=True):
+    """The response has outputs that the request does not ask for."""
+
+    outputs: tuple[str, ...]
+
+    def words(self) -> str:
+        return f"the response has outputs that were not requested: {listed(self.outputs)}"
+
+
+class WrongForm(CauseBase, frozen=True):
+    """An output came in the other form: binary or json."""
+
+    stable = ("got",)
+    output: str
+    expected: str
+    got: str
+
+    def words(self) -> str:
+        return f"{self.output}: expected {self.expected} form, got {self.got} form"
+
+
+class MixedForms(CauseBase, frozen=True):
+    """Outputs that were requested alike came in different forms: `binary` and `json` name them."""
+
+    binary: tuple[str, ...]
+    json: tuple[str, ...]
+
+    def words(self) -> str:
+        return (
+            "expected all outputs in the same form, since they were requested alike, got "
+            f"{listed(self.binary)} in binary form and {listed(self.json)} in json form"
+        )
+
+
+class WrongDatatype(CauseBase, frozen=True):
+    """An output has another datatype."""
+
+    stable = ("got",)
+    output: str
+    expected: str
+    got: str
+
+    def words(self) -> str:
+        return f"{self.output}: expected datatype {self.expected}, got {self.got}"
+
+
+class WrongShape(CauseBase, frozen=True):
+    """An output has another shape."""
+
+    stable = ("got",)
+    output: str
+    expected: tuple[int, ...]
+    got: tuple[int, ...]
+
+    def words(self) -> str:
+        return f"{self.output}: expected shape {list(self.expected)}, got {list(self.got)}"
+
+    @property
+    def wrong_output(self) -> str:
+        return self.output
+
+
+class WrongElementCount(CauseBase, frozen=True):
+    """A BYTES output has another number of elements."""
+
+    output: str
+    expected: int
+    got: int
+
+    def words(self) -> str:
+        return f"{self.output} BYTES: expected {counted(self.expected, 'element')}, got {self.got}"
+
+    @property
+    def finding_kind(self) -> str:
+        return _WRONG_VALUE
+
+    @property
+    def wrong_output(self) -> str:
+        return self.output
+
+
+class _WrongElements(CauseBase, frozen=True):
+    """Elements of an output differ, of which `difference` is the first."""
+
+    difference: FirstDifference
+    elements: int
+
+    @property
+    def finding_kind(self) -> str:
+        return _WRONG_VALUE
+
+    @property
+    def first_difference(self) -> FirstDifference:
+        return self.difference
+
+    @property
+    def wrong_output(self) -> str:
+        return self.difference.output
+
+
+class WrongValue(_WrongElements, frozen=True):
+    """Elements of a fixed-size datatype differ: `differing` of `elements`."""
+
+    differing: int
+
+    def words(self) -> str:
+        first = self.difference
+        place = f"element {first.element} of {self.elements}"
+        if first.body_offset is not None:
+            place += f" (byte {first.offset} of its blob, byte {first.body_offset} of the body)"
+        return (
+            f"{first.output} {first.datatype}: {place}: expected {first.expected} "
+            f"({first.expected_value}), got {first.got} ({first.got_value}), bytes in wire order; "
+            f"{'1 element differs' if self.differing == 1 else f'{self.differing} elements differ'}"
+        )
+
+
+class WrongBytesElement(_WrongElements, frozen=True):
+    """A BYTES element differs from its byte `at` on.
+
+    `start` is where the element begins in the response's body, None for an output in JSON form.
+    Lengths are in bytes. `expected` and `got` are hex of at most 16 bytes, cut off with "…".
+    """
+
+    start: int | None
+    at: int
+    expected_length: int
+    got_length: int
+    expected: str
+    got: str
+
+    def words(self) -> str:
+        first = self.difference
+        place = f" (from byte {self.start} of the body)" if self.start is not None else ""
+        return (
+            f"{first.output} BYTES: element {first.element} of {self.elements}{place}: expected "
+            f"{counted(self.expected_length, 'byte')}, got {self.got_length}; from its byte "
+            f"{self.at}: expected {self.expected}, got {self.got}"
+        )

@@ -1,0 +1,192 @@
+"""What can keep a whole response from coming: one type for each finding, with its numbers.
+
+A response that is whole but badly framed is here, too, and what a server may decline.
+"""
+
+from __future__ import annotations
+
+from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.http_versions import error_name
+
+# What a server may decline, which shows nothing
+
+
+class LengthRequired(CauseBase, frozen=True):
+    """The server asks for a Content-Length (411): the case sends its body in chunks."""
+
+    body: str
+
+    def words(self) -> str:
+        return (
+            "answered with 411: a server may ask for a Content-Length, and the case sends its body "
+            f"in chunks: {body_words(self.body)}"
+        )
+
+
+class ChunksToOldClient(CauseBase, frozen=True):
+    """The response is in chunks, but the request is HTTP/1.0, which does not know them."""
+
+    def words(self) -> str:
+        return "the response is in chunks, but a client of HTTP/1.0 cannot read them"
+
+
+class VariationDeclined(CauseBase, frozen=True):
+    """The server refuses to be asked in this way, as it may, with a status that says so."""
+
+    variation: str
+    status: int
+    body: str
+
+    def words(self) -> str:
+        return (
+            f"answered with {self.status}: a server may refuse a request in the variation "
+            f"{self.variation}: {body_words(self.body)}"
+        )
+
+
+class BodyTooLarge(CauseBase, frozen=True):
+    """The server takes no body of this size (413): `size` is more than `limit` bytes.
+
+    Of a body in a content coding, it is the larger of the encoded and the decoded size: a server
+    may limit either.
+    """
+
+    size: int
+    limit: int
+    body: str
+
+    def words(self) -> str:
+        return (
+            "answered with 413: a server may limit the size of bodies, and the case sends "
+            f"{self.size} bytes, more than {self.limit}: {body_words(self.body)}"
+        )
+
+
+class BodyNotTaken(CauseBase, frozen=True):
+    """The server closed the connection, without an answer, when it had been sent `sent` of the
+    `size` bytes of a request that it need not serve."""
+
+    sent: Count
+    size: Count
+    detail: str
+
+    def words(self) -> str:
+        return (
+            f"the server closed the connection after {self.sent} of the request's {self.size} "
+            "bytes, as it may: a server may limit the size of bodies"
+            + (f" ({self.detail})" if self.detail else "")
+        )
+
+
+# Transport: no whole response
+
+
+class ConnectionRefused(CauseBase, frozen=True):
+    """No connection could be made."""
+
+    detail: str
+
+    def words(self) -> str:
+        return f"no connection: {self.detail}"
+
+
+class TimedOut(CauseBase, frozen=True):
+    """No whole response within the limit; `received` bytes had arrived."""
+
+    seconds: float
+    received: int
+    detail: str
+
+    def words(self) -> str:
+        return f"{self.detail} ({self.seconds:.1f} s, {counted(self.received, 'byte')} received)"
+
+
+class ConnectionClosed(CauseBase, frozen=True):
+    """The connection ended before a whole response; `received` bytes had arrived."""
+
+    received: int
+    detail: str
+
+    def words(self) -> str:
+        return (
+            f"the connection ended without a complete response after "
+            f"{counted(self.received, 'byte')} ({self.detail})"
+        )
+
+
+class StreamReset(CauseBase, frozen=True):
+    """Over HTTP/2, the server reset the stream before a whole response, with this error code;
+    `received` bytes of heads and body had arrived."""
+
+    code: Count
+    received: Count
+
+    def words(self) -> str:
+        return (
+            f"the server reset the stream with {error_name(self.code)}, without a complete "
+            f"response, after {counted(self.received, 'byte')}"
+        )
+
+
+class GoneAway(CauseBase, frozen=True):
+    """Over HTTP/2, the connection ended before a whole response, after GOAWAY with this error code;
+    `received` bytes of heads and body had arrived."""
+
+    code: Count
+    received: Count
+
+    def words(self) -> str:
+        return (
+            f"the server ended the connection with GOAWAY, {error_name(self.code)}, without a "
+            f"complete response, after {counted(self.received, 'byte')}"
+        )
+
+
+class NotHttp(CauseBase, frozen=True):
+    """What arrived is not an HTTP response."""
+
+    detail: str
+
+    def words(self) -> str:
+        return f"the response is not HTTP: {self.detail}"
+
+
+class ResponseTooLarge(CauseBase, frozen=True):
+    """The response, or its head, is larger than any answer can need."""
+
+    detail: str
+
+    def words(self) -> str:
+        return f"the response is too large: {self.detail}"
+
+
+class ContentLengthTooLong(CauseBase, frozen=True):
+    """The message is complete, but Content-Length promises more bytes than `body`."""
+
+    body: int
+    content_length: str
+
+    def words(self) -> str:
+        return (
+            f"the message is complete after {counted(self.body, 'byte')} of body, but "
+            f"Content-Length promises {self.content_length}"
+        )
+
+
+class BytesAfterResponse(CauseBase, frozen=True):
+    """`count` bytes followed the end of the response."""
+
+    count: int
+
+    def words(self) -> str:
+        return f"{counted(self.count, 'byte')} followed the end of the response"
+
+
+class NoContentLength(CauseBase, frozen=True):
+    """The response has no Content-Length; `framing` is what delimits it."""
+
+    stable = ("framing",)
+    framing: str
+
+    def words(self) -> str:
+        return f"no Content-Length: the response is delimited by {self.framing}"

@@ -1,0 +1,1 @@
+"""Values of tensors: patterns, samples and generated requests."""

@@ -1,0 +1,1 @@
+"""Recorded exchanges read back as transcripts, and whether they can be true."""

@@ -1,0 +1,206 @@
+"""A recorded exchange as a Transcript again, and whether what it says can be true together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from v2_conformance.redaction import Mask, shows_masks
+from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.verifying.recorded.streamed import streamed_contradiction
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
+from v2_conformance.wire.http1.response import ResponseReader, read_again
+from v2_conformance.wire.http2.notation import is_readable
+from v2_conformance.wire.streamed_response import beginning_of
+from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Response, Transcript
+
+# A stream that was reset can have broken HTTP/2 before, or time can have been up.
+_NOT_RESET = (Ending.COMPLETE, Ending.LEFT, Ending.REFUSED)
+# The shortest secret that a mask hides wherever it stands is as long.
+_MASKED = re.compile(rb"\*{6,}")
+
+
+class RecordedError(ValueError):
+    """The record is not what a run can have left of an exchange or a case, in one line."""
+
+
+class UnconfirmedError(ValueError):
+    """What the record shows can be true and can be forged, and why, in one line."""
+
+
+class OmittedError(RecordedError):
+    """The report does not have all bytes of an exchange, so that it cannot be read again."""
+
+
+@dataclass(frozen=True)
+class ReadExchange:
+    """An exchange of a report, its bytes read again."""
+
+    transcript: Transcript
+    recorded: RecordedExchange
+
+
+def read_exchange(
+    exchange: RecordedExchange,
+    binding: EndpointBinding | None = None,
+    *,
+    half_closed: bool = False,
+) -> ReadExchange:
+    """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
+
+    Of a target with a `binding`, the response is read as that of a V2 server.
+
+    They must end as the record says, and all must be there: else it is an OmittedError. With
+    `half_closed` the client could send nothing after it, whatever the response says.
+    """
+    if exchange.omitted:
+        raise OmittedError(f"{exchange.omitted} bytes of its answers are not in the report")
+    ending = Ending(exchange.ending)
+    request, response = exchange.request, exchange.response
+    idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
+    short_ms = exchange.shortened_ms
+    if exchange.streamed is not None:
+        partial = beginning_of(response, exchange.streamed, ending)
+    else:
+        partial = read_again(response, ending, exchange.answers, http2=exchange.http2 is not None)
+    transcript = Transcript(
+        request=request,
+        sent=exchange.sent,
+        received=response,
+        ending=ending,
+        detail=exchange.detail,
+        reused=exchange.reused,
+        open=exchange.open,
+        first_byte_s=None if first_ms is None else first_ms / 1000,
+        duration_s=exchange.duration_ms / 1000,
+        pieces=exchange.pieces,
+        pause_s=exchange.pause_ms / 1000,
+        closed_before_s=None if idle_ms is None else idle_ms / 1000,
+        stray_before=exchange.stray_before,
+        answers=exchange.answers,
+        partial=partial if binding is None else binding.as_v2(partial),
+        shortened_s=None if short_ms is None else short_ms / 1000,
+        http2=exchange.http2,
+        streamed=exchange.streamed,
+    )
+    problem = _contradiction(transcript, half_closed=half_closed)
+    if problem is not None:
+        raise RecordedError(problem)
+    return ReadExchange(transcript, exchange)
+
+
+def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
+    """Why no exchange can have left this transcript, None if one can."""
+    length, came = transcript.asked, len(transcript.received)
+    if transcript.sent > length:
+        return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
+    if transcript.ending is Ending.REFUSED and (transcript.sent or came):
+        return "the record has bytes of a connection that was refused, as it says"
+    if transcript.http2 is not None:
+        return _http2_contradiction(transcript, transcript.http2)
+    if transcript.streamed is not None:
+        return streamed_contradiction(transcript, transcript.streamed)
+    reader = ResponseReader(Limits(), transcript.answers)
+    if came:
+        reader.feed(bytes(transcript.received))
+    fits = _ends_so(reader, transcript)
+    if not fits:
+        return f"the recorded response of {came} bytes does not end as the record says: " + (
+            transcript.ending
+        )
+    whole = transcript.ending is Ending.COMPLETE and transcript.sent == length
+    keep = whole and reader.reusable and not half_closed
+    if transcript.open != keep:
+        said = "left open" if transcript.open else "closed"
+        return f"the record says the connection was {said}, which its bytes rule out"
+    return None
+
+
+def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | None:
+    """The same for what came over HTTP/2, of which the record has no frames."""
+    ending, response = transcript.ending, transcript.partial
+    if not is_readable(transcript.received):
+        return "the recorded response is not what is left of one over HTTP/2"
+    fits = {
+        Ending.COMPLETE: response is not None and _is_as_long_as_it_says(response),
+        Ending.LEFT: not transcript.received,
+    }.get(ending, True)
+    if not fits or (facts.reset is not None and ending in _NOT_RESET):
+        return (
+            f"the recorded response of {len(transcript.received)} bytes does not end as the record "
+            f"says: {ending}"
+        )
+    of_stream = ending is Ending.COMPLETE or facts.reset is not None
+    if transcript.open and (not of_stream or facts.goaway is not None):
+        return "the record says the connection was left open, which its ending rules out"
+    return None
+
+
+def _is_as_long_as_it_says(response: Response) -> bool:
+    length = response.value("content-length")
+    try:  # with zeros in front of it, say
+        return length is None or int(length, 10) == len(response.body)
+    except ValueError:
+        return False
+
+
+def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
+    """Whether what `reader` has read ends as the transcript says."""
+    ending = transcript.ending
+    unfinished = not reader.done and not reader.error
+    if ending is Ending.LEFT:
+        return not transcript.received
+    if ending in (Ending.TIMEOUT, Ending.REFUSED):
+        return unfinished
+    limit = Limits().response_to(len(transcript.request))
+    if ending is Ending.TOO_LARGE and len(transcript.received) > limit:
+        return unfinished
+    if ending is Ending.RESET:
+        return unfinished  # even an answer that ends with the connection is none
+    cut_off = unfinished
+    if unfinished:
+        reader.feed(b"")
+    if ending is Ending.CLOSED:
+        return cut_off and not reader.done and not reader.error
+    if ending is Ending.COMPLETE:
+        return reader.done and not reader.error
+    return ending in (Ending.MALFORMED, Ending.TOO_LARGE) and ending is _error_of(reader)
+
+
+def _error_of(reader: ResponseReader) -> Ending | None:
+    return reader.error_ending if reader.error else None
+
+
+def first_unmasked_difference(
+    sent: bytes, expected: bytes, mask: Mask, *, masks: bool
+) -> int | None:
+    """The offset at which a recorded request `sent` differs from the `expected` one, else None.
+
+    If the report `masks` secrets, what it has masked is not compared: the values of the fields that
+    `mask` hides, and each run of six asterisks or more. Everything else must be equal, and so must
+    the lengths.
+    """
+    if sent == expected:
+        return None
+    if masks:
+        expected = mask.sent(expected)
+        if len(sent) == len(expected):
+            seen = bytearray(expected)
+            for run in _MASKED.finditer(sent):
+                seen[run.start() : run.end()] = run[0]
+            expected = bytes(seen)
+    if sent == expected:
+        return None
+    pairs = zip(sent, expected, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(expected)))
+
+
+def masked_run(*values: object) -> bool:
+    """Whether one of these values, as they print, has something that a record may have masked."""
+    return any("*" * 6 in str(value) for value in values)
+
+
+def hides(transcript: Transcript, *, masks: bool) -> bool:
+    """Whether the record, if it `masks` secrets, has masked some of the response."""
+    limit = Limits().response_to(len(transcript.request))
+    return masks and shows_masks(bytes(transcript.received), limit)

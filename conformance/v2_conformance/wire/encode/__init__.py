@@ -1,0 +1,1 @@
+"""From a case to the bytes of its request."""

@@ -1,0 +1,444 @@
+"""Case + names of the target's models → the bytes of one request, and what must come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.content_codings import CodingError, acceptable
+from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_values
+from v2_conformance.protocol.message import Part, Tensor, compose
+from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.variations import Variation, variation
+from v2_conformance.wire.case_data import (
+    from_hex,
+    integer,
+    mapping,
+    one_of,
+    text,
+)
+from v2_conformance.wire.encode.coded_body import code_body
+from v2_conformance.wire.encode.delivery import make_request, read_delivery
+from v2_conformance.wire.encode.document import check_document, encode_document
+from v2_conformance.wire.encode.header_lengths import header_lengths
+from v2_conformance.wire.encode.inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.encode.parting import part
+from v2_conformance.wire.encode.streamed_input import streamed_input
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
+from v2_conformance.wire.http1.request import write_head
+from v2_conformance.wire.http2.notation import write_request_head
+from v2_conformance.wire.spelling.coding import encode_spelled
+from v2_conformance.wire.spelling.http import HttpSpelling, Place
+from v2_conformance.wire.transport import Head, Request
+
+LIVE = "/v2/health/live"
+"""The path that says whether a server is alive."""
+
+_MOST_APPENDED = 1 << 30
+_ANY_CODING = acceptable(None)
+_OUTPUT_FORMS = ("binary", "json", "any")
+_AS_USUAL = HttpSpelling((), Place("", "", None))
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """By how much two floats of a model's answers may differ: absolutely, and relative to the first
+    answer."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a model that has no role in the contract: how it looks and answers.
+
+    `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
+    answer the same request in the same way twice, and `differing` says in which output. `special`
+    are those to `model.special`.
+    """
+
+    model: ModelContract
+    answers: tuple[tuple[Tensor, ...], ...] | None = None
+    tolerance: Tolerance | None = None
+    differing: str | None = None
+    special: tuple[tuple[Tensor, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What the target calls the model in a role, and its tensors, in the contract's order.
+
+    `version` is the only version of the model that the server lists, None if it lists none or more;
+    or, if `pinned`, the one that the target names, which every URL has. `known` is there for a
+    model that is in no role of the contract.
+    """
+
+    role: str
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    version: str | None = None
+    pinned: bool = False
+    known: Known | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of the model below the target's prefix: that of its metadata."""
+        version = f"/versions/{self.version}" if self.pinned else ""
+        return f"/v2/models/{self.model}{version}"
+
+    @property
+    def contract(self) -> ModelContract:
+        """What the model looks like: its role's contract, or what is `known` of it."""
+        return contract()[self.role] if self.known is None else self.known.model
+
+
+@dataclass(frozen=True)
+class Address:
+    """The parts of a request that belong to the target: Host, path prefix, extra header fields.
+
+    `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
+    envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says.
+    """
+
+    host: str
+    prefix: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
+    binding: EndpointBinding | None = None
+    http2: bool = False
+
+    def write_head(self, head: Head) -> bytes:
+        """The bytes of a head, as they are recorded."""
+        return write_request_head(head) if self.http2 else write_head(head)
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that every request to the target begins with."""
+        return (("Host", self.host), *self.headers)
+
+    def bound(self, head: Head) -> Head:
+        """The head of a request to a V2 server as the target's endpoint takes it."""
+        return head if self.binding is None else self.binding.head(head, self.prefix)
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """An output that must come back: its exact tensor, in `form` binary, json or any.
+
+    Floats may differ by the `tolerance`, if there is one.
+    """
+
+    tensor: Tensor
+    form: str
+    tolerance: Tolerance | None = None
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A request that is ready to be sent, and what must come back.
+
+    `parts` are ranges of the body, before any content coding. `codings` are those that the
+    response may have. `model` is the name of the model that the request is for. `following` is the
+    request that is pipelined behind it, if any. `to_old_client` says that the client speaks
+    HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
+    request, or what it expects, with its name. `foreign_ids` are those of other requests, which no
+    response to this one may have.
+    """
+
+    request: Request
+    model: str = ""
+    parts: tuple[Part, ...] = ()
+    expected: tuple[Expected, ...] = ()
+    request_id: str | None = None
+    codings: frozenset[str] = _ANY_CODING
+    following: Prepared | None = None
+    to_old_client: bool = False
+    declined_by: tuple[tuple[int, str], ...] = ()
+    foreign_ids: tuple[str, ...] = ()
+
+    @property
+    def chunked(self) -> bool:
+        """Whether the body is sent in chunks, without a Content-Length."""
+        return any(name == "Transfer-Encoding" for name, _ in self.request.head.fields)
+
+    @property
+    def body_size(self) -> int:
+        """Bytes of the body, with or without its content coding: whichever are more."""
+        decoded = self.parts[-1].end if self.parts else 0
+        return max(decoded, sum(len(piece) for piece in self.request.body))
+
+
+def prepare_get(case: GetCase, address: Address) -> Prepared:
+    """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
+    try:
+        return Prepared(get_request(address, text(case.path, "`get`")))
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
+
+
+def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: int = 0) -> Prepared:
+    """The request of `case` to the model `binding`.
+
+    Variants of a case (C6) have the same shapes and other values. Raises CaseFileError, which names
+    the case, for every mistake of its author; anything else that it raises is a bug of the suite.
+    """
+    try:
+        return _prepare(case, address, binding, variant)
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
+
+
+def check_prepared(case: RequestCase, address: Address, binding: Binding) -> None:
+    """Raise CaseFileError if `prepare` would, without the bytes of much JSON."""
+    request, model = mapping(case.request, "`request`"), binding.contract
+    inputs = encode_inputs(request, model, binding.inputs, skip=0)
+    written = any(item.data is not None for item in inputs)
+    if not written or not _SIZED.isdisjoint(request):
+        prepare(case, address, binding)
+        return
+    check_document(request, inputs, binding.outputs)
+
+
+def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
+    request, model = mapping(case.request, "`request`"), binding.contract
+    inputs: Sequence[EncodedInput]
+    streamed = None
+    if case.huge:
+        names = (binding.inputs[0], binding.outputs[0])
+        one, streamed = streamed_input(case, model.inputs[0].datatype, names)
+        inputs = [one]
+    else:
+        inputs = encode_inputs(request, model, binding.inputs, skip=variant)
+    rest = 0 if streamed is None else streamed.size
+    name = unquote(binding.model)
+    document = b""
+    if not request.get("raw"):
+        document = encode_document(case, inputs, binding.outputs, name)
+    blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
+    fields = _fields(
+        request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
+    )
+    change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
+    appended = _appended(change["append"]) if "append" in change else b""
+    extended = [*blobs, ("", appended)] if appended else blobs
+    length = len(document) + sum(len(blob) for _, blob in extended)
+    dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
+    length -= dropped
+    given = [variation(name) for name in case.variations]
+    coded = None
+    if "encoding" in request:
+        coded = _coded(request, document, extended, length, given)
+    delivery = read_delivery(request.get("delivery", "whole"))
+    if delivery.chunked:
+        fields.append(("Transfer-Encoding", "chunked"))
+    else:
+        fields.append(("Content-Length", str(rest + (length if coded is None else len(coded)))))
+    model_path = binding.path
+    if "version" in request:
+        model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
+    path = text(request.get("path", f"{model_path}/infer"), "`path`")
+    spelling = _AS_USUAL
+    if given:
+        origin = f"{address.scheme}://{address.host}"
+        spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
+    plain_head = Head("POST", address.prefix + path, (*address.fields, *fields))
+    head = spelling.head(address.bound(plain_head))
+    written = address.write_head(head) if address.http2 else spelling.write_head(head)
+    wire, parts = compose(written, document, extended)
+    if appended:
+        parts = (*parts[:-1], msgspec.structs.replace(parts[-1], kind="slack"))
+    if dropped:
+        wire = wire[: len(written) + length]
+        parts = tuple(
+            msgspec.structs.replace(p, end=min(p.end, length)) for p in parts if p.start < length
+        )
+    sent = wire if coded is None else written + coded
+    body = memoryview(wire)[len(written) :]
+    made = make_request(head, sent, len(written), delivery, parts, spelling)
+    if streamed is not None:
+        parts = (*parts[:-1], msgspec.structs.replace(parts[-1], end=parts[-1].end + rest))
+    following = None
+    if spelling.pipelined:
+        plain = replace(case, variations=())
+        following = _prepare(plain, address, binding, variant + 1)
+    made = spelling.deliver(made, len(written), following.request if following else None)
+    made = part(made, request.get("client"), address.write_head)
+    return Prepared(
+        request=made if streamed is None else msgspec.structs.replace(made, streamed=streamed),
+        model=name,
+        parts=parts,
+        expected=() if case.huge else _expected(case, model, binding, inputs, parts, body, variant),
+        request_id=request.get("id"),
+        codings=_codings(request),
+        following=following,
+        to_old_client=spelling.is_http_1_0,
+        declined_by=_declined_by(case, given),
+        foreign_ids=case.foreign_ids,
+    )
+
+
+def _coded(
+    request: Mapping[str, Any],
+    document: bytes,
+    blobs: Sequence[tuple[str, Buffer]],
+    length: int,
+    given: Sequence[Variation],
+) -> bytes:
+    """The first `length` bytes of the body in the request's content coding."""
+    plain, _ = compose(b"", document, blobs)
+    spelled = encode_spelled(given, plain[:length])
+    if spelled is not None:
+        return spelled
+    name = text(request["encoding"], "`encoding`")
+    return code_body(name, plain[:length], request.get("encoded"))
+
+
+def _appended(given: object) -> bytes:
+    """Bytes that no tensor declares; none of them could be taken for JSON or for padding."""
+    if isinstance(given, str):
+        return from_hex(given, "`body.append`")
+    return b"\xa5" * integer(given, "`body.append`", least=0, most=_MOST_APPENDED)
+
+
+def _codings(request: Mapping[str, Any]) -> frozenset[str]:
+    """The content codings that the response may have."""
+    if "accept_encoding" not in request:
+        return _ANY_CODING
+    try:
+        return acceptable(text(request["accept_encoding"], "`accept_encoding`"))
+    except CodingError as error:
+        raise CaseFileError(f"`accept_encoding`: {error}") from error
+
+
+# What can ask for more bytes than a request has.
+_SIZED = frozenset({"body", "encoded", "header_length", "delivery", "client"})
+
+
+def _fields(
+    request: Mapping[str, Any], length: int, blobs: int, *, binary: bool
+) -> list[tuple[str, str]]:
+    """Content-Type, the header length as the case says, and the case's own fields.
+
+    Both are sent as soon as an input is in binary form, even if its blob has no bytes: no document
+    says that they may be left out then, so a server may count on them.
+    """
+    fields: list[tuple[str, str]] = []
+    content_type = request.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
+    if content_type is not None:
+        fields.append(("Content-Type", text(content_type, "`content_type`")))
+    header_length = request.get("header_length", {} if binary else "absent")
+    fields += header_lengths(header_length, length, blobs)
+    for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
+        if member in request:
+            fields.append((name, text(request[member], f"`{member}`")))
+    for name, value in mapping(request.get("headers", {}), "`headers`").items():
+        fields.append((text(name, "`headers`"), text(value, "`headers`")))
+    return fields
+
+
+def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[int, str], ...]:
+    """Statuses with which the server may refuse a request that is right, and what they refuse.
+
+    417 is an answer to any Expect field (RFC 9110, section 10.1.1).
+    """
+    found = {status: item.name for item in given for status in item.declined_by}
+    headers = case.request.get("headers")
+    if headers and case.expects == "success" and "expect" in map(str.lower, headers):
+        found.setdefault(417, "Expect")
+    return tuple(found.items())
+
+
+def get_request(address: Address, path: str) -> Request:
+    """A plain GET of a path below the target's prefix."""
+    head = address.bound(Head("GET", address.prefix + path, address.fields))
+    return Request(head, (), (address.write_head(head),))
+
+
+def post_request(address: Address, path: str, body: bytes) -> Request:
+    """A POST of a JSON body to a path below the target's prefix."""
+    fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
+    head = address.bound(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    return Request(head, (body,), (address.write_head(head) + body,))
+
+
+def _expected(
+    case: RequestCase,
+    model: ModelContract,
+    binding: Binding,
+    inputs: Sequence[EncodedInput],
+    parts: Sequence[Part],
+    body: memoryview,
+    variant: int,
+) -> tuple[Expected, ...]:
+    """The outputs that must come back; what went out in binary shares the request's memory."""
+    sent = {item.index: item for item in inputs}
+    if binding.known is not None:
+        return _known_answers(case, binding, binding.known, variant)
+    given = case.expect.get("outputs", {})
+    if isinstance(given, str):
+        given = dict.fromkeys(map(str, sorted(sent)), given)
+    ranges = {part.name: body[part.start : part.end] for part in parts if part.kind == "blob"}
+    known = _keys(len(binding.outputs))
+    expected = []
+    for key, form in mapping(given, "`expect.outputs`", known).items():
+        index = int(key)
+        name = binding.outputs[index]
+        try:
+            one_of(form, "the form", _OUTPUT_FORMS)
+            source = sent.get(0 if model.does == "first_three" else index)
+            if source is None:
+                raise CaseFileError("the input that it is made of is not sent")
+            if case.expects != "reject" and not source.filled:
+                check_tensor(source.tensor)
+            if model.does == "first_three":
+                tensor = _first_three(name, source.tensor, index)
+            else:
+                tensor = _same(name, source.tensor, ranges.get(source.tensor.name))
+        except (CaseFileError, ElementError) as error:
+            raise CaseFileError(f"`expect.outputs.{key}`: {error}") from error
+        expected.append(Expected(tensor, form))
+    return tuple(expected)
+
+
+def _known_answers(
+    case: RequestCase, binding: Binding, known: Known, variant: int
+) -> tuple[Expected, ...]:
+    """The outputs that the case asks for, as the model answered them to its plain request."""
+    if known.answers is None:
+        return ()
+    special = next((e["special"] for e in case.request["inputs"] if "special" in e), None)
+    answers = known.answers[variant % len(known.answers)]
+    if special is not None:
+        answers = known.special[special]
+    known_keys = _keys(len(binding.outputs))
+    given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", known_keys)
+    return tuple(Expected(answers[int(key)], form, known.tolerance) for key, form in given.items())
+
+
+@cache
+def _keys(outputs: int) -> Sequence[str]:
+    """The keys that `expect.outputs` of a case can have."""
+    return tuple(map(str, range(outputs)))
+
+
+def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:
+    """`tensor` with another name, and in the memory of the blob that is `sent` for it, if any."""
+    if sent is None or len(sent) != len(tensor.blob):
+        return Tensor(name, tensor.datatype, tensor.shape, tensor.blob)
+    return Tensor(name, tensor.datatype, tensor.shape, sent)
+
+
+def _first_three(name: str, tensor: Tensor, index: int) -> Tensor:
+    values = to_values(tensor.datatype, tensor.blob)[:3]
+    if len(values) < 3:
+        raise ElementError(f"the model needs three elements, but gets {len(values)}")
+    signed = values if index == 0 else [-value for value in values]
+    return Tensor(name, tensor.datatype, (3, 1), from_values(tensor.datatype, signed))

@@ -1,0 +1,213 @@
+"""One exchange on a socket that is connected: the request is written, the response read.
+
+See `http1`, which keeps the connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from functools import cached_property
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.arrival import receive
+from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
+from v2_conformance.wire.sockets import ready, reason_of
+from v2_conformance.wire.streamed import Streamed, StreamedTensor
+from v2_conformance.wire.streamed_response import StreamedReader, beginning_of
+from v2_conformance.wire.transcript import Ending, Limits, Response
+from v2_conformance.wire.transport import Parting
+
+RECEIVE = 256 * 1024
+"""The most bytes that are read at once."""
+_READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
+
+
+class Exchange:
+    """The state of one exchange on one socket."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        limits: Limits,
+        started: float,
+        deadline: float,
+        request: int,
+        answers: int,
+        tensor: StreamedTensor | None = None,
+    ) -> None:
+        self._sock = sock
+        self._answers = answers
+        self._tensor = tensor
+        self._digest = hashlib.sha256()  # of what was sent of the tensor
+        self._limits = limits
+        self._started = started
+        self._deadline = deadline
+        self._limit = limits.response_to(request)
+        self.sent = 0
+        self.first_byte: float | None = None
+        self.last_byte: float | None = None  # where the kernel says when it came
+        self._failed: OSError | None = None
+        self._broken: OSError | None = None  # what sending ahead came to
+        self._left_at = 0.0
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """What TLS says of a connection that failed, or its absence of one to plain HTTP."""
+        if self._failed is not None:
+            return obstacle_of(self._failed)
+        plain = not isinstance(self._sock, ssl.SSLSocket)
+        return Obstacle.ONLY_TLS if plain and speaks_tls(bytes(self.reader.raw[:2])) else None
+
+    @cached_property
+    def reader(self) -> ResponseReader:
+        """What came. It is made once the request is on its way, while the server works."""
+        if self._tensor is not None:
+            return StreamedReader(self._limits, self._tensor)
+        return ResponseReader(self._limits, self._answers)
+
+    def streamed(self) -> Streamed | None:
+        """What there is to say of a tensor that is not kept, once the exchange has ended."""
+        if self._tensor is None or not isinstance(self.reader, StreamedReader):
+            return None
+        return self.reader.streamed(self._tensor.size, self._digest.hexdigest())
+
+    def response(self, streamed: Streamed | None, ending: Ending) -> Response | None:
+        """The response as far as it came, or as far as it is kept."""
+        if streamed is not None:
+            return beginning_of(self.reader.raw, streamed, ending)
+        return self.reader.response() if self.reader.in_body else None
+
+    def send_ahead(self, data: Buffer) -> None:
+        """Send as much of `data` as the connection takes at once, for `resume` and `run` later."""
+        try:
+            self.sent = self._sock.send(data)
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            self._broken = error
+        self._left_at = time.perf_counter()
+
+    def resume(self) -> None:
+        """Give the server the time in which nobody waited for it."""
+        self._deadline += time.perf_counter() - self._left_at
+
+    def forget(self) -> None:
+        """Keep nothing of what came: a client that leaves reads nothing, and what comes before it
+        does, while it sends, is a matter of chance."""
+        self.__dict__.pop("reader", None)
+        self.first_byte = None
+
+    def run(
+        self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
+    ) -> tuple[Ending, str]:
+        """Write `pieces` and read the response: how it ended, and more about that in words."""
+        detail = ""
+        try:
+            if self._broken is not None:
+                raise self._broken
+            for number, piece in enumerate(pieces):
+                if number and pause_s and self._wait(write=False, at_most=pause_s)[0]:
+                    self._receive()
+                    if self._ended():
+                        break
+                if not self._send(memoryview(piece)[0 if number else self.sent :]):
+                    break
+            else:
+                self._send_tensor()
+        except TimeoutError:
+            return Ending.TIMEOUT, "the server stopped reading the request"
+        except OSError as error:
+            self._failed = error
+            detail = reason_of(error)  # a server may answer, close, and leave the rest unread
+        if parting in _READS_NOTHING:
+            return Ending.LEFT, detail
+        if parting is Parting.HALF_CLOSES:
+            with contextlib.suppress(OSError):
+                # Not SSLSocket's own, which drops TLS: what comes would be read encrypted.
+                socket.socket.shutdown(self._sock, socket.SHUT_WR)
+        try:
+            answered = self._left_at > 0  # what was sent ahead, by now, as a rule
+            while not self._ended():
+                if not answered and not self._wait(write=False)[0]:
+                    return Ending.TIMEOUT, "no complete response in time"
+                answered = False
+                self._receive()
+        except OSError as error:
+            if not self.reader.answered_first:
+                self._failed = error
+                return Ending.RESET, reason_of(error)
+            self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
+        if self.reader.error:
+            return self.reader.error_ending, self.reader.error
+        if self.reader.done:
+            return Ending.COMPLETE, ""
+        if len(self.reader.raw) > self._limit:
+            return Ending.TOO_LARGE, f"the response goes on past {self._limit} bytes"
+        return Ending.CLOSED, detail or "the server closed the connection"
+
+    def _ended(self) -> bool:
+        reader = self.reader
+        return reader.done or reader.eof or bool(reader.error) or len(reader.raw) > self._limit
+
+    def _send(self, data: memoryview) -> bool:
+        """Send all of `data`; False if the response ended first."""
+        while data:
+            try:
+                count = self._sock.send(data)
+            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                readable, writable = self._wait(write=True)
+                if not (readable or writable):
+                    raise TimeoutError from None
+                if readable:
+                    self._receive()
+                    if self._ended():
+                        return False
+                continue
+            self.sent += count
+            data = data[count:]
+        return True
+
+    def _send_tensor(self) -> None:
+        """Send what is not kept, block by block, for as long as the server says nothing final."""
+        for block in () if self._tensor is None else self._tensor.blocks():
+            # A server that refuses the rest may close, which can void an answer that nobody reads.
+            if ready(self._sock, write=False, timeout=0)[0]:
+                self._receive()
+            before = self.sent
+            try:
+                if self._ended() or not self._send(block):
+                    return
+            finally:
+                self._digest.update(block[: self.sent - before])
+
+    def _receive(self) -> bool:
+        """Take what has arrived. False if nothing has, or if time is up."""
+        came = None
+        try:
+            if isinstance(self._sock, ssl.SSLSocket):
+                data = self._sock.recv(RECEIVE)
+            else:
+                data, came = receive(self._sock, RECEIVE)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return False
+        now = time.perf_counter()
+        if data:
+            self.last_byte = None if came is None else max(came, self.last_byte or self._started)
+            if self.first_byte is None:
+                self.first_byte = self.last_byte or now
+        self.reader.feed(data)
+        return now < self._deadline
+
+    def _wait(self, *, write: bool, at_most: float | None = None) -> tuple[bool, bool]:
+        left = self._deadline - time.perf_counter()
+        if at_most is not None:
+            left = min(left, at_most)
+        if left <= 0:
+            return False, False
+        return ready(self._sock, write=write, timeout=left)

@@ -1,0 +1,251 @@
+"""Reads HTTP/1.1 responses with h11, from the same raw bytes that a transcript keeps.
+
+Plain ones are read without it, to the same end: see `plain_head`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import h11
+from msgspec.structs import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.http1.plain_head import PlainResponse, plain_response
+from v2_conformance.wire.http1.tolerance import tolerated
+from v2_conformance.wire.http2.notation import read_response
+from v2_conformance.wire.transcript import Ending, Limits, Response
+
+_MAX_INFORMATIONAL = 50
+# h11 reads a response only after a request; the true one is written by hand.
+_REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
+_END = h11.EndOfMessage()
+
+
+@dataclass
+class _Message:
+    """A response that is being read; `start` is where its body starts in what came."""
+
+    parser: h11.Connection
+    head: h11.Response | None = None
+    start: int = 0
+    length: int = 0
+    excess: int = 0
+    informational: int = 0
+    chunked: bytearray | None = None
+    whole: bool = False
+
+
+_BEGINNING = b"HTTP/"
+
+
+class ResponseReader:
+    """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
+
+    With `answers` 2 there are two requests and it reads two responses, unless the server closes
+    between them, as it may.
+    """
+
+    error_ending = Ending.MALFORMED
+    reads_plain = True
+    """Whether plain responses are read without h11."""
+
+    def __init__(self, limits: Limits, answers: int = 1) -> None:
+        self.raw = bytearray()
+        self.done = False
+        self.error = ""
+        self.eof = False
+        self._limits = limits
+        self._answers = answers
+        self._plain: PlainResponse | None = None
+        self._messages: list[_Message] = []  # what h11 reads
+
+    def _message(self) -> _Message:
+        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head)
+        parser.send(_REQUEST)
+        parser.send(_END)
+        return _Message(parser)
+
+    @property
+    def in_body(self) -> bool:
+        """Whether the head of the (first) response is there."""
+        return self._plain is not None or (
+            bool(self._messages) and self._messages[0].head is not None
+        )
+
+    @property
+    def answered_first(self) -> bool:
+        """Whether the first of two responses is there, and nothing of the second."""
+        if len(self._messages) < 2:
+            return False
+        last = self._messages[-1]
+        return last.head is None and not last.parser.trailing_data[0]
+
+    @property
+    def reusable(self) -> bool:
+        """Whether HTTP allows another exchange on the connection."""
+        if self._plain is not None:
+            return self.done and not self.eof and not self._plain_excess(self._plain)
+        if not self._messages:
+            return False
+        last = self._messages[-1]
+        return (
+            self.done
+            and not self.eof
+            and not last.excess
+            and len(self._messages) == self._answers
+            and last.parser.their_state is h11.DONE
+        )
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived. Afterwards look at `done` and `error`."""
+        if data:
+            first = not self.raw
+            self.raw += data
+            if first and self._answers == 1 and self.reads_plain:
+                self._plain = plain_response(self.raw)
+            if self._plain is not None:
+                self.done = len(self.raw) >= self._plain.start + self._plain.length
+                return
+            if not _BEGINNING.startswith(self.raw[: len(_BEGINNING)]):
+                # Known at once, although more of a line may come, or nothing ever (SSH, TLS, …).
+                self.error = f"it begins with {bytes(self.raw[:20])!r}, not with HTTP/"
+                return
+        else:
+            self.eof = True
+            if self._plain is not None:
+                return
+            if self.answered_first:
+                self.done = True
+                return
+        try:
+            try:
+                self._read(data)
+            except h11.RemoteProtocolError:
+                if not self._starts_again():
+                    raise
+        except h11.RemoteProtocolError as error:
+            if self.eof:
+                return  # cut off, which is not the same as malformed: what came before was in order
+            self.error = str(error)
+            if error.error_status_hint == 431:  # a head, or a chunk's, that does not end
+                self.error_ending = Ending.TOO_LARGE
+
+    def _plain_excess(self, plain: PlainResponse) -> int:
+        return max(0, len(self.raw) - plain.start - plain.length)
+
+    def _read(self, data: bytes) -> None:
+        if not self._messages:
+            self._messages.append(self._message())
+        self._messages[-1].parser.receive_data(data)
+        while not self.done and self._take(self._messages[-1].parser.next_event()):
+            pass
+
+    def _starts_again(self) -> bool:
+        """Read what came as tolerant clients do, if that helps."""
+        readable = None if self.in_body else tolerated(bytes(self.raw))
+        if readable is None:
+            return False
+        self._messages = [self._message()]
+        self._read(readable)
+        if self.eof:
+            self._read(b"")
+        return True
+
+    def _take(self, event: h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]) -> bool:
+        if event is h11.NEED_DATA or event is h11.PAUSED:
+            return False
+        current = self._messages[-1]
+        rest = current.parser.trailing_data[0]
+        if isinstance(event, h11.InformationalResponse):
+            current.informational += 1
+            if current.informational > _MAX_INFORMATIONAL:
+                self.error = f"more than {_MAX_INFORMATIONAL} informational responses"
+                self.error_ending = Ending.TOO_LARGE
+                return False
+        elif isinstance(event, h11.Response):
+            current.head = event
+            current.start = len(self.raw) - len(rest)
+            if any(name == b"transfer-encoding" for name, _ in event.headers):
+                current.chunked = bytearray()
+        elif isinstance(event, h11.Data):
+            if current.chunked is None:
+                current.length += len(event.data)
+            else:
+                current.chunked += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            current.whole = True
+            last = len(self._messages) == self._answers
+            if not last and (current.parser.their_state is h11.DONE or _kept_alive(current.head)):
+                self._messages.append(self._message())
+                if rest:
+                    self._messages[-1].parser.receive_data(rest)
+                return True
+            current.excess = len(rest)
+            self.done = True
+            return False
+        elif isinstance(event, h11.ConnectionClosed):
+            return False
+        return True
+
+    def response(self) -> Response:
+        """The response, as far as it came; its body shares memory with `raw` unless chunked."""
+        plain = self._plain
+        if plain is not None:
+            end = plain.start + plain.length
+            body = memoryview(self.raw)[plain.start : end]
+            excess = self._plain_excess(plain)
+            return Response(
+                plain.status, plain.fields, body, "content-length", excess, whole=self.done
+            )
+        first = self._response(self._messages[0])
+        last = self._messages[-1]
+        second = last.whole and last is not self._messages[0]
+        return replace(first, following=self._response(last)) if second else first
+
+    def _response(self, message: _Message) -> Response:
+        if message.head is None:
+            raise ValueError("the response has no head yet")
+        headers = tuple(
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in message.head.headers
+        )
+        names = {name for name, _ in headers}
+        body: Buffer
+        if message.chunked is not None:
+            body, framing = message.chunked, "chunked"
+        else:
+            body = memoryview(self.raw)[message.start : message.start + message.length]
+            framing = "content-length" if "content-length" in names else "close"
+        status = message.head.status_code
+        return Response(status, headers, body, framing, message.excess, message.whole)
+
+
+def _kept_alive(head: h11.Response | None) -> bool:
+    """Whether a response of HTTP/1.0 says that others may follow it (RFC 9112, section 9.3)."""
+    if head is None or head.http_version != b"1.0":
+        return False
+    values = [value for name, value in head.headers if name == b"connection"]
+    options = {option.strip(b" \t") for option in b",".join(values).lower().split(b",")}
+    kept = b"keep-alive" in options and b"close" not in options
+    return kept and any(name == b"content-length" for name, _ in head.headers)
+
+
+def read_again(
+    received: Buffer, ending: Ending, answers: int = 1, *, http2: bool = False
+) -> Response | None:
+    """The response in the recorded bytes of an exchange, just as the connection read it.
+
+    `answers` is how many requests the exchange had, `http2` whether it was over HTTP/2.
+
+    None if its head is not whole, or if it is not whole itself although the exchange is COMPLETE.
+    """
+    if http2:
+        return read_response(received, whole=ending is Ending.COMPLETE)
+    reader = ResponseReader(Limits(), answers)
+    reader.feed(bytes(received))
+    if ending is Ending.COMPLETE:
+        if not reader.done:
+            reader.feed(b"")
+        return reader.response() if reader.done else None
+    return reader.response() if reader.in_body else None

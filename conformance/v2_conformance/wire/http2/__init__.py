@@ -1,0 +1,1 @@
+"""HTTP/2 on the wire."""

@@ -1,0 +1,1 @@
+"""Cases of the suite for models whose answers are unknown."""

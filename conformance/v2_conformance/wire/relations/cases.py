@@ -1,0 +1,325 @@
+"""Cases of the suite for a model whose answers nobody knows.
+
+Whatever a model computes, its answers have to agree with each other: the same tensor as JSON and as
+a blob, with or without listed outputs, in chunks and in any spelling. So a case of the suite is
+sent to such a model with the model's own sample in place of the case's values, and what must come
+back is what the model answered to its plain request with that sample. What a case tampers with
+stays tampered with.
+
+A case about special values, sizes or shapes goes with its own tensors instead, if the model has
+an input that takes them and answered a plain request with them (`own_tensors`). No case is sent
+whose request might by chance be a right one for this model. Nothing else is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.models import ModelContract, Sample, contract
+from v2_conformance.suite.relations import ROLE, Relation, relation_of
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.variations import variation
+from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
+from v2_conformance.wire.encode.requests import Address, Binding, Known, check_prepared
+from v2_conformance.wire.relations.changes import adapted, check_changes
+from v2_conformance.wire.relations.fit import NO_JSON, Fit, UnfitError, input_datatypes, need
+from v2_conformance.wire.relations.own_tensors import MOST_BYTES, grown_samples, own_tensors
+
+AT = "@"
+"""Between the id of a case and the model that it is sent to."""
+
+_MOST_SETS = 128
+_PLAIN = frozenset({"tensor", "shape", "values", "form"})
+_LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request does not go with more
+_ANYWHERE = Address("host")
+
+
+def special_sets(
+    cases: Sequence[Case], model: ModelContract, free: Collection[str]
+) -> tuple[tuple[Sample, ...], ...]:
+    """The sets of values for the model's inputs of the cases that need their own: few and small.
+
+    Only inputs that are `free` get other values than their sample: of others the user has said what
+    they take.
+    """
+    found: dict[tuple[Sample, ...], None] = {}
+    room = MOST_BYTES
+    grown: dict[int, None] = {}
+    for case in cases:
+        if not isinstance(case, RequestCase) or case.large:
+            continue
+        relation = relation_of(case)
+        if relation is None:
+            continue
+        grown |= dict.fromkeys(_sizes_in_company(case).values())
+        if not (relation.own_tensors or transposed(case, model) is None):
+            continue
+        for one in (case, *case.others):
+            try:
+                values = own_tensors(one, model).values
+            except (UnfitError, CaseFileError):
+                continue
+            size = sum(len(value.blob) for value in values)
+            if values in found or not _changed(model, values) <= set(free):
+                continue
+            if size <= room and len(found) < _MOST_SETS:
+                found[values] = None
+                room -= size
+    for by in sorted(grown):
+        with contextlib.suppress(UnfitError):
+            values = grown_samples(model, by)
+            if _changed(model, values) <= set(free):
+                found[values] = None
+    return tuple(found)
+
+
+def _sizes_in_company(case: RequestCase) -> dict[str, int]:
+    """For each list of shapes of the case's successful requests, as text, how much larger the
+    model's sample is to be with it: requests of different sizes have to stay so. The case's own
+    is the sample as it is."""
+    together = [one for one in (case, *case.others) if one.expects == "success"]
+    shapes = dict.fromkeys(_shapes(one) for one in (case, *together))
+    return {shape: by for by, shape in enumerate(shapes)}
+
+
+def _shapes(case: RequestCase) -> str:
+    return repr([entry.get("shape") for entry in input_entries(case.request)])
+
+
+def _changed(model: ModelContract, values: Sequence[Sample]) -> set[str]:
+    """The inputs that have other values than in the model's first sample."""
+    pairs = zip(model.inputs, model.samples[0], values, strict=True)
+    return {spec.name for spec, old, new in pairs if old != new}
+
+
+def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> list[RelationCase]:
+    """Every case that can be sent to one of `models`, under the id CASE@MODEL.
+
+    Each model gets a case once, however many of the suite's datatypes it is there for.
+    """
+    found: dict[str, RelationCase] = {}
+    order = {id(case): number for number, case in enumerate(cases)}
+    place: dict[str, int] = {}
+    for number, model in enumerate(models):
+        beside = [*models[number + 1 :], *models[:number]]
+        same: set[tuple[str, bytes]] = set()
+        for case in sorted(cases, key=lambda case: not _is_for(case, model)):
+            made = transposed(case, model, beside)
+            if made is None:
+                continue
+            told = {"request": made.request, "expect": made.expect, "with": made.variations}
+            others = [(one.model, one.request) for one in made.others]
+            key = (case.template, repr((told, others)).encode())
+            if key not in same:
+                same.add(key)
+                if made.id not in found:
+                    found[made.id], place[made.id] = made, order[id(case)]
+    last: dict[tuple[str, str], str] = {}
+    ordered = sorted(found.values(), key=lambda made: place[made.id])
+    for made in ordered:
+        if made.negative and not made.dangerous:
+            last[made.requirement, made.model] = made.id
+    return [
+        replace(made, last_negative=last.get((made.requirement, made.model), made.id) == made.id)
+        for made in ordered
+    ]
+
+
+def transposed(
+    case: Case, model: ModelContract, beside: Sequence[ModelContract] = ()
+) -> RelationCase | None:
+    """`case` as it is sent to `model`, None if it cannot be.
+
+    What it sends to other models goes to those `beside`, if they can get it, or else to `model`.
+    """
+    if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
+        return None
+    relation = relation_of(case)
+    if relation is None or case.large:
+        return None
+    several = len(case.roles) > 1 and beside
+    for others in (beside, ()) if several else ((),):
+        with contextlib.suppress(UnfitError, CaseFileError):
+            return _in_company(case, model, others, relation)
+    return None
+
+
+def _in_company(
+    case: RequestCase, model: ModelContract, beside: Sequence[ModelContract], relation: Relation
+) -> RelationCase:
+    """`case` with all its requests, as they are sent to `model` and those beside it."""
+    sizes = _sizes_in_company(case)
+    foreign = [role for role in case.roles if role != case.model]
+    models = {case.model: model} | {
+        role: beside[number % len(beside)] if beside else model
+        for number, role in enumerate(foreign)
+    }
+
+    def moved(one: RequestCase) -> RelationCase:
+        to = models[one.model]
+        return _of_size(_transposed(one, to, relation), to, sizes.get(_shapes(one), 0))
+
+    named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
+    first = None if case.first is None else moved(case.first)
+    members = tuple(map(moved, case.members))
+    made = replace(moved(case), id=named, first=first, members=members)
+    for one in (made, *made.others):
+        # A place in the body may not be there.
+        to = one.of if isinstance(one, RelationCase) else model
+        check_prepared(one, _ANYWHERE, _unbound(to))
+    return made
+
+
+def _renamed(id: str, model: ModelContract) -> str:
+    """The id of a case, with the model's datatype in place of the case's among its labels."""
+    entry, bracket, labels = id.partition("[")
+    own = input_datatypes(model)
+    said = [
+        own[0] if label in DATATYPES and label not in own else label
+        for label in labels.removesuffix("]").split(",")
+    ]
+    return f"{entry}[{','.join(said)}]" if bracket else id
+
+
+def _unbound(model: ModelContract) -> Binding:
+    inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
+    return Binding(model.role, model.model, inputs, outputs, known=Known(model))
+
+
+def _is_for(case: Case, model: ModelContract) -> bool:
+    """Whether the case is sent to a model of the same datatype: it is then the one to take."""
+    if not isinstance(case, RequestCase):
+        return False
+    return contract()[case.model].inputs[0].datatype in input_datatypes(model)
+
+
+def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    if relation.own_tensors == "only":
+        return _with_own_tensors(case, model, relation)
+    ways = (_with_own_tensors, _with_sample)
+    first, second = ways if relation.own_tensors else ways[::-1]
+    try:
+        return first(case, model, relation)
+    except (UnfitError, CaseFileError):
+        return second(case, model, relation)
+
+
+def _of_size(made: RelationCase, model: ModelContract, by: int) -> RelationCase:
+    """`made` with the model's sample so much larger, if it answered that, or else as it is."""
+    entries = made.request["inputs"]
+    try:
+        need(made.expects == "success" and not made.request.get("raw"))
+        need(len({entry.get("tensor") for entry in entries}) == len(model.inputs))
+        need(all(entry.keys() <= _PLAIN and entry["values"] == SAMPLE for entry in entries))
+        values = grown_samples(model, by)
+        need(values in model.special)
+        number = model.special.index(values)
+        inputs = [
+            {**entry, "shape": list(values[entry["tensor"]].shape), "special": number}
+            for entry in entries
+        ]
+        larger = replace(made, request={**made.request, "inputs": inputs})
+        _check_json_forms(larger, model)
+    except UnfitError:
+        return made
+    return larger
+
+
+def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    need(model.special)
+    inputs = own_tensors(case, model).inputs(model)
+    case = _for_every_output(case, model)
+    return _with_inputs(case, model, relation, inputs, case.request.get("json"))
+
+
+def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
+    """A case that lists the only output of its role: of another model, each may show the values."""
+    listed = case.request.get("outputs", ())
+    if len(contract()[case.model].outputs) != 1 or len(listed) != 1 or listed[0].get("tensor") != 0:
+        return case
+    places = range(len(model.outputs))
+    request = {**case.request, "outputs": [{**listed[0], "tensor": place} for place in places]}
+    expect = dict(case.expect)
+    if isinstance(expect.get("outputs"), dict):
+        expect["outputs"] = {str(place): next(iter(expect["outputs"].values())) for place in places}
+    return replace(case, request=request, expect=expect)
+
+
+def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    need(not case.expect.get("about_size"))
+    inputs = Fit(case, model, relation.about_outputs).inputs()
+    json = None
+    if "json" in case.request:
+        json = adapted(case, inputs, model)
+    return _with_inputs(case, model, relation, inputs, json)
+
+
+def _with_inputs(
+    case: RequestCase,
+    model: ModelContract,
+    relation: Relation,
+    inputs: Sequence[Mapping[str, Any]],
+    json: Mapping[str, Any] | None,
+) -> RelationCase:
+    """The case with the entries `inputs` and the changes `json` of its request."""
+    about = set(catalogue()[case.requirement].datatypes)
+    need(not about or about.intersection(input_datatypes(model)))
+    need(case.profile != "bf16" or "BF16" in model.datatypes)
+    need("version" not in case.request)
+    need(case.expect.get("compare") != "truth")
+    _fits_variations(case, model, inputs)
+    fit = Fit(case, model, relation.about_outputs)
+    request = {**case.request, "inputs": inputs}
+    if "outputs" in request:
+        request["outputs"] = fit.outputs(request["outputs"])
+    expect = dict(case.expect)
+    if case.expects in ("reject", "survives"):
+        expect.pop("outputs", None)
+    elif "outputs" in expect:
+        expect["outputs"] = fit.forms(request)
+    if json is not None:
+        request["json"] = json
+        check_changes(case, request, model)
+    names = (field.name for field in fields(case))
+    made = RelationCase(
+        **{name: getattr(case, name) for name in names if name not in ("first", "members")}
+        | {"model": model.role, "request": request, "expect": expect},
+        of=model,
+        relation=relation.name,
+    )
+    if case.expects not in ("reject", "survives"):
+        _check_json_forms(made, model)
+    return made
+
+
+def _fits_variations(
+    case: RequestCase, model: ModelContract, inputs: Sequence[Mapping[str, Any]]
+) -> None:
+    own = any("special" in entry for entry in inputs)
+    small = own or sum(len(one.blob) for one in model.samples[0]) <= _LARGE_SAMPLE
+    for name in case.variations:
+        given = variation(name)
+        need(own or given.kind != "size")
+        need(small or "small" not in given.needs)
+        numbers = DATATYPES[model.inputs[0].datatype].size is not None
+        need(numbers or not {"float-data", "integer-data"} & set(given.needs))
+
+
+def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
+    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have, and which cannot
+    hold infinities, NaN, and BYTES that are no text."""
+    used = {entry.get("special") for entry in made.request["inputs"]} or {None}
+    for entry in made.request["inputs"]:
+        form = entry.get("form", "binary")
+        if form in ("json", "nested", "both"):
+            need(model.inputs[entry["tensor"]].datatype not in NO_JSON)
+    for key, form in made.expect.get("outputs", {}).items():
+        if form != "binary":
+            need(model.outputs[int(key)].datatype not in NO_JSON)
+            need(not {(number, int(key)) for number in used} & set(model.not_in_json))

@@ -1,0 +1,149 @@
+"""Changes of the JSON of a case's request, as they are for another model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.wire.encode.inputs import input_entries
+from v2_conformance.wire.relations.fit import LARGE, fillable, need
+
+MOST_REPEATED = 4 << 20
+"""Bytes of a sample, repeated in one request: more would fill the memory of both sides."""
+
+_INDEX = re.compile(r"(inputs|outputs)\.(\d+)")
+
+
+def adapted(
+    case: RequestCase, inputs: Sequence[Mapping[str, Any]], model: ModelContract
+) -> Mapping[str, Any]:
+    """`json` of a request, whose changes of a dimension are as far from the model's own one."""
+    given: Mapping[str, Any] = case.request["json"]
+    need("text" not in given or not _has_no_inputs(given["text"]))
+    if not isinstance(given.get("change"), list):
+        return given
+    entries = input_entries(case.request)
+    changes = []
+    for change in given["change"]:
+        found = re.fullmatch(r"inputs\.(\d+)\.shape(?:\.(\d+))?", str(change.get("at", "")))
+        if found and "to" in change:
+            number = int(found[1])
+            need(number < min(len(entries), len(inputs)))
+            was = entries[number]["shape"]
+            own = model.samples[0][inputs[number]["tensor"]].shape
+            change = {**change, "to": _shape_changed(change["to"], found[2], was, own)}
+        changes.append(change)
+    return {**given, "change": changes}
+
+
+def _has_no_inputs(text: str) -> bool:
+    """Whether it is a request without any input, which is right for a model that needs none."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(document, dict) and document.get("inputs") == []
+
+
+def _shape_changed(to: Any, axis: str | None, was: Sequence[Any], own: Sequence[int]) -> Any:
+    """A changed dimension, or shape, as far from the model's own as it was from the case's."""
+    if axis is not None:
+        place = int(axis)
+        return _dimension(to, was[place], own[place]) if place < min(len(was), len(own)) else to
+    if not isinstance(to, list) or len(to) != len(was) or len(was) not in (1, len(own)):
+        return to
+    changed = [_dimension(*sizes) for sizes in zip(to, was, own, strict=False)]
+    return [*changed, *own[len(changed) :]]
+
+
+def _dimension(to: Any, was: int, own: int) -> Any:
+    if to == str(was):
+        return str(own)
+    if isinstance(to, float):
+        return own + (to - was)
+    if type(to) is int and (to == -was or abs(to - was) >= LARGE):
+        return -own if to == -was else own + (to - was)
+    return to
+
+
+def check_changes(case: RequestCase, request: Mapping[str, Any], model: ModelContract) -> None:
+    """A change of the JSON whose place is not there, or that could make another right request."""
+    changes = request["json"].get("change")
+    if not isinstance(changes, list):
+        return
+    role = contract()[case.model]
+    for change in changes:
+        at = str(change.get("at", ""))
+        for kind, number in _INDEX.findall(at):
+            need(int(number) < len(request.get(kind, ())))
+        # No metadata says which inputs a model can do without: it may be all of them.
+        left_out = "remove" in change and re.fullmatch(r"inputs\.\d+", at)
+        need(not left_out or len(changes) > 1)
+        # The dimensions of a shape may be many; what they say of the data is as long as it was.
+        whole = "repeat" in change and ".shape" not in at
+        for place in _places(at, request) if whole else ():
+            need(change["repeat"] * len(model.samples[0][place].blob) <= MOST_REPEATED)
+        if all("special" in entry for entry in request["inputs"]):
+            continue  # they were made for these tensors
+        need(case.expects in ("reject", "survives") or ".data" not in at)
+        need(case.expects in ("reject", "survives") or at)
+        for place in _places(at, request):
+            own, sample = model.inputs[place], model.samples[0][place]
+            datatypes = [one.datatype for one in role.inputs]
+            same = own.datatype in datatypes
+            spec = role.inputs[datatypes.index(own.datatype)] if same else role.inputs[0]
+            if ".shape" in at:
+                _check_shape(at, change, sample.shape, own)
+            elif ".data." in at or at.endswith(".data"):
+                _check_data(at, change, spec, own, sample.shape)
+            elif at.endswith(".datatype"):
+                need(change.get("to") != own.datatype)
+            elif at.endswith(".binary_data_size"):
+                need(change.get("to") != len(sample.blob))
+
+
+def _places(at: str, request: Mapping[str, Any]) -> Iterator[int]:
+    found = re.match(r"inputs\.(\d+)", at)
+    if found:
+        yield int(request["inputs"][int(found[1])]["tensor"])
+
+
+def _check_shape(at: str, change: Mapping[str, Any], own: Sequence[int], spec: TensorSpec) -> None:
+    """That the changed shape is not another one of as many elements."""
+    if "to" not in change:
+        return
+    shape: list[Any] = list(own)
+    to, last = change["to"], at.rpartition(".")[2]
+    if last == "shape":
+        need(not isinstance(to, list) or to != shape)
+        shape = to if isinstance(to, list) else []
+        if not isinstance(to, list):
+            return
+    else:
+        need(int(last) <= len(shape))
+        shape[int(last) : int(last) + 1] = [to]
+    if fillable(shape):
+        need(prod(shape) != prod(own) or len(shape) != len(spec.dims))
+
+
+def _check_data(
+    at: str, change: Mapping[str, Any], spec: TensorSpec, own: TensorSpec, shape: Sequence[int]
+) -> None:
+    """That the changed data is as wrong for this model as for the case's own."""
+    text = "BYTES" in (spec.datatype, own.datatype)
+    whole = at.endswith(".data")
+    if whole and isinstance(change.get("to"), list):
+        need(spec.datatype == own.datatype or ("INT" in spec.datatype and not text))
+        need(len(change["to"]) != prod(shape) or spec.datatype == own.datatype)
+        flat = not any(isinstance(item, list) for item in change["to"])
+        need((flat and len(change["to"]) != prod(shape)) or len(shape) > 1)
+        return
+    need(spec.datatype == own.datatype)
+    found = re.search(r"\.data\.(\d+)", at)
+    if found:
+        need(int(found[1]) < prod(shape) or "to" not in change)

@@ -1,0 +1,252 @@
+"""How the tensors of a case are those of another model, with the model's samples as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
+from v2_conformance.suite.values.patterns import value_pattern
+from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
+
+NO_JSON = frozenset({"FP16", "BF16"})
+"""Datatypes that need not have a JSON form."""
+LARGE = 1 << 20
+"""A declared size that is no model's by chance."""
+
+# Patterns that stand for any values of the datatype.
+_ANY_VALUES = frozenset({"counting", "counting_in_json", "ones", "not_json", "ascii"})
+_PLAIN = frozenset({"tensor", "shape", "values", "form"})
+
+
+class UnfitError(Exception):
+    """The case cannot be sent to the model."""
+
+
+def need(holds: object) -> None:
+    if not holds:
+        raise UnfitError
+
+
+def input_datatypes(model: ModelContract) -> list[str]:
+    return [spec.datatype for spec in model.inputs]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the tensors of a case are those of another model."""
+
+    case: RequestCase
+    model: ModelContract
+    about_outputs: bool
+
+    @property
+    def role(self) -> ModelContract:
+        """The model that the case was written for."""
+        return contract()[self.case.model]
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """The entries of `inputs` for the model."""
+        entries = [
+            {"tensor": position, **entry}
+            for position, entry in enumerate(input_entries(self.case.request))
+        ]
+        if self.case.request.get("raw"):
+            return self._raw(entries)
+        if not entries:
+            return []
+        used = sorted({entry["tensor"] for entry in entries})
+        left_out = len(self.role.inputs) - len(used)
+        room = len(self.model.inputs) - left_out
+        any_number = self.about_outputs or self.case.expects in ("reject", "survives")
+        need(room >= 1 and (len(used) == 1 or room >= 2 or any_number))
+        changed = changed_places(self.case.request)
+        tampered = {
+            entry["tensor"]
+            for place, entry in enumerate(entries)
+            if not entry.keys() <= _PLAIN
+            or entry.get("form") in ("both", "neither")
+            or place <= max(changed, default=-1)
+        }
+        need(len(tampered) <= room)
+        plain = [tensor for tensor in used if tensor not in tampered]
+        kept = sorted([*tampered, *plain[: room - len(tampered)]])
+        places = {tensor: place for place, tensor in enumerate(kept)}
+        datatypes = input_datatypes(self.model)
+        datatype = self.role.inputs[kept[0]].datatype
+        if len(kept) == 1 and datatype in datatypes:
+            places = {kept[0]: datatypes.index(datatype)}
+        made = [
+            self._entry(entry, places[entry["tensor"]])
+            for entry in entries
+            if entry["tensor"] in places
+        ]
+        if left_out:
+            return made
+        json = {entry.get("form", "binary") for entry in entries} <= {"json", "nested"}
+        rest = [place for place in range(len(datatypes)) if place not in places.values()]
+        return [*made, *(self._plain(place, "json" if json else "binary") for place in rest)]
+
+    def _plain(self, place: int, form: str) -> dict[str, Any]:
+        shape = list(self.model.samples[0][place].shape)
+        return {"tensor": place, "shape": shape, "values": SAMPLE, "form": form}
+
+    def _entry(self, entry: Mapping[str, Any], place: int) -> dict[str, Any]:
+        """An entry of `inputs` for the model's input `place`."""
+        spec = self.role.inputs[entry["tensor"]]
+        own, sample = self.model.inputs[place], self.model.samples[0][place]
+        given = {k: v for k, v in entry.items() if k not in ("tensor", "values", "shape")}
+        values = entry.get("values", "counting")
+        self._check_values(entry, spec, own)
+        refused = self.case.expects in ("reject", "survives") and entry.get("form") != "nested"
+        if len(entry["shape"]) > 1 and not refused:
+            need(len(sample.shape) > 1)
+        blob = entry.get("blob")
+        cut = blob is not None and "BYTES" not in (spec.datatype, own.datatype)
+        if cut:  # of another length than the tensor's, whatever is in it
+            need(self.case.expects in ("reject", "survives") and "size" not in entry)
+            need(len(bytes.fromhex(str(blob))) != len(sample.blob))
+        elif blob is not None or not any_values(values, self.case, spec, own):
+            return self._as_it_is(entry, spec, own, place)
+        if "datatype" in entry:
+            need(entry["datatype"] != own.datatype and spec.datatype != "BYTES")
+        made = {"tensor": place, "shape": list(sample.shape), "values": SAMPLE, **given}
+        if "elements" in entry or not fillable(entry["shape"]):
+            made |= _counted(entry, sample.shape)
+        if "value" in entry.get("size", {}):
+            made["size"] = _size(entry, spec, sample.blob)
+        return made
+
+    def _check_values(self, entry: Mapping[str, Any], spec: TensorSpec, own: TensorSpec) -> None:
+        """A case whose datatype matters, because BYTES are not numbers."""
+        if {"elements", "size", "blob"} & entry.keys():
+            need((spec.datatype == "BYTES") == (own.datatype == "BYTES"))
+
+    def _as_it_is(
+        self, entry: Mapping[str, Any], spec: TensorSpec, own: TensorSpec, place: int
+    ) -> dict[str, Any]:
+        """An entry whose own values are wrong; only for a model of the same datatype and shape."""
+        need(self.case.expects in ("reject", "survives") and spec.datatype == own.datatype)
+        shape = entry["shape"]
+        need(len(shape) == len(own.dims))
+        need(all(want in (-1, got) for want, got in zip(own.dims, shape, strict=True)))
+        return {**entry, "tensor": place}
+
+    def _raw(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The body of a raw request, which is one tensor without a description."""
+        inputs, several = self.model.inputs, len(self.role.inputs) > 1
+        need(len(entries) == 1)
+        variable = inputs[0].dims.count(-1)
+        if several:
+            need(len(inputs) > 1 and self.case.expects == "reject")
+        else:
+            need(len(inputs) == 1 and inputs[0].datatype != "BYTES")
+            need(self.role.does != "first_three" and not self.role.batching)
+            need((self.role.inputs[0].dims.count(-1) > 1) == (variable > 1))
+            need("blob" not in entries[0])
+            plain = any_values(entries[0].get("values", "counting"), self.case, *self._firsts)
+            need(plain and _filled(entries[0]) and self.case.expects == "success")
+        made = self._plain(0, "binary")
+        del made["form"]
+        return [made]
+
+    @property
+    def _answered(self) -> bool:
+        """Whether its answer has outputs that are looked at."""
+        return self.case.expects not in ("reject", "survives")
+
+    @property
+    def _firsts(self) -> tuple[TensorSpec, TensorSpec]:
+        return self.role.inputs[0], self.model.inputs[0]
+
+    def outputs(self, given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The entries of `outputs`, for the outputs of the model."""
+        listed = sorted({entry["tensor"] for entry in given if "tensor" in entry})
+        if self.case.expects in ("reject", "survives"):
+            listed = listed[: len(self.model.outputs)]
+            given = [e for e in given if "tensor" not in e or e["tensor"] in listed]
+        fewer = bool(listed) and len(listed) < len(self.role.outputs)
+        need(len(listed) + (fewer and bool(self._answered)) <= len(self.model.outputs))
+        places = {tensor: place for place, tensor in enumerate(listed)}
+        return [
+            {**entry, "tensor": places[entry["tensor"]]} if "tensor" in entry else dict(entry)
+            for entry in given
+        ]
+
+    def forms(self, request: Mapping[str, Any]) -> dict[str, str]:
+        """`expect.outputs` of the case, for the outputs of the model."""
+        given = self.case.expect["outputs"]
+        every = range(len(self.model.outputs))
+        asked = self.case.request.get("outputs")
+        if asked:
+            old = [entry.get("tensor") for entry in asked]
+            new = [entry.get("tensor") for entry in request["outputs"]]
+            if isinstance(given, str):
+                return {str(place): given for place in new}
+            pairs = zip(old, new, strict=True)
+            return {str(place): given[str(tensor)] for tensor, place in pairs}
+        forms = {given} if isinstance(given, str) else set(given.values())
+        need(len(forms) == 1)
+        return {str(place): next(iter(forms)) for place in every}
+
+
+def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorSpec) -> bool:
+    """Whether other values, of the input `own` instead of `spec`, would do as well."""
+    if isinstance(values, str):
+        return values in _ANY_VALUES
+    # Of a request that must be refused only what is changed of its data matters.
+    if case.expects in ("reject", "survives"):
+        return True
+    # A spelling is one of any numbers of a kind, or of any texts.
+    kinds = (DATATYPES[spec.datatype].kind, DATATYPES[own.datatype].kind)
+    return isinstance(values, list) and bool(case.variations) and kinds[0] == kinds[1]
+
+
+def fillable(shape: Sequence[Any]) -> bool:
+    """Whether it is a shape that any tensor could have."""
+    return all(type(size) is int and 0 <= size <= LARGE for size in shape)
+
+
+def _filled(entry: Mapping[str, Any]) -> bool:
+    return fillable(entry["shape"]) and 0 not in entry["shape"] and "elements" not in entry
+
+
+def _counted(entry: Mapping[str, Any], own: Sequence[int]) -> dict[str, Any]:
+    """A shape that contradicts the number of elements, or that no tensor has."""
+    shape, count = entry["shape"], prod(own)
+    if not fillable(shape):
+        wrong = [size for size in shape if not fillable([size])]
+        need(len(shape) == 1 or len(own) == len(shape))
+        changed = [wrong[0], *own[1:]] if len(shape) == 1 else list(shape)
+        return {"shape": changed, "elements": count if entry.get("elements") else 0}
+    extra = entry["elements"] - prod(shape)
+    need(extra or "datatype" in entry)
+    return {"shape": list(own), "elements": max(0, count + extra)}
+
+
+def _size(entry: Mapping[str, Any], spec: TensorSpec, blob: bytes) -> dict[str, Any]:
+    """The size to declare: as much more or less than the true one as in the case."""
+    value = entry["size"]["value"]
+    if isinstance(value, float):
+        return {"value": len(blob) + value % 1}
+    if isinstance(value, str) and value.isdecimal():
+        return {"value": str(len(blob))}
+    if type(value) is not int or value <= 0 or value >= LARGE:
+        return {"value": value}
+    count = prod(entry["shape"]) if "elements" not in entry else entry["elements"]
+    true = len(value_pattern(str(entry.get("values", "counting")), spec.datatype, count))
+    need(value != true)
+    return {"add": value - true}
+
+
+def changed_places(request: Mapping[str, Any]) -> list[int]:
+    """The places of inputs that `json.change` names: those before them have to stay, too."""
+    changes = request.get("json", {}).get("change")
+    places = [str(change.get("at", "")) for change in changes] if isinstance(changes, list) else []
+    found = (re.match(r"inputs\.(\d+)", place) for place in places)
+    return [int(match[1]) for match in found if match]

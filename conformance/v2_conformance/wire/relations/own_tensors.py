@@ -1,0 +1,145 @@
+"""Cases that are sent to a model nobody knows with their own tensors, because it takes those.
+
+Special values, sizes and shapes need tensors of their own: a case about them goes to a model that
+has an input of the same datatype and a shape that fits. A plain request with the same tensors goes
+first (`relation_cases.special_sets`), so that the model's answer to them is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
+from v2_conformance.wire.encode.inputs import SAMPLE, encode_inputs, input_entries
+from v2_conformance.wire.relations.fit import UnfitError, changed_places, need
+
+MOST_BYTES = 4 << 20
+"""Of all values of their own that cases have for a model."""
+
+_JSON = frozenset({"json", "nested", "neither"})
+
+
+@dataclass(frozen=True)
+class OwnTensors:
+    """The entries of `inputs` of a case for a model, without their values, and its values."""
+
+    entries: tuple[Mapping[str, Any], ...]
+    values: tuple[Sample, ...]
+
+    def inputs(self, model: ModelContract) -> list[dict[str, Any]]:
+        """The entries with the model's special set that has these values.
+
+        Raises UnfitError if the model has no answer to them.
+        """
+        need(self.values in model.special)
+        number = model.special.index(self.values)
+        return [{**entry, "values": SAMPLE, "special": number} for entry in self.entries]
+
+
+def grown_samples(model: ModelContract, by: int) -> tuple[Sample, ...]:
+    """The model's samples with so much more in the first variable dimension of each input, which
+    is that of a batch if it has one. Raises UnfitError."""
+    need(by > 0 and any(-1 in spec.dims for spec in model.inputs))
+    return tuple(
+        sample if -1 not in spec.dims else _of_shape(sample, spec, _grown(sample.shape, spec, by))
+        for sample, spec in zip(model.samples[0], model.inputs, strict=True)
+    )
+
+
+def _grown(shape: Sequence[int], spec: TensorSpec, by: int) -> tuple[int, ...]:
+    place = spec.dims.index(-1)
+    return (*shape[:place], shape[place] + by, *shape[place + 1 :])
+
+
+def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
+    """The case's own tensors as inputs of the model. Raises UnfitError and CaseFileError."""
+    role = contract()[case.model]
+    need(not case.request.get("raw") and "ambiguous" not in case.expect)
+    given = [
+        {"tensor": position, **entry} for position, entry in enumerate(input_entries(case.request))
+    ]
+    need(given and {entry["tensor"] for entry in given} == set(range(len(role.inputs))))
+    need(len(given) == len(role.inputs))
+    need(all({"datatype", "elements", "blob", "name"}.isdisjoint(entry) for entry in given))
+    need(max(changed_places(case.request), default=-1) < len(given))
+    tensors = [(role.inputs[entry["tensor"]].datatype, entry.get("shape", ())) for entry in given]
+    places = _places(tensors, model.inputs)
+    names = [spec.name for spec in role.inputs]
+    encoded = encode_inputs(case.request, role, names, skip=0)
+    values = dict(zip(places, encoded, strict=True))
+    sizes = {
+        size
+        for place, one in values.items()
+        for dim, size in zip(model.inputs[place].dims, one.tensor.shape, strict=True)
+        if dim == -1
+    }
+    need(len(sizes) <= 1)  # other inputs may have to agree
+    variable = next(iter(sizes), None)
+    kept = tuple(
+        Sample(tuple(values[place].tensor.shape), bytes(values[place].tensor.blob))
+        if place in values
+        else _resized(model.samples[0][place], spec, variable)
+        for place, spec in enumerate(model.inputs)
+    )
+    entries = [
+        {**{k: v for k, v in entry.items() if k != "values"}, "tensor": place}
+        for entry, place in zip(given, places, strict=True)
+    ]
+    as_json = {entry.get("form", "binary") for entry in given} <= _JSON
+    form = "json" if as_json else "binary"
+    rest = [
+        {"tensor": place, "shape": list(sample.shape), "form": form}
+        for place, sample in enumerate(kept)
+        if place not in values
+    ]
+    return OwnTensors((*entries, *rest), kept)
+
+
+def _places(
+    tensors: Sequence[tuple[str, Sequence[int]]], inputs: Sequence[TensorSpec]
+) -> list[int]:
+    """For each tensor another input that takes it, the first that does."""
+    found: list[int] = []
+    for datatype, shape in tensors:
+        fitting = (
+            place
+            for place, spec in enumerate(inputs)
+            if place not in found and spec.datatype == datatype and _takes(spec, shape)
+        )
+        place = next(fitting, None)
+        if place is None:
+            raise UnfitError
+        found.append(place)
+    return found
+
+
+def _takes(spec: TensorSpec, shape: Sequence[Any]) -> bool:
+    return len(shape) == len(spec.dims) and all(
+        type(size) is int and (size >= 0 if dim == -1 else size == dim)
+        for dim, size in zip(spec.dims, shape, strict=True)
+    )
+
+
+def _resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
+    """The sample with its variable dimensions of another size, its elements again and again."""
+    if variable is None or -1 not in spec.dims:
+        return sample
+    return _of_shape(sample, spec, tuple(variable if dim == -1 else dim for dim in spec.dims))
+
+
+def _of_shape(sample: Sample, spec: TensorSpec, shape: tuple[int, ...]) -> Sample:
+    """The elements of the sample, again and again, in another shape."""
+    count = prod(shape)
+    size = DATATYPES[spec.datatype].size
+    need(count * (size or 1) <= MOST_BYTES)
+    if size is None:
+        elements = decode_bytes(sample.blob)
+        need(elements)
+        return Sample(shape, encode_bytes([elements[i % len(elements)] for i in range(count)]))
+    need(sample.blob)
+    return Sample(shape, (sample.blob * (count * size // len(sample.blob) + 1))[: count * size])

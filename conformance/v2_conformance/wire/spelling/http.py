@@ -1,0 +1,188 @@
+"""A request's HTTP written as the variations of a case say (kind http of cases/variations.yaml).
+
+Some operations change what the head says, such as its target or a field that no server has to know.
+The others decide how head and chunks become bytes, and in which writes these leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+from msgspec.structs import replace
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.variations import Variation
+from v2_conformance.wire.http1.request import write_head
+from v2_conformance.wire.transport import Head, Request
+
+_CONTENT_TYPE = "Content-Type"
+# How long a client waits for 100 (RFC 9110, section 10.1.1, gives no number), and between the two
+# writes of a head.
+_CONTINUE_S = 1.0
+_HEAD_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a request goes, in the parts that a target can be written with.
+
+    `model` is the model's name as the target's path has it, `version` the only one that the server
+    lists of it, None if it does not.
+    """
+
+    origin: str
+    model: str
+    version: str | None
+
+
+class HttpSpelling:
+    """How the variations of a case write a request; without any, in the usual way."""
+
+    def __init__(self, given: Sequence[Variation], place: Place) -> None:
+        self._usual = not given
+        self._of = {item.operation: item.parameters for item in given if item.operation != "fields"}
+        self._added = [
+            field
+            for item in given
+            if item.operation == "fields"
+            for field in _added(item.parameters)
+        ]
+        self._without = {
+            name.lower()
+            for item in given
+            if item.operation == "fields"
+            for name in item.parameters.get("without", ())
+        }
+        self._place = place
+
+    @property
+    def is_http_1_0(self) -> bool:
+        """Whether the request is of HTTP/1.0."""
+        return self._minor == 0
+
+    @property
+    def _minor(self) -> int:
+        return int(self._of.get("http_version", {}).get("minor", 1))
+
+    @property
+    def pipelined(self) -> bool:
+        """Whether another request follows in the same write."""
+        return "pipelined" in self._of
+
+    def head(self, head: Head) -> Head:
+        """The head with another target, and with other and more fields."""
+        if self._usual:
+            return head
+        fields = [
+            self._field(name, value)
+            for name, value in head.fields
+            if name.lower() not in self._without
+        ]
+        fields += self._added
+        if "expect" in self._of:
+            fields.append(("Expect", "100-continue"))
+        chunks = self._of.get("chunks", {})
+        if "trailers" in chunks:
+            fields.append(("Trailer", ", ".join(name for name, _ in chunks["trailers"])))
+        if "field_order" in self._of:
+            fields.reverse()
+        return Head(head.method, self._target(head.target), tuple(fields))
+
+    def _field(self, name: str, value: str) -> tuple[str, str]:
+        if name == _CONTENT_TYPE and "media_type" in self._of:
+            how = self._of["media_type"]
+            value = (value.upper() if how.get("upper") else value) + how.get("parameters", "")
+        if name == "Transfer-Encoding":
+            value = self._of.get("chunks", {}).get("coding", value)
+        return name, value
+
+    def _target(self, target: str) -> str:
+        place = self._place
+        before, found, after = target.rpartition(f"/v2/models/{place.model}/")
+        model = place.model
+        if "percent" in self._of and found:
+            model = "".join(f"%{byte:02{self._of['percent']['digits']}}" for byte in model.encode())
+            if "%" in place.model:
+                model = place.model  # the target's own name is written so already
+        if "version_path" in self._of and found and not after.startswith("versions/"):
+            if place.version is None:
+                raise CaseFileError("the version of the model is not known")
+            model += f"/versions/{place.version}"
+        if found:
+            target = f"{before}/v2/models/{model}/{after}"
+        return place.origin + target if "absolute_form" in self._of else target
+
+    def write_head(self, head: Head) -> bytes:
+        """The bytes of a head that `head` has changed."""
+        if self._usual:
+            return write_head(head)
+        names = _NAMES[self._of.get("field_names", {}).get("as", "given")]
+        lines = [f"{head.method} {head.target} HTTP/1.{self._minor}"]
+        lines += [f"{names(name)}:{self._spaced(name, value)}" for name, value in head.fields]
+        start = "\r\n" if "empty_line" in self._of else ""
+        return (start + "\r\n".join([*lines, "", ""])).encode()
+
+    def _spaced(self, name: str, value: str) -> str:
+        space = self._of.get("field_space", {})
+        if not space or name in space.get("without", ()):
+            return f" {value}"
+        return f"{space['before']}{value}{space['after']}"
+
+    def write_chunks(self, body: Sequence[Buffer]) -> tuple[bytes, ...]:
+        """Each piece of a body as a chunk, and the chunk that ends it, with its trailer fields."""
+        how = self._of.get("chunks", {})
+        extension = how.get("extension", "")
+        digits = "X" if how.get("upper") else "x"
+
+        def line(size: int) -> bytes:
+            return f"{how.get('zeros', '')}{size:{digits}}{extension}\r\n".encode()
+
+        trailers = "".join(f"{name}: {value}\r\n" for name, value in how.get("trailers", ()))
+        lines = {size: line(size) for size in set(map(len, body))}
+        chunks = [b"".join((lines[len(piece)], piece, b"\r\n")) for piece in body]
+        return (*chunks, line(0) + trailers.encode() + b"\r\n")
+
+    def deliver(self, request: Request, head: int, following: Request | None) -> Request:
+        """The request in the writes that the variations ask for; `head` is its head's length.
+
+        `following` is the request that leaves with it, if it is pipelined.
+        """
+        wire = b"".join(request.http1)
+        if following is not None:
+            whole = wire + b"".join(following.http1)
+            return replace(request, http1=(whole,), pause_s=0.0, answers=2)
+        for operation, pause in (("expect", _CONTINUE_S), ("pause", None)):
+            if operation in self._of:
+                seconds = pause or self._of[operation]["seconds"]
+                return replace(request, http1=(wire[:head], wire[head:]), pause_s=seconds)
+        if "split_head" in self._of:
+            before_end = self._of["split_head"].get("before_end")
+            at = head // 2 if before_end is None else head - before_end
+            return replace(request, http1=(wire[:at], wire[at:]), pause_s=_HEAD_PAUSE_S)
+        return request
+
+
+def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The fields that an operation adds."""
+    fields = [(name, value) for name, value in how.get("add", ())]
+    fields += [(f"X-Field-{number}", "value") for number in range(how.get("count", 0))]
+    if "length" in how:
+        fields.append(("X-Long", "x" * how["length"]))
+    return fields
+
+
+def _mixed(name: str) -> str:
+    sides = cycle((str.lower, str.upper))
+    return "".join(side(character) for side, character in zip(sides, name, strict=False))
+
+
+_NAMES: dict[str, Callable[[str], str]] = {
+    "given": lambda name: name,
+    "lower": str.lower,
+    "upper": str.upper,
+    "mixed": _mixed,
+}

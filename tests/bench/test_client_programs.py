@@ -1,0 +1,195 @@
+"""Clients as commands: what they are given, and that whatever they do ends one scenario alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from support.scenarios import plain, program, scenario
+from v2_conformance.bench.clients import CommandClient
+from v2_conformance.bench.scenarios import run_scenario
+from v2_conformance.errors import UsageError
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.circumstances import SuiteError
+from v2_conformance.suite.causes.client_findings import (
+    ClientDied,
+    ClientFlooded,
+    ClientGarbage,
+    ClientLacks,
+    ClientSaidLess,
+    ClientTimedOut,
+    ErrorForAnswer,
+    NoRequest,
+)
+from v2_conformance.suite.library import every_case
+from v2_conformance.suite.outcomes import Outcome
+
+SAYS_WHAT_IT_GOT = """
+import json, os, sys
+task = json.load(open(os.environ["V2_BENCH_TASK"]))
+told = {name: os.environ[name] for name in sorted(os.environ) if name.startswith("V2_BENCH_")}
+print(json.dumps({"error": json.dumps([sys.argv[1:], told, task["url"], task["scenario"]])}))
+"""
+ANSWERS_WITH_AN_ERROR = 'print(\'{"error": "no"}\')'
+
+
+def test_a_command_gets_the_task_as_variables_and_in_its_arguments(tmp_path: Path) -> None:
+    made = scenario(tmp_path, expect={"reading": "refused"})
+    result = run_scenario(made, program(SAYS_WHAT_IT_GOT, "{url}", "{scenario}", "x{task}x"))
+    assert result.outcome is Outcome.PASS, result.message
+    assert result.said is not None
+    (line,) = result.said.lines
+    arguments, told, url, name = json.loads(line.error or "")
+    assert arguments == [url, "K2/made", f"x{told['V2_BENCH_TASK']}x"]
+    assert told["V2_BENCH_URL"] == url
+    assert url.startswith("http://127.0.0.1:")
+    assert told["V2_BENCH_SCENARIO"] == name == "K2/made"
+    assert told["V2_BENCH_TIMEOUT"] == "10"
+    assert not os.path.exists(told["V2_BENCH_TASK"])
+
+
+def test_no_proxy_stands_between_a_command_and_the_bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTPS_PROXY", "All_Proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("PROXY_OF_MINE", "kept")
+    says = """
+import json, os
+print(json.dumps({"error": " ".join(n for n in sorted(os.environ) if "proxy" in n.lower())}))
+"""
+    result = run_scenario(scenario(tmp_path, expect={"reading": "refused"}), program(says))
+    assert result.said is not None
+    assert result.said.lines[0].error == "PROXY_OF_MINE"
+
+
+def test_no_shell_reads_the_command(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    made = scenario(tmp_path, expect={"reading": "refused"})
+    run_scenario(made, program(ANSWERS_WITH_AN_ERROR, f"; touch {mark}", f"$(touch {mark})"))
+    assert not mark.exists()
+
+
+def test_lines_that_are_no_json_are_ignored(tmp_path: Path) -> None:
+    made = scenario(tmp_path, expect={"reading": "refused"})
+    code = f"print('hello'); {ANSWERS_WITH_AN_ERROR}; print('[1]')"
+    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("raise SystemExit(3)", ClientDied),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", ClientDied),
+        ("pass", ClientSaidLess),
+        ("print('{\"x\": 1}')", ClientGarbage),
+        ("print('{\"error\": ')", ClientGarbage),
+        ('print(\'{"error": "no", "unsupported": "x"}\')', ClientGarbage),
+        ('print(\'{"outputs": [{"name": "a"}]}\')', ClientGarbage),
+        ("import sys; sys.stdout.buffer.write(b'{\"' + b'\\xff' * 5000 + b'\\n')", ClientGarbage),
+        ("print('{\"' + '[' * 100000)", ClientGarbage),
+        (f"{ANSWERS_WITH_AN_ERROR}; {ANSWERS_WITH_AN_ERROR}", ClientGarbage),
+        ("import os\nwhile True: os.write(1, b'x' * 65536)", ClientFlooded),
+        ("import os\nwhile True: os.write(2, b'x' * 65536)", ClientFlooded),
+        ('import os\nwhile True: os.write(1, b\'{"error": "no"}\\n\' * 999)', ClientFlooded),
+        (ANSWERS_WITH_AN_ERROR, NoRequest),
+        ('print(\'{"unsupported": "no way to say it"}\')', ClientLacks),
+    ],
+)
+def test_whatever_a_client_does_ends_its_scenario_alone(
+    code: str, kind: type, tmp_path: Path
+) -> None:
+    made = scenario(tmp_path, expect={"request": ["header_length"]})
+    result = run_scenario(made, program(code))
+    inner = getattr(result.cause, "finding", result.cause)
+    assert isinstance(inner, kind), result.message
+    outcome = Outcome.UNSUPPORTED if kind is ClientLacks else Outcome.FAIL
+    assert result.outcome is outcome
+    assert result.message.isprintable()
+    assert run_scenario(made, plain()).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "basic"),
+    [
+        ("K5/*", True),
+        ("K18/*", False),
+        ("K10/*", False),
+        ("K9/callers-headers-unchanged*", False),
+    ],
+)
+def test_a_client_that_lacks_what_a_scenario_needs_says_whether_it_is_an_option(
+    pattern: str, basic: bool
+) -> None:
+    chosen = [c for c in every_case() if isinstance(c, ClientCase) and fnmatchcase(c.id, pattern)]
+    assert chosen
+    result = run_scenario(chosen[0], program('print(\'{"unsupported": "no way"}\')'))
+    assert result.cause == ClientLacks("no way", basic)
+
+
+def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    child = f"import time; time.sleep(4); open({str(mark)!r}, 'w')"
+    code = (
+        "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}])\ntime.sleep(60)"
+    )
+    made = scenario(tmp_path, timeout_s=1)
+    started = time.monotonic()
+    result = run_scenario(made, program(code, startup_s=1.0))
+    assert result.cause == ClientTimedOut(2.0)
+    assert time.monotonic() - started < 20
+    assert not mark.exists()
+
+
+def test_a_child_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> None:
+    child = "import time; time.sleep(60)"
+    code = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}])\n"
+        f"{ANSWERS_WITH_AN_ERROR}"
+    )
+    made = scenario(tmp_path, expect={"reading": "refused"})
+    started = time.monotonic()
+    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+    assert time.monotonic() - started < 15
+
+
+def test_a_command_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot run 'no-such-program'"):
+        run_scenario(scenario(tmp_path), CommandClient(["no-such-program"]))
+    with pytest.raises(UsageError, match="no command"):
+        CommandClient([])
+
+
+def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path: Path) -> None:
+    def silly(url: str, timeout: float) -> object:
+        raise RuntimeError("no")
+
+    made = scenario(tmp_path)
+    result = run_scenario(made, plain(silly))  # type: ignore[arg-type]
+    assert isinstance(result.cause, ClientDied)
+    from v2_conformance.reference.client import PlainClient
+
+    class Refusing(PlainClient):
+        def read(self, *arguments: object) -> object:  # type: ignore[override]
+            raise ValueError("cannot read")
+
+    result = run_scenario(made, plain(Refusing))
+    assert isinstance(getattr(result.cause, "finding", None), ErrorForAnswer), result.message
+    asked = scenario(tmp_path, expect={"request": ["header_length", "blobs"]})
+    assert run_scenario(asked, plain(Refusing)).outcome is Outcome.PASS
+
+
+def test_a_mistake_of_the_suite_is_no_verdict(tmp_path: Path) -> None:
+    class Broken:
+        def run(self, task: object, url: str) -> object:
+            raise KeyError("x")
+
+    result = run_scenario(scenario(tmp_path), Broken())  # type: ignore[arg-type]
+    assert result.outcome is Outcome.ERROR
+    assert isinstance(result.cause, SuiteError)

@@ -1,0 +1,168 @@
+"""What clients send to the bench is hostile: it stays bounded, and the next client is served."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.scenarios import plain, scenario
+from v2_conformance.bench.listener import Listener
+from v2_conformance.bench.requests import MOST_HEAD
+from v2_conformance.bench.scenarios import judged, run_scenario
+from v2_conformance.bench.stage import ScenarioStage
+from v2_conformance.bench.tasks import asked_of
+from v2_conformance.bench.turns import MOST_EXCHANGES
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Line, Said
+from v2_conformance.wire.transcript import Ending
+
+POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
+NO = Said(lines=(Line(error="no"),), exit=0)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> ClientCase:
+    """A scenario that asks for one request."""
+    return scenario(tmp_path, expect={"request": ["readable"]})
+
+
+@contextlib.contextmanager
+def listening(made: ClientCase) -> Iterator[tuple[ScenarioStage, tuple[str, int]]]:
+    stage = ScenarioStage(made, asked_of(made))
+    with Listener(lambda request: stage) as listener:
+        host, _, port = listener.url.removeprefix("http://").partition(":")
+        yield stage, (host, int(port))
+
+
+def send(address: tuple[str, int], data: bytes, *, close: bool = True) -> bytes:
+    """What comes back for `data`."""
+    received = b""
+    with socket.create_connection(address, timeout=10) as sock, contextlib.suppress(OSError):
+        sock.sendall(data)
+        if close:
+            sock.shutdown(socket.SHUT_WR)
+        while piece := sock.recv(65536):
+            received += piece
+    return received
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\r\n\r\n\r\n",
+        b"GARBAGE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00" * 20,
+        b"\x00" * 100_000,
+        POST,
+        POST + b"Content-Length: 100\r\n\r\n{",
+        POST + b"Content-Length: 99999999999999999999\r\n\r\n{}",
+        POST + b"Content-Length: 18446744073709551615\r\n\r\n{}",
+        POST + b"Content-Length: -1\r\n\r\n",
+        POST + b"Content-Length: x\r\n\r\n{}",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+        POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 5000,
+        POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 70_000,
+        POST + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
+        POST + b"Inference-Header-Content-Length: 99\r\nContent-Length: 2\r\n\r\n{}",
+        POST + b"Content-Length: 100000\r\n\r\n" + b"[" * 100_000,
+        POST + b"".join(b"X-%d: y\r\n" % n for n in range(100_000)) + b"\r\n",
+        b"POST /v2/models/" + b"x" * 200_000,
+        b"POST /" + b"%00" * 100 + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+        b"GET /v2 HTTP/9.9\r\n\r\n",
+    ],
+    ids=lambda data: f"{len(data)}-{data[-24:-2]!r}",
+)
+def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
+    data: bytes, made: ClientCase
+) -> None:
+    with listening(made) as (stage, address):
+        started = time.monotonic()
+        send(address, data)
+        assert time.monotonic() - started < 8
+        send(address, b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        exchanges = stage.exchanges()
+    result = judged(made, exchanges, NO)
+    assert result.outcome is Outcome.FAIL, result.message
+    assert result.message.isprintable()
+    assert result.seen() is not None
+    assert sum(len(e.transcript.request) for e in exchanges) < 2 * MOST_HEAD + 1_000_000
+    assert run_scenario(made, plain()).outcome is Outcome.PASS
+
+
+def test_a_client_that_sends_without_end_is_no_longer_answered(made: ClientCase) -> None:
+    get = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+    with listening(made) as (stage, address):
+        answers = send(address, get * (3 * MOST_EXCHANGES))
+        assert len(stage.exchanges()) == MOST_EXCHANGES
+    assert answers.count(b"HTTP/1.1 200") == MOST_EXCHANGES
+
+
+def test_many_connections_that_never_close_do_not_hold_up_the_end(made: ClientCase) -> None:
+    socks = []
+    with listening(made) as (_, address):
+        for _n in range(100):
+            with contextlib.suppress(OSError):
+                socks.append(socket.create_connection(address, timeout=5))
+                socks[-1].sendall(POST)
+        started = time.monotonic()
+    assert time.monotonic() - started < 20
+    for sock in socks:
+        sock.close()
+
+
+def test_a_client_that_reads_nothing_of_its_answer_ends_its_exchange_alone(
+    made: ClientCase,
+) -> None:
+    with listening(made) as (stage, address):
+        sock = socket.create_connection(address, timeout=5)
+        sock.sendall(POST + b"Content-Length: 2\r\n\r\n{}")
+        sock.close()
+        assert send(address, b"GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 200")
+    assert stage.exchanges()
+
+
+def test_a_client_that_waits_for_100_gets_it(made: ClientCase) -> None:
+    with listening(made) as (_, address), socket.create_connection(address, timeout=10) as sock:
+        sock.sendall(POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert sock.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(b"{}")
+        assert sock.recv(20).startswith(b"HTTP/1.1 200")
+
+
+def test_an_exchange_whose_answer_is_there_is_waited_for_until_it_is_kept(made: ClientCase) -> None:
+    stage = ScenarioStage(made, asked_of(made))
+    answered, asked_for = threading.Event(), threading.Event()
+
+    def answer() -> None:
+        with stage.answering():
+            number, turn = stage.begin(None)
+            answered.set()
+            asked_for.wait(10)
+            stage.keep(
+                number,
+                turn,
+                b"x",
+                b"y",
+                Ending.COMPLETE,
+                "",
+                began=time.monotonic(),
+                reused=False,
+                infers=True,
+            )
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    answered.wait(10)
+    threading.Timer(0.05, asked_for.set).start()
+    assert len(stage.exchanges()) == 1
+    thread.join(10)

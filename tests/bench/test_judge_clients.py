@@ -1,0 +1,293 @@
+"""Judging clients: each check is kept and broken by bytes made by hand; readings bit for bit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.scenarios import scenario
+from v2_conformance.bench.judging.judge import judge_client
+from v2_conformance.bench.judging.observed import observe_client
+from v2_conformance.bench.tasks import asked_of
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.causes import WrongReading, WrongRequest
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Line, Said, SaidTensor
+
+TWO: dict[str, Any] = {
+    "model": "two",
+    "id": "größe",
+    "parameters": {"priority": 1},
+    "headers": {"X-Caller": "a"},
+    "inputs": [
+        {"name": "A", "datatype": "INT32", "shape": [2], "values": [1, 2]},
+        {"name": "B", "datatype": "INT32", "shape": [2], "values": [3, 4], "form": "json"},
+        {"name": "C", "datatype": "BYTES", "shape": [1], "values": ["x"]},
+    ],
+    "outputs": [{"tensor": 0, "form": "binary"}, {"tensor": 1, "form": "json"}],
+}
+DOCUMENT: dict[str, Any] = {
+    "id": "größe",
+    "parameters": {"priority": 1},
+    "inputs": [
+        {"name": "A", "datatype": "INT32", "shape": [2], "parameters": {"binary_data_size": 8}},
+        {"name": "B", "datatype": "INT32", "shape": [2], "data": [3, 4]},
+        {"name": "C", "datatype": "BYTES", "shape": [1], "parameters": {"binary_data_size": 5}},
+    ],
+    "outputs": [
+        {"name": "OUTPUT0", "parameters": {"binary_data": True}},
+        {"name": "OUTPUT1", "parameters": {"binary_data": False}},
+    ],
+}
+BLOBS = struct.pack("<ii", 1, 2) + b"\x01\0\0\0x"
+PRIORITY = b'"parameters": {"priority": 1}'
+SILENT = Said(lines=(Line(error="no"),), exit=0)
+
+
+def request(
+    document: Any = DOCUMENT,
+    blobs: bytes = BLOBS,
+    *,
+    length: str | None = "",
+    fields: str = "Content-Type: application/octet-stream\r\nX-Caller: a\r\n",
+    path: str = "/v2/models/two/infer",
+    coding: str = "",
+    framed: str | None = None,
+) -> bytes:
+    """A request, right unless it is told otherwise."""
+    text = json.dumps(document, ensure_ascii=False).encode()
+    body = text + blobs
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{fields}"
+    if length is not None:
+        head += f"Inference-Header-Content-Length: {length or len(text)}\r\n"
+    if coding:
+        body = gzip.compress(body)
+        head += f"Content-Encoding: {coding}\r\n"
+    head += f"Content-Length: {len(body)}\r\n" if framed is None else framed
+    return head.encode() + b"\r\n" + body
+
+
+def changed(**members: Any) -> dict[str, Any]:
+    return {**DOCUMENT, **members}
+
+
+def first_input(**members: Any) -> dict[str, Any]:
+    return changed(inputs=[{**DOCUMENT["inputs"][0], **members}, *DOCUMENT["inputs"][1:]])
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> ClientCase:
+    return scenario(tmp_path, request=TWO, expect={"request": ["header_length"]})
+
+
+def verdict(folder: Path, check: str, *sent: bytes, **members: Any) -> Verdict:
+    """The verdict of a check on requests for TWO."""
+    made = scenario(folder, request={**TWO, **members}, expect={"request": [check]})
+    return judge_client(made, sent, SILENT)
+
+
+KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
+    ("header_length", "no_header_length_sent", request(length=None)),
+    ("header_length", "wrong_header_length", request(length="3")),
+    (
+        "header_length",
+        "wrong_header_length",
+        request(length=str(len(json.dumps(DOCUMENT, ensure_ascii=False)))),
+    ),
+    ("header_length", "invalid_header_length", request(length="+9")),
+    ("header_length", "header_length_past_body", request(length="99999")),
+    ("blobs", "blob_past_body", request(blobs=BLOBS[:-1])),
+    ("blobs", "leftover_bytes", request(blobs=BLOBS + b"!")),
+    ("blobs", "invalid_tensor", request(first_input(shape=[3]))),
+    ("blobs", "wrong_value", request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])),
+    ("data_or_size", "data_and_size", request(first_input(data=[]))),
+    ("data_or_size", "no_data_no_size", request(first_input(parameters={}))),
+    ("readable", "repeated_member", request().replace(PRIORITY, b'"a": 1, "a": 1'.ljust(29))),
+    ("readable", "header_length_not_json", request(length="7")),
+    ("target", "wrong_target", request(path="/v2/models/two/versions/2/infer")),
+    ("id", "wrong_id", request(changed(id="x"))),
+    ("forms", "wrong_form", request(first_input(parameters={}, data=[1, 2]), BLOBS[8:])),
+    ("forms", "wrong_parameter", request(changed(outputs=[{"name": "OUTPUT0"}]))),
+    ("outputs", "wrong_outputs_asked", request(changed(outputs=[]))),
+    ("caller_parameters", "wrong_parameter", request(changed(parameters={"priority": True}))),
+    ("caller_headers", "wrong_field", request(fields="Content-Type: a/b\r\n")),
+    ("content_type", "wrong_content_type", request(fields="Content-Type: application/json\r\n")),
+    ("compressed", "wrong_field", request(coding="gzip")),
+    ("compressed", "wrong_field", request(coding="br")),
+]
+
+
+@pytest.mark.parametrize(("check", "kind", "sent"), KINDS_OF_CHECKS)
+def test_each_check_notices_its_defect(check: str, kind: str, sent: bytes, tmp_path: Path) -> None:
+    found = verdict(tmp_path, check, sent)
+    assert found.outcome is Outcome.FAIL
+    assert isinstance(found.cause, WrongRequest)
+    assert found.cause.finding.kind == kind, found.message
+    assert verdict(tmp_path, check, request()).outcome is Outcome.PASS
+
+
+def test_what_no_server_can_read_fails_only_the_scenarios_that_ask_for_it(tmp_path: Path) -> None:
+    for sent in (request(length=None), request(length="3"), request(blobs=b"")):
+        assert verdict(tmp_path, "target", sent).outcome is Outcome.PASS
+
+
+def test_wrong_numbers_fail_every_scenario(tmp_path: Path) -> None:
+    swapped = request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])
+    assert verdict(tmp_path, "target", swapped).outcome is Outcome.FAIL
+    other = request(changed(inputs=DOCUMENT["inputs"][:2]), BLOBS[:8])
+    assert verdict(tmp_path, "target", other).cause.finding.kind == "wrong_inputs"  # type: ignore[union-attr]
+
+
+def test_inputs_may_come_in_any_order_with_their_blobs(tmp_path: Path) -> None:
+    a, b, c = DOCUMENT["inputs"]
+    turned = request(changed(inputs=[c, b, a]), BLOBS[8:] + BLOBS[:8])
+    assert verdict(tmp_path, "blobs", turned).outcome is Outcome.PASS
+
+
+def test_a_compressed_request_is_judged_as_it_was_before(tmp_path: Path) -> None:
+    sent = request(coding="gzip")
+    for check in ("compressed", "header_length", "blobs"):
+        found = verdict(tmp_path, check, sent, request_compression="gzip")
+        assert found.outcome is Outcome.PASS, found.message
+    missing = verdict(tmp_path, "compressed", request(), request_compression="gzip")
+    assert missing.outcome is Outcome.FAIL
+
+
+def test_a_request_that_never_came_whole_is_a_failure(tmp_path: Path) -> None:
+    assert verdict(tmp_path, "id").cause.finding.kind == "no_request"  # type: ignore[union-attr]
+    half = verdict(tmp_path, "id", request()[:-3])
+    assert half.cause.finding.kind == "incomplete_request"  # type: ignore[union-attr]
+    lost = verdict(tmp_path, "id", b"hello\r\n\r\n")
+    assert lost.cause.finding.kind == "unreadable_request"  # type: ignore[union-attr]
+    away = verdict(tmp_path, "id", request(path="/v2/models/other/infer"))
+    assert away.cause.finding.kind == "wrong_target"  # type: ignore[union-attr]
+
+
+def test_a_header_of_the_request_before_is_stale(tmp_path: Path) -> None:
+    plain = {key: value for key, value in TWO.items() if key != "headers"}
+    made = scenario(tmp_path, requests=[TWO, plain], expect={"request": ["no_stale_headers"]})
+    said = Said(lines=(Line(error="no"), Line(error="no")), exit=0)
+    clean = request(fields="Content-Type: a/b\r\n")
+    assert judge_client(made, [request(), clean], said).outcome is Outcome.PASS
+    found = judge_client(made, [request(), request()], said)
+    assert isinstance(found.cause, WrongRequest)
+    assert (found.cause.number, found.cause.finding.kind) == (2, "stale_field")
+
+
+# Readings.
+
+
+def reading(
+    folder: Path, line: Line, *, values: object = "counting", datatype: str = "FP32", **expect: Any
+) -> Verdict:
+    """The verdict on what a client says of the identity answer to one request."""
+    one = {"name": "A", "datatype": datatype, "shape": [2], "values": values}
+    made = scenario(folder, request={"model": "one", "inputs": [one]}, expect=expect)
+    (asked,) = asked_of(made)
+    (tensor,) = asked.inputs
+    text: dict[str, Any] = {"name": "A", "datatype": datatype, "shape": [2]}
+    text["parameters"] = {"binary_data_size": len(tensor.blob)}
+    sent = request({"inputs": [text]}, bytes(tensor.blob), path="/v2/models/one/infer")
+    return judge_client(made, [sent], Said(lines=(line,), exit=0))
+
+
+def outputs(data: bytes, datatype: str = "FP32", shape: tuple[int, ...] = (2,)) -> Line:
+    return Line(outputs=(SaidTensor("OUTPUT0", datatype, shape, data),))
+
+
+NANS = "0100807f0100c0ff"
+
+
+def test_readings_are_compared_bit_for_bit(tmp_path: Path) -> None:
+    exact = bytes.fromhex(NANS)
+    values = {"hex": NANS}
+    assert reading(tmp_path, outputs(exact), values=values, reading="exact").outcome is Outcome.PASS
+    quiet = bytes.fromhex("0100c07f0100c0ff")
+    found = reading(tmp_path, outputs(quiet), values=values, reading="exact")
+    assert isinstance(found.cause, WrongReading)
+    assert found.cause.finding.kind == "wrong_value"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (outputs(bytes(8)), "wrong_value"),
+        (outputs(bytes(16), "FP64"), "wrong_datatype"),
+        (outputs(bytes(8), shape=(2, 1)), "wrong_shape"),
+        (outputs(bytes(4)), "invalid_tensor"),
+        (Line(outputs=()), "wrong_outputs_read"),
+        (Line(error="no"), "error_for_answer"),
+    ],
+)
+def test_what_is_not_the_answer_is_a_failure(line: Line, kind: str, tmp_path: Path) -> None:
+    found = reading(tmp_path, line, reading="exact")
+    assert isinstance(found.cause, WrongReading)
+    assert found.cause.finding.kind == kind
+
+
+def test_wrong_numbers_fail_where_nothing_is_asked_of_the_reading(tmp_path: Path) -> None:
+    assert reading(tmp_path, outputs(bytes(8)), request=["id"]).outcome is Outcome.FAIL
+    for line in (Line(error="no"), Line(outputs=()), outputs(bytes(16), "FP64")):
+        assert reading(tmp_path, line, request=["id"]).outcome is Outcome.PASS
+
+
+def test_bf16_may_be_held_as_fp32_without_loss(tmp_path: Path) -> None:
+    values = {"hex": "803f 0040"}
+    wide = outputs(bytes.fromhex("0000803f00000040"))
+    given: dict[str, Any] = {"values": values, "datatype": "BF16", "reading": "exact"}
+    assert reading(tmp_path, wide, **given).outcome is Outcome.PASS
+    other = outputs(bytes.fromhex("0100803f00000040"))
+    assert reading(tmp_path, other, **given).outcome is Outcome.FAIL
+
+
+def test_an_error_has_to_say_what_the_scenario_asks_for(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"reading": "error", "error": {"says": "overloaded", "status": 503}}
+    good = Line(error="the server is overloaded", status=503)
+    assert reading(tmp_path, good, **asked).outcome is Outcome.PASS
+    in_words = Line(error="503: overloaded")
+    assert reading(tmp_path, in_words, **asked).outcome is Outcome.PASS
+    for line in (Line(error="no", status=503), Line(error="overloaded"), outputs(bytes(8))):
+        assert reading(tmp_path, line, **asked).outcome is Outcome.FAIL
+
+
+# What every request keeps.
+
+
+@pytest.mark.parametrize(
+    ("what", "sent"),
+    [
+        ("request_syntax", request().replace(b"Host: x\r\n", b"Host: x\n")),
+        ("request_syntax", request().replace(b"Host: x", b"Host : x")),
+        ("request_syntax", request().replace(b"POST /", b"POST  /")),
+        ("request_syntax", b"\r\n" + request()),
+        ("request_syntax", b"POST / HTTP/1.1\r\nHost: x"),
+        ("request_hosts", request().replace(b"Host: x\r\n", b"")),
+        ("request_hosts", request().replace(b"Host: x", b"Host: x\r\nHost: x")),
+        ("request_lengths", request(framed="")),
+        ("request_lengths", request(framed="Content-Length: 5\r\nContent-Length: 5\r\n")),
+        ("request_lengths", request(framed="Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")),
+        ("request_lengths", request(framed="Content-Length: +5\r\n")),
+        ("request_json", request(first_input(datatype="FLOAT"))),
+        ("request_json", request().replace(b"priority", b"\xff\xff\xff\xff\xff\xff\xff\xff")),
+        ("request_json", request(first_input(data=[1, 2]))),
+    ],
+)
+def test_observed_rules_notice_their_defects(what: str, sent: bytes, two: ClientCase) -> None:
+    seen = {one.what: one for one in observe_client(two, [request(), sent])}
+    assert seen[what].wrong == 1  # type: ignore[index]
+    assert seen[what].first is not None  # type: ignore[index]
+    kept = {one.what: one for one in observe_client(two, [request()])}
+    assert len(kept) == 4
+    assert not any(one.wrong for one in kept.values())
+
+
+@pytest.mark.parametrize("reading", ["refused", "error_or_exact"])
+def test_what_a_client_may_refuse_to_send_is_not_observed(tmp_path: Path, reading: str) -> None:
+    asked = scenario(tmp_path, expect={"reading": reading})
+    assert observe_client(asked, [b"POST / HTTP/1.1\nno request"]) == ()

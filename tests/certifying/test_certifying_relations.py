@@ -1,0 +1,280 @@
+"""A run about models that nobody knows: its verdict, its report, and judging that again."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from support.servers import Start
+from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.cli import exit_codes
+from v2_conformance.formats.text.verification import verification_lines
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.digest import sealed
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import REPORT, write_report
+from v2_conformance.report.verdict.standing import claim, contradicted, standing
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.causes.causes import SeveralWrong
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.library import every_case
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.verifying.verification import verify
+from v2_conformance.wire.encode.requests import Tolerance
+from v2_mutants.servers import MutantServer
+
+PATTERNS = ["P2", "S2", "O1", "P1"]
+
+
+class Noisy(Behaviour):
+    """A model whose numbers differ a little from answer to answer."""
+
+    noise = itertools.count(1)
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * (next(self.noise) % 9)
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class Rarely(Behaviour):
+    """Models that answer every ninth request in another way."""
+
+    answered = itertools.count(1)
+    every = 9
+    noisy = "OUTPUT1"
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if output.name != self.noisy or next(self.answered) % self.every:
+            return made
+        values = np.frombuffer(made.blob, "<f4") + np.float32(1)
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class MoreRarely(Rarely):
+    """Models that answer every fiftieth request in another way."""
+
+    answered = itertools.count(1)
+    every = 50
+    noisy = "OUTPUT0"
+
+
+class WrongBesideOthers(Behaviour):
+    """Models whose first output is another one if two requests are in progress."""
+
+    _met = threading.Condition()
+    _here = 0
+    _beside = False
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if output.name != "OUTPUT0" or made.datatype != "FP32":
+            return made
+        with self._met:
+            self._here += 1
+            self._beside = self._here > 1
+            self._met.notify_all()
+            mixed = self._met.wait_for(lambda: self._beside, timeout=0.005)
+            self._here -= 1
+        values = np.frombuffer(made.blob, "<f4") + np.float32(mixed)
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+def run(
+    server: ReferenceServer,
+    directory: Path,
+    *names: str,
+    patterns: list[str] = PATTERNS,
+    tolerance: Tolerance | None = None,
+) -> Report:
+    asked = Asked(names or ("matrix_product", "reverser"), tolerance=tolerance)
+    return start_relations(make_target(server.url), asked, directory, patterns=patterns).finish()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    directory = tmp_path_factory.mktemp("whole")
+    with ReferenceServer() as server:
+        return run(server, directory, "matrix_product", patterns=[]), directory / REPORT
+
+
+def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, Path]) -> None:
+    report, path = whole
+    assert standing(report).words == "consistent"
+    assert not report.verdict.conformant
+    assert {"P2", "S2", "H4", "C1", "V1"} <= set(report.verdict.shown)
+    assert {"E1", "B3", "M7"} <= set(report.verdict.needs_identity)
+    assert "relations between the answers of matrix_product" in claim(report)
+    found = verify(path, every_case())
+    assert (found.exit_code, found.now) == (0, "consistent")
+
+
+def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path, "matrix_product")
+    assert standing(report).words == "incomplete run"
+    assert not report.verdict.consistent
+    assert all(case.outcome is Outcome.PASS for case in report.cases)
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_a_fault_breaks_the_relation_of_its_requirement(tmp_path: Path) -> None:
+    with MutantServer(["request-blobs-off-by-one"]) as server:
+        report = run(server, tmp_path, "matrix_product")
+    assert any(reason.startswith("MUST P2 failed") for reason in report.verdict.reasons)
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 0
+
+
+def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path) -> None:
+    server = start(Noisy)
+    report = run(server, tmp_path / "exact", "matrix_product")
+    unsent = [case for case in report.cases if case.requirement in ("P2", "O1")]
+    assert unsent
+    assert {type(case.cause) for case in unsent} == {AnswersDiffer}
+    assert {case.outcome for case in report.cases if case.requirement == "S2"} == {Outcome.PASS}
+    assert verify(tmp_path / "exact" / REPORT, every_case()).exit_code == 0
+    near = Tolerance(rtol=0.0, atol=0.01)
+    within = run(server, tmp_path / "within", "matrix_product", tolerance=near)
+    assert {case.outcome for case in within.cases} == {Outcome.PASS}
+    assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+def test_value_wrong_beside_others_is_the_servers(start: Start, tmp_path: Path) -> None:
+    asked = ["C6/unlike-shapes*", "P2"]
+    report = run(start(WrongBesideOthers), tmp_path, "matrix_product", patterns=asked)
+    assert {case.outcome for case in report.cases if case.requirement == "P2"} == {Outcome.PASS}
+    wrong = [case for case in report.cases if case.outcome is Outcome.FAIL]
+    assert {case.requirement for case in wrong} == {"C6"}
+    assert all(isinstance(case.cause, SeveralWrong) for case in wrong)
+    assert not any(isinstance(case.cause, AnswersDiffer) for case in report.cases)
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 0
+    assert not any(case.other_cause for case in found.cases)
+
+
+def test_rare_difference_beside_another_is_the_models(start: Start, tmp_path: Path) -> None:
+    models = ("matrix_product", "widener")
+    report = run(start(MoreRarely), tmp_path, *models, patterns=["C6/unlike-models*"])
+    assert report.cases
+    assert {type(case.cause) for case in report.cases} == {AnswersDiffer}
+    assert {case.outcome for case in report.cases} <= {Outcome.INCONCLUSIVE, Outcome.NOT_RUN}
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
+    asked = [*PATTERNS, "C6", "H6", "R3"]
+    report = run(start(Rarely), tmp_path, "matrix_product", patterns=asked)
+    outcomes = {case.outcome for case in report.cases}
+    assert outcomes <= {Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.UNSUPPORTED}
+    differing = [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
+    assert differing
+    assert {case.outcome for case in differing} == {Outcome.INCONCLUSIVE}
+    assert "does not repeat its answers" in report.verdict.reasons[1]
+    assert not contradicted(report)
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 0
+    assert not any(case.other_cause for case in found.cases)
+
+
+def test_unrepeatable_model_blocks_the_verdict(start: Start, tmp_path: Path) -> None:
+    report = run(start(Noisy), tmp_path, "matrix_product")
+    assert report.verdict.consistent is False
+    lines = [reason for reason in report.verdict.reasons if "repeat its answers" in reason]
+    assert lines == [
+        "the model matrix_product does not repeat its answers: the same request was answered in "
+        "more than one way (OUTPUT0); --rtol and --atol allow floats to differ"
+    ]
+    assert not any("did not run" in reason for reason in report.verdict.reasons)
+
+
+class WithOneThatIsNotReady(Behaviour):
+    """A server whose reverser has metadata, and no answer to any request."""
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        if model.model == "reverser":
+            raise Rejected("the model is not ready", 400)
+        return super().run_model(model, inputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("nothing", "answered with status 404"), ("reverser", "it does not answer a plain request")],
+)
+def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str, why: str) -> None:
+    server = start(WithOneThatIsNotReady)
+    report = run(server, tmp_path, "widener", name)
+    (reason,) = [line for line in report.verdict.reasons if "was not tested" in line]
+    assert reason.startswith(f"the model {name} was not tested: ")
+    assert why in reason
+    assert report.verdict.consistent is False
+    assert exit_codes.of_report(report, strict=False) == 1
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path, "identity_int32", "widener", patterns=["D1", "O1"])
+    passed = {case.id for case in report.of(Outcome.PASS)}
+    assert "O1/binary-data-true[INT32]" in passed
+    assert "O1/binary-data-true[FP16]@widener" in passed
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path, "reverser", patterns=["E1", "B4", "J3"])
+    passed = {case.id for case in report.of(Outcome.PASS)}
+    assert "B4/any-byte-value[all_bytes]@reverser" in passed
+    assert "E1/zero-elements-accepted[INT32]@reverser" in passed
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+    assert report.relations is not None
+    (model,) = report.relations.models
+    plain = len(model.learned) - len(model.special)
+    fewer = msgspec.structs.replace(model, special=(), learned=model.learned[:plain])
+    relations = msgspec.structs.replace(report.relations, models=(fewer,))
+    forged = msgspec.structs.replace(report, relations=relations, integrity=None)
+    write_report(tmp_path, sealed(forged))
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 1
+    assert any("special values are not those" in edit for edit in found.edits)
+
+
+def test_edited_samples_are_found(whole: tuple[Report, Path], tmp_path: Path) -> None:
+    report, _ = whole
+    assert report.relations is not None
+    model = report.relations.models[0]
+    fewer = msgspec.structs.replace(model, learned=model.learned[:-1])
+    other = msgspec.structs.replace(model, role="model/other")
+    for edited in (fewer, other):
+        relations = msgspec.structs.replace(report.relations, models=(edited,))
+        forged = msgspec.structs.replace(report, relations=relations, integrity=None)
+        write_report(tmp_path, sealed(forged))
+        assert verify(tmp_path / REPORT, every_case()).exit_code == 1
+
+
+def test_report_without_relations_fails(whole: tuple[Report, Path], tmp_path: Path) -> None:
+    report, _ = whole
+    planned = Counter(case.requirement for case in report.cases)
+    bare = msgspec.structs.replace(report, relations=None, planned=dict(planned), integrity=None)
+    write_report(tmp_path, sealed(bare))
+    found = verify(tmp_path / REPORT, every_case())
+    assert found.exit_code == 1
+    last = " ".join(" ".join(verification_lines(found)).split()).rpartition("hold")[0]
+    assert last.endswith("does NOT ")
+    said = " ".join(verification_lines(found)[-3:])
+    for good in ("amount to CONFORMANT", "amount to CONSISTENT"):
+        assert good not in said

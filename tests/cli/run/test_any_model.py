@@ -1,0 +1,91 @@
+"""`run --model`: what it refuses, what it prints, and how it leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.servers import Start
+from v2_conformance.cli.main import main
+from v2_conformance.cli.run.any_model import read_asked
+from v2_conformance.errors import UsageError
+from v2_conformance.protocol.datatypes import decode_bytes
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
+from v2_conformance.reference.server import ReferenceServer
+
+
+class WithoutTheContract(Behaviour):
+    """A server with models of its own only."""
+
+    def __init__(self, profiles: Collection[str]) -> None:
+        super().__init__(profiles)
+        self.models = dict(ORDINARY_MODELS)
+
+
+def call(*arguments: str, directory: Path) -> int:
+    return main(["run", *arguments, "--report-dir", str(directory)])
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"models": [], "shapes": ["A=1"]}, "--shape needs --model"),
+        ({"shapes": ["A=1,x"]}, "expected sizes with commas"),
+        ({"shapes": ["1,3"]}, "expected INPUT=1,3,8,8"),
+        ({"ranges": ["A=1"]}, "expected the least and the most"),
+        ({"ranges": ["A=nan:1"]}, "expected the least and the most"),
+        ({"inputs": ["A=no-such-file"]}, "no-such-file"),
+        ({"shapes": ["A=1", "A=2"]}, "--shape has the input 'A' twice"),
+    ],
+)
+def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:
+    given = {"models": ["m"], "shapes": [], "ranges": [], "inputs": [], **options}
+    with pytest.raises(UsageError, match=problem):
+        read_asked(**given, rtol=0, atol=0)
+
+
+def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(6, dtype=">i4").reshape(2, 3))
+    np.save(tmp_path / "s.npy", np.array(["é", "b"]))
+    document = {"datatype": "FP32", "shape": [2], "data": [1.5, 2]}
+    (tmp_path / "b.json").write_text(json.dumps(document))
+    files = [f"A={tmp_path}/a.npy", f"B={tmp_path}/b.json", f"S={tmp_path}/s.npy"]
+    asked = read_asked(["m"], [], [], files, 0, 0)
+    assert asked is not None
+    tensors = asked.choice.tensors
+    assert tensors["A"].blob == np.arange(6, dtype="<i4").tobytes()
+    assert (tensors["A"].datatype, tensors["A"].shape) == ("INT32", (2, 3))
+    assert tensors["B"].blob == np.array([1.5, 2], "<f4").tobytes()
+    assert decode_bytes(tensors["S"].blob) == ["é".encode(), b"b"]
+    np.save(tmp_path / "o.npy", np.array([1j]))
+    with pytest.raises(UsageError, match="no V2 datatype"):
+        read_asked(["m"], [], [], [f"A={tmp_path}/o.npy"], 0, 0)
+    (tmp_path / "c.json").write_text("[1, 2]")
+    with pytest.raises(UsageError, match="with a datatype of V2"):
+        read_asked(["m"], [], [], [f"A={tmp_path}/c.json"], 0, 0)
+
+
+def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ReferenceServer() as server:
+        url = server.url
+        assert call(url, "--model", "widener", "--case", "P2", directory=tmp_path) == 1
+    shown = capsys.readouterr().out
+    assert "shown by relations: P2" in " ".join(shown.split())
+    assert "needs identity models:" in shown
+    assert "INCOMPLETE RUN" in shown
+
+
+def test_without_a_known_model_it_says_what_it_found_and_how_to_go_on(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = start(WithoutTheContract)
+    assert call(server.url, directory=tmp_path) == 4
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Its repository index has: matrix_product, reverser, widener." in shown
+    assert f"v2-conformance run {server.url} --model matrix_product" in shown
+    assert (tmp_path / "report.html").exists()

@@ -1,0 +1,82 @@
+"""Which cases a run has: some of the suite's, those of a file, or none, which is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.cli.main import main
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.redaction import Mask
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.runs.generated.counterexamples import COUNTEREXAMPLE, write_counterexample
+from v2_conformance.runs.generated.fuzzing import Exploration
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.case_files import load_cases, make_case
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes.findings import HeaderLengthMissing
+from v2_conformance.suite.library import generated_case, suite_cases
+from v2_conformance.suite.outcomes import Outcome
+
+
+def test_the_generated_requests_are_one_planned_case_of_a_run(tmp_path: Path) -> None:
+    fault = ["--fault", "request-blobs-in-model-order"]
+    arguments = ["run", *fault, "--case", "M7", "--report-dir", str(tmp_path)]
+    assert main(arguments) == 1
+    report = load_report(tmp_path / REPORT)
+    case = report.case(generated_case().id)
+    assert case is not None
+    assert case.outcome is Outcome.FAIL
+    assert "(generated request " in case.message
+    assert COUNTEREXAMPLE in case.message
+    assert all(isinstance(make_case(e.entry or {}), RequestCase) for e in case.exchanges)
+    total = len(suite_cases())
+    assert f"{total - 1} of {total} cases were left out" in report.verdict.reasons
+    (alone,) = load_cases(tmp_path / COUNTEREXAMPLE)
+    assert alone.requirement == "M7"
+
+
+CASE = """\
+family: D
+cases:
+  - id: D1/slug
+    why: A sentence that is long enough.
+    {axes}
+    model: identity/INT32
+    request: {{inputs: [{{shape: [1]}}]}}
+    expect: {{outcome: success, outputs: {{0: binary}}}}
+"""
+ENTRY = {
+    "id": "M7/generated",
+    "why": "Generated: a well-formed request.",
+    "model": "identity/INT32",
+    "request": {"inputs": [{"shape": [1]}]},
+    "expect": {"outcome": "success", "outputs": {"0": "any"}},
+}
+
+
+def test_given_cases_are_no_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = Verdict(Outcome.FAIL, HeaderLengthMissing())
+    found = Exploration(9, Result(generated_case(), verdict), ENTRY)
+    path = write_counterexample(found, Mask(), tmp_path, "--seed 0")
+    for given in (path, tmp_path):
+        arguments = ["run", "--cases", str(given), "--report-dir", str(tmp_path / "reports")]
+        assert main(arguments) == 0  # nothing failed, and nothing is certified
+        report = load_report(tmp_path / "reports" / REPORT)
+        assert [case.outcome for case in report.cases] == [Outcome.PASS]
+        assert report.verdict.reasons == (
+            "this was not the suite: the cases were those given with --cases",
+        )
+        assert not report.verdict.conformant
+        assert not report.verdict.robust
+    assert path.exists()
+    assert "NOT CONFORMANT" in capsys.readouterr().out
+
+
+def test_an_axis_without_values_is_refused(tmp_path: Path) -> None:
+    for axes in ("{n: []}", "{n: {}}", "{}"):
+        (tmp_path / "a.yaml").write_text(CASE.format(axes=f"axes: {axes}"))
+        with pytest.raises(CaseFileError, match=r"a\.yaml:5: cases|a\.yaml:5: axes"):
+            load_cases(tmp_path)

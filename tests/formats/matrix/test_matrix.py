@@ -1,0 +1,242 @@
+"""The matrix: each cell is what its server's report says, and leads there."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.commands import Cli
+from support.reports import report_of, saved
+from support.responses import HOSTILE
+from v2_conformance.cli.main import main
+from v2_conformance.cli.reports.matrix import write_matrix
+from v2_conformance.formats.matrix.columns import column_of
+from v2_conformance.formats.matrix.page import render
+from v2_conformance.report.document import Report
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import catalogue
+
+VOID = {"meta", "link", "br", "input"}
+
+
+class Page(HTMLParser):
+    """The table of a page: rows by requirement, each a list of its cells' words and links."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: dict[str, list[str]] = {}
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.policy = ""
+        self.inline: dict[str, str] = {}
+        self.text = ""
+        self._open: list[str] = []
+        self._row = ""
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.tags.add(tag)
+        self.attributes |= set(values)
+        self.ids += [values["id"]] if "id" in values else []
+        if tag == "meta" and "http-equiv" in values:
+            self.policy = values["content"]
+        if tag == "a":
+            self.links.append(values["href"])
+        if tag == "tr":
+            self._row = values.get("id", "").removeprefix("req-")
+            self.rows[self._row] = []
+        if tag in ("td", "th"):
+            self.rows[self._row].append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open[-1:] in (["style"], ["script"]):
+            self.inline[self._open[-1]] = data
+            return
+        self.text += data
+        if {"td", "th"} & set(self._open):
+            self.rows[self._row][-1] += " ".join(data.split()) + " "
+
+    def cells(self, requirement: str) -> list[str]:
+        return [" ".join(cell.split()) for cell in self.rows[requirement][1:]]
+
+
+def page_of(*reports: Report) -> Page:
+    columns = (column_of(report, f"{n}/report.html") for n, report in enumerate(reports))
+    return Page(render([(f"{n}/report.json", column) for n, column in enumerate(columns)]))
+
+
+def changed(report: Report, requirement_id: str, **members: object) -> Report:
+    """`report` with other members of one requirement."""
+    rows = [
+        msgspec.structs.replace(row, **members) if row.id == requirement_id else row
+        for row in report.requirements
+    ]
+    return msgspec.structs.replace(report, requirements=tuple(rows))
+
+
+def test_every_cell_has_its_servers_outcome() -> None:
+    page = page_of(
+        report_of(server=("A", "1")),
+        report_of(outcomes={"P2": "fail", "P4": "not_run"}, server=("B", "1")),
+    )
+    assert page.cells("P2") == ["✓ pass", "✗ fail 1 of 2"]
+    assert page.cells("P4") == ["✓ pass", "○ not run 1 of 2"]
+    others = set(page.rows) - {"", "P2", "P4"}
+    assert len(others) > 80
+    assert all(page.cells(name) == ["✓ pass"] * 2 for name in others)
+    claimed = {r.id for r in catalogue().values() if r.profile == "binary"}
+    assert others | {"P2", "P4"} == claimed
+
+
+def test_rows_name_level_title_and_statement_in_the_catalogues_order() -> None:
+    page = page_of(report_of())
+    row = page.rows["P2"][0]
+    for words in (catalogue()["P2"].title, catalogue()["P2"].statement, "MUST"):
+        assert words in row
+    order = [name for name in page.rows if name]
+    assert order == [name for name in catalogue() if name in order]
+
+
+def test_an_unclaimed_profile_is_no_failure_and_no_pass() -> None:
+    page = page_of(report_of(), report_of(profiles=["binary", "raw"]))
+    assert page.cells("W1") == ["– not claimed", "✓ pass"]
+
+
+def test_a_level_that_depends_on_profiles_is_named_in_the_cells() -> None:
+    raised = {r.id: r for r in catalogue().values() if r.level_in}
+    name, requirement = next(iter(raised.items()))
+    profile, level = next(iter(requirement.level_in.items()))
+    page = page_of(report_of(), report_of(profiles=["binary", profile]))
+    assert page.cells(name) == [f"✓ pass {requirement.level}", f"✓ pass {level}"]
+
+
+def test_what_did_not_run_is_not_shown_as_a_pass() -> None:
+    part = changed(report_of(left_out=["P3"]), "P2", cases={Outcome.PASS: 1})
+    cases = tuple(case for case in part.cases if case.id != "P2/case-2[INT32]")
+    page = page_of(report_of(), msgspec.structs.replace(part, cases=cases))
+    assert page.cells("P2") == ["✓ pass", "◐ pass so far 1 of 2 ran"]
+    assert page.cells("P3") == ["✓ pass", "○ not run"]
+    assert "○ incomplete run" in page.rows[""][0] or "incomplete run" in page.text
+    assert "3 cases did not run" in page.text
+
+
+def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
+    other = report_of(suite_catalogue="0123456789abcdef")
+    other = changed(other, "P3", statement="Something else.")
+    other = changed(other, "P2", id="ZZ9", title="Old")
+    usual = [report_of(server=(name, "1")) for name in "AB"]
+    page = page_of(usual[0], other, usual[1])
+    assert "Different catalogues" in page.text
+    assert page.text.count("≠ not the one that most reports have") == 1
+    assert page.cells("P2") == ["✓ pass", "– not in this report", "✓ pass"]
+    assert page.cells("ZZ9")[0] == "– not in this report"
+    assert "Stated in other words in the report of Server 9.8.7" in page.rows["P3"][0]
+    assert "Different catalogues" not in page_of(*usual).text
+
+
+def test_namesakes_are_told_apart(tmp_path: Path) -> None:
+    one = saved(report_of(), tmp_path / "one" / "report.json")
+    two = saved(report_of(outcomes={"P2": "fail"}), tmp_path / "two" / "report.json")
+    write_matrix([one, two, two], tmp_path / "index.html")
+    page = Page((tmp_path / "index.html").read_text())
+    for place in ("(one/report.json)", "(two/report.json)", "(two/report.json) #2"):
+        assert f"Server 9.8.7 {place}" in page.text
+    assert page.cells("P2") == ["✓ pass", "✗ fail 1 of 2", "✗ fail 1 of 2"]
+    assert str(tmp_path) not in page.text
+
+
+def test_links_lead_from_the_page_to_the_requirement_in_each_report(tmp_path: Path) -> None:
+    one = saved(report_of(server=("A", "1")), tmp_path / "in" / "a b#%" / "report.json")
+    two = saved(report_of(server=("B", "1")), tmp_path / "in" / "two.json")
+    (tmp_path / "out").mkdir()
+    write_matrix([one, two], tmp_path / "out" / "index.html")
+    links = Page((tmp_path / "out" / "index.html").read_text()).links
+    assert "../in/a%20b%23%25/report.html#req-P2" in links
+    assert "../in/two.html#req-P2" in links
+    write_matrix([two], tmp_path / "in" / "index.html", "https://h.example/reports/")
+    links = Page((tmp_path / "in" / "index.html").read_text()).links
+    assert "https://h.example/reports/two.html#req-P2" in links
+
+
+def test_no_link_to_a_missing_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(report_of(), tmp_path / "report.json")
+    (tmp_path / "report.html").unlink()
+    output = tmp_path / "index.html"
+    assert main(["matrix", str(path), "--output", str(output)]) == 0
+    links = Page(output.read_text()).links
+    assert "#matrix" in links
+    assert all(link.startswith(("#", "?family=")) for link in links)
+    assert "no links to" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report.json", "--link-base", "javascript:alert(1)//"],
+        ["report.json", "--output", "report.json"],
+        ["report.json", "missing.json"],
+        ["report.json", "--output", "no/folder/index.html"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_use_is_one_line(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = saved(report_of(), tmp_path / "report.json").read_text()
+    assert len(cli("matrix", *arguments, code=2).err.splitlines()) == 1
+    assert (tmp_path / "report.json").read_text() == before
+
+
+def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:
+    page = page_of(report_of())
+    assert page.policy.startswith("default-src 'none'; ")
+    assert "unsafe-inline" not in page.policy
+    for name in ("style", "script"):
+        digest = base64.b64encode(hashlib.sha256(page.inline[name].encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in page.policy
+    assert "src" not in page.attributes
+    assert "url(" not in page.inline["style"]
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_nothing_in_a_report_becomes_markup() -> None:
+    plain = page_of(report_of(server=("A", "1")), report_of(server=("B", "1")))
+    report = report_of(
+        outcomes={"P2": "fail"},
+        server=(HOSTILE, HOSTILE),
+        message=HOSTILE,
+        suite_version=HOSTILE,
+        suite_catalogue=HOSTILE,
+        started=HOSTILE,
+    )
+    rows = [
+        msgspec.structs.replace(row, title=HOSTILE, statement=HOSTILE)
+        for row in report.requirements
+    ]
+    rows.append(msgspec.structs.replace(rows[0], id=HOSTILE))
+    target = msgspec.structs.replace(report.target, profiles=(HOSTILE,))
+    report = msgspec.structs.replace(report, requirements=tuple(rows), target=target)
+    page = page_of(report, report_of(server=("B", "1")))
+    assert page.tags <= plain.tags | {"strong"}
+    assert page.attributes == plain.attributes
+    assert not re.search(r"[\x00\x0b\x1b\u202e\ufffe]", page.text)
+    assert "<script>alert(1)</script>" in page.text  # shown, as text
+    assert not any(link.startswith("javascript:") for link in page.links)

@@ -1,0 +1,131 @@
+"""A recorded request, read again: its id, and whether its answer is the inference server's."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from v2_conformance.judging.messages.request import may_have_id, read_request
+from v2_conformance.protocol.names import HEADER_LENGTH
+
+TEXT = b'{"id":"a","inputs":[]}'
+
+
+def request(body: bytes = TEXT, *fields: bytes, target: bytes = b"/v2/models/m/infer") -> bytes:
+    lines = [b"POST " + target + b" HTTP/1.1", b"Host: h", *fields]
+    if not any(field.lower().startswith(b"transfer-encoding") for field in fields):
+        lines.append(b"Content-Length: %d" % len(body))
+    return b"\r\n".join([*lines, b"", body])
+
+
+def length(value: object) -> bytes:
+    return f"{HEADER_LENGTH}: {value}".encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(),
+        request(TEXT + b"blob", length(len(TEXT))),
+        request(gzip.compress(TEXT), b"Content-Encoding: gzip"),
+        request(b"5\r\n" + TEXT[:5] + b"\r\n%x\r\n" % len(TEXT[5:]) + TEXT[5:] + b"\r\n0\r\n\r\n",
+                b"Transfer-Encoding: chunked"),
+    ],
+)  # fmt: skip
+def test_the_id_of_a_request_is_found_in_every_form(data: bytes) -> None:
+    read = read_request(data)
+    assert (read.id(), read.plain) == ("a", True)
+    assert may_have_id(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(b'{"inputs":[]}'),
+        request(b'{"id":"","inputs":[]}'),
+        request(b'{"id":7,"inputs":[]}'),
+        request(b'{"id":"a","id":"b"}'),
+        request(b'{"id":"a"'),
+        request(TEXT, length(0)),
+        request(TEXT, length("+5")),
+        request(TEXT, length(len(TEXT)), length(5)),
+        request(TEXT, length(99)),
+        request(TEXT, b"Content-Encoding: gzip"),
+        request(TEXT, b"Content-Encoding: br"),
+        b"",
+        b"nonsense\r\n\r\n",
+    ],
+)
+def test_an_id_on_which_servers_may_differ_is_none(data: bytes) -> None:
+    assert read_request(data).id() is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request()[:-1],
+        request(b"zz\r\nabc\r\n0\r\n\r\n", b"Transfer-Encoding: chunked"),
+        request(TEXT, b"Bad Name: x"),
+        request(TEXT, b"X: " + b"a" * 9000),
+        request(target=b"/v2/models/a%2Fb/infer"),
+        request(target=b"/v2/models/a%0Ab/infer"),
+        request(target=b"/v2/models/a%22%5cb/infer"),
+        request(target=b"http://h/v2/models/m/infer"),
+        request(TEXT, b"Transfer-Encoding: chunked", b"Content-Length: 5"),
+        request().replace(b"Host: h", b"host: \th"),
+        request().replace(b"Content-Length: 22", b"Content-Length: 22\t"),
+        b"\r\n" + request(),
+        request(target=b"/v2/models/a%zz/infer"),
+        request(target=b"/v2/models/\"/infer"),
+    ],
+)  # fmt: skip
+def test_what_a_proxy_may_refuse_is_not_plain(data: bytes) -> None:
+    assert not read_request(data).plain
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(target=b"/v2/models/%6D%2d_%7E%30/infer"),
+        request(TEXT, b"Content-Type: \tapplication/json\t"),
+    ],
+)
+def test_what_every_proxy_passes_on_is_plain(data: bytes) -> None:
+    assert read_request(data).plain
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(
+        [TEXT, b'{"inputs":[]}', rb'{"\u0069d":"a"}', b'{"name":"id"}', b"\0" * 300_000]
+    ),
+    st.lists(
+        st.sampled_from(
+            [
+                *(b"Content-Encoding: gzip", b"content-ENCODING:identity", b"X: y", b"X: \n"),
+                *(b"Transfer-Encoding: chunked", length(5), length(22), b"Bad Name: x", b""),
+            ]
+        ),
+        max_size=3,
+    ),
+    st.sampled_from(["plain", "gzip", "chunks"]),
+    st.sampled_from([b"\r\n", b"\n"]),
+)
+def test_request_without_an_id(text: bytes, fields: list[bytes], form: str, end: bytes) -> None:
+    if form == "gzip":
+        text = gzip.compress(text)
+    elif form == "chunks":
+        text = b"4\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (text[:4], len(text) - 4, text[4:])
+    data = request(text, *fields)
+    head, _, body = data.partition(b"\r\n\r\n")
+    data = head.replace(b"\r\n", end) + end + end + body
+    if not may_have_id(data):
+        assert read_request(data).id() is None
+
+
+def test_only_a_request_that_may_have_an_id_is_read_for_it() -> None:
+    assert may_have_id(request())
+    assert not may_have_id(request(b'{"inputs":[]}'))

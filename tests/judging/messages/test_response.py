@@ -1,0 +1,249 @@
+"""Responses are read strictly: header length, JSON, sizes; what breaks a rule is found with its
+numbers."""
+
+from __future__ import annotations
+
+from unittest.mock import ANY
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.cases import JSON, REJECT, failure, make_case, verdict
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.findings import (
+    BodyNotJson,
+    HeaderLengthNotJson,
+    HeaderLengthPastBody,
+    InvalidHeaderLength,
+    LeftoverBytes,
+    RepeatedHeaderLength,
+    SchemaViolation,
+    WrongStatus,
+)
+from v2_conformance.suite.causes.output_findings import (
+    BlobPastBody,
+    InvalidTensor,
+    MissingOutput,
+    NoDataNoSize,
+    TooManyDimensions,
+)
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.transcript import Ending
+
+# Framing.
+
+SIZE = len(dump_json(answer(sized())))
+WHOLE = SIZE + len(BLOB)
+
+
+@pytest.mark.parametrize(
+    ("length", "cause"),
+    [
+        (SIZE - 1, HeaderLengthNotJson(SIZE - 1, ANY, SIZE)),
+        (SIZE + 1, HeaderLengthNotJson(SIZE + 1, ANY, SIZE)),
+        (0, HeaderLengthNotJson(0, ANY, SIZE)),
+        (WHOLE, HeaderLengthNotJson(WHOLE, ANY, SIZE)),
+        (WHOLE + 1, HeaderLengthPastBody(WHOLE + 1, WHOLE)),
+        ("-1", InvalidHeaderLength("-1")),
+        ("abc", InvalidHeaderLength("abc")),
+        ("", InvalidHeaderLength("")),
+        ("+5", InvalidHeaderLength("+5")),
+        ("0x10", InvalidHeaderLength("0x10")),
+        ("9" * 30, InvalidHeaderLength("9" * 30)),
+        (f"{SIZE}, {SIZE}", InvalidHeaderLength(f"{SIZE}, {SIZE}")),
+        ("\xb2", InvalidHeaderLength("\\xb2")),
+    ],
+)
+def test_a_wrong_header_length_fails(length: object, cause: Cause) -> None:
+    assert failure(v2(answer(sized()), BLOB, length=length)) == cause
+
+
+def test_a_body_that_begins_with_no_object_has_no_end_of_one() -> None:
+    received = v2(b"[1]", BLOB, length=2)
+    assert failure(received) == HeaderLengthNotJson(2, ANY, None)
+
+
+def test_different_header_lengths_fail_and_equal_ones_do_not() -> None:
+    body = dump_json(answer(sized())) + BLOB
+    different = http(body, 200, (HEADER_LENGTH, SIZE), (HEADER_LENGTH, "\x80"))
+    assert failure(different) == RepeatedHeaderLength((str(SIZE), "\\x80"))
+    equal = http(body, 200, (HEADER_LENGTH, SIZE), (HEADER_LENGTH, SIZE))
+    assert verdict(equal).outcome is Outcome.PASS
+
+
+def test_a_missing_header_length_fails() -> None:
+    with_blob = http(dump_json(answer(sized())) + BLOB)
+    assert failure(with_blob) == BodyNotJson(WHOLE, ANY)
+    without = http(dump_json(answer(sized())))
+    assert failure(without) == BlobPastBody("OUTPUT0", 12, SIZE, SIZE)
+
+
+@pytest.mark.parametrize("more", [b"\0", b"\0" * 4096])
+def test_slack_after_the_last_blob_fails(more: bytes) -> None:
+    cause = failure(v2(answer(sized()), BLOB, more))
+    assert cause == LeftoverBytes(SIZE, len(BLOB), WHOLE + len(more))
+
+
+def test_white_space_after_the_json_but_outside_its_length_is_slack() -> None:
+    text = dump_json(answer(entry(data=[1, 2, 3])))
+    outside = http(text + b" ", 200, (HEADER_LENGTH, len(text)))
+    assert failure(outside, make_case(JSON)) == LeftoverBytes(len(text), 0, len(text) + 1)
+    assert verdict(http(text + b" \n"), make_case(JSON)).outcome is Outcome.PASS
+
+
+def test_a_short_blob_fails_with_its_offset() -> None:
+    cause = failure(v2(answer(sized()), BLOB[:-1]))
+    assert cause == BlobPastBody("OUTPUT0", 12, SIZE, SIZE + 11)
+
+
+def _invalid(problem: str) -> InvalidTensor:
+    return InvalidTensor("OUTPUT0", "INT32", "[3]", problem)
+
+
+def _not_by_schema(problem: str) -> SchemaViolation:
+    return SchemaViolation("response", "$.outputs[0].parameters.binary_data_size", problem)
+
+
+@pytest.mark.parametrize(
+    ("size", "cause"),
+    [
+        (11, _invalid("expected 12 bytes for INT32 [3] (3 x 4), got 11")),
+        (16, _invalid("expected 12 bytes for INT32 [3] (3 x 4), got 16")),
+        (0, _invalid("expected 12 bytes for INT32 [3] (3 x 4), got 0")),
+        (12.5, _not_by_schema("12.5 is not of type 'integer'")),
+        (-1, _not_by_schema("-1 is less than the minimum of 0")),
+        ("12", _not_by_schema("'12' is not of type 'integer'")),
+        (True, _not_by_schema("True is not of type 'integer'")),
+        (None, _not_by_schema("None is not of type 'integer'")),
+        (2**63, BlobPastBody("OUTPUT0", 2**63, ANY, ANY)),
+        (1e300, BlobPastBody("OUTPUT0", int(1e300), ANY, ANY)),
+    ],
+)
+def test_a_wrong_declared_size_fails(size: object, cause: Cause) -> None:
+    assert failure(v2(answer(sized(size)), BLOB, b"\0" * 4)) == cause
+
+
+def test_an_output_with_a_size_is_binary_whatever_its_data() -> None:
+    for data in ([1, 2, 3], [9], [], None):
+        assert verdict(v2(answer(sized(data=data)), BLOB)).outcome is Outcome.PASS
+    assert failure(v2(answer(sized(data=[9])), BLOB[::-1])).kind == "wrong_value"
+
+
+def test_an_output_has_data_or_a_size() -> None:
+    for nothing in (entry(), entry(data=None)):
+        assert failure(v2(answer(nothing))) == NoDataNoSize("OUTPUT0")
+
+
+def test_bytes_after_the_response_fail_no_case_that_is_about_something_else() -> None:
+    assert verdict(GOOD + b"xy") == Verdict(Outcome.PASS)
+
+
+def test_a_zero_element_output_needs_no_header_length_but_may_have_one() -> None:
+    case = make_case(inputs=[{"shape": [0]}])
+    output = answer(sized(0, shape=[0]))
+    size = len(dump_json(output))
+    assert verdict(v2(output), case).outcome is Outcome.PASS
+    assert verdict(v2(output, length=size), case).outcome is Outcome.PASS
+    wrong = failure(v2(output, length=size - 1), case)
+    assert wrong == HeaderLengthNotJson(size - 1, ANY, size)
+
+
+# The JSON.
+
+
+def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
+    return SchemaViolation("response", path, problem)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (b'{"outputs": [], "x": NaN}', BodyNotJson(25, "NaN is not JSON")),
+        (b'{"outputs": ["\xff"]}', BodyNotJson(18, "the JSON is not UTF-8 at byte 14")),
+        (b"[]", BodyNotJson(2, "expected a JSON object, got an array")),
+        (b"<html>", BodyNotJson(6, "not JSON at byte 0: Expecting value")),
+        (b"", BodyNotJson(0, ANY)),
+        (b"[" * 100_000, BodyNotJson(100_000, "the JSON is nested deeper than 64 levels")),
+        (b'{"outputs": [' + b"9" * 10_000 + b"]}", BodyNotJson(10_015, ANY)),
+        (dump_json({}), _broken_at("$", "'outputs' is a required property")),
+        (dump_json(answer(3)), _broken_at("$.outputs[0]")),
+        (
+            dump_json(answer({"name": "OUTPUT0"})),
+            _broken_at("$.outputs[0]", "'shape' is a required property"),
+        ),
+        (dump_json(answer(entry(data="x", shape=["3"]))), _broken_at("$.outputs[0].shape[0]")),
+        (dump_json(answer(entry(data=[], shape=[-1]))), _broken_at("$.outputs[0].shape[0]")),
+        (
+            dump_json(answer(entry(data=[1, 2, 3], datatype="INT33"))),
+            _broken_at("$.outputs[0].datatype"),
+        ),
+        (dump_json(answer(entry(data=[1, 2]))), _invalid("`data`: expected 3 elements, got 2")),
+        (
+            dump_json(answer(entry(data=[1, 2, True]))),
+            _invalid("element 2 is True; expected INT32"),
+        ),
+        (
+            dump_json(answer(entry(data=[1, 2, 2**31]))),
+            _invalid(
+                "element 2 is 2147483648, out of the range of INT32 (-2147483648 to 2147483647)"
+            ),
+        ),
+        (
+            dump_json(answer(entry(data=[1, 2, 3.5]))),
+            _invalid("element 2 is 3.5; expected an integer"),
+        ),
+        (
+            dump_json(answer(entry(data=[1], shape=[2**62] * 250))),
+            InvalidTensor("OUTPUT0", "INT32", f"{[2**62] * 250}"[:60] + "…", ANY),
+        ),
+        (dump_json(answer(entry(data=[1], shape=[1] * 5_000))), TooManyDimensions("OUTPUT0", 5000)),
+        (
+            dump_json(answer(entry(data=[1], shape=[10**4000, 10**4000]))),
+            InvalidTensor("OUTPUT0", "INT32", f"{[10**4000]}"[:60] + "…", ANY),
+        ),
+    ],
+    ids=range(20),
+)
+def test_json_that_is_not_strict_or_not_a_v2_response_fails(text: bytes, cause: Cause) -> None:
+    assert failure(http(text), make_case(JSON)) == cause
+
+
+def test_a_byte_order_mark_and_another_datatype_are_named() -> None:
+    with_mark = failure(http(b'\xef\xbb\xbf{"outputs": []}'), make_case(JSON))
+    assert isinstance(with_mark, BodyNotJson)
+    assert "BOM" in with_mark.problem
+    other = failure(http(dump_json(answer(entry(data=[], datatype="INT33")))), make_case(JSON))
+    assert isinstance(other, SchemaViolation)
+    assert "INT33" in other.problem
+
+
+def test_what_a_finding_quotes_is_short_and_printable() -> None:
+    name = failure(v2(answer(entry(name="\x1b[31m\u202e" * 50_000, data=[1, 2, 3]))))
+    assert name == MissingOutput("OUTPUT0", (("\\x1b[31m\\u202e" * 9)[:60] + "…",))
+    datatype = failure(v2(answer(entry(name="x\n", datatype="\x9b"))))
+    assert datatype == _broken_at("$.outputs[0].datatype")
+    body = failure(http(b"\x1b[2J\n" * 1000, 500))
+    assert body == WrongStatus("200", 500, "\\x1b[2J\\n" * 40 + "…")
+    length = failure(http(b"{}", 200, (HEADER_LENGTH, "\x9b31m")))
+    assert length == InvalidHeaderLength("\\x9b31m")
+
+
+# Anything.
+
+SEEDS = (GOOD, GOOD_JSON, v2(answer(sized(), entry(name="X", data=[[1.5], [None]])), BLOB))
+
+
+@given(st.sampled_from(SEEDS), st.integers(60, 400), st.binary(max_size=12), st.integers(0, 9))
+@settings(max_examples=30)
+def test_no_mutation_makes_judge_raise(seed: bytes, at: int, new: bytes, removed: int) -> None:
+    mutated = seed[:at] + new + seed[at + removed :]
+    for ending in (Ending.COMPLETE, Ending.CLOSED):
+        for case in (make_case(), make_case(JSON), make_case(REJECT)):
+            read = transcript(mutated, ending)
+            if read.response is not None or ending is not Ending.COMPLETE:
+                assert isinstance(verdict(mutated, case, ending), Verdict)

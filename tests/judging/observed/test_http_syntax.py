@@ -1,0 +1,235 @@
+"""The syntax of HTTP/1.1: what a response may look like, and each rule that it can break."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.responses import GOOD
+from v2_conformance.judging.observed.http_syntax import UNBROKEN, is_plain, read_syntax
+from v2_conformance.suite.observations import HttpRule, InvalidHttp
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def ended(*lines: bytes) -> bytes:
+    return OK + b"".join(line + b"\r\n" for line in lines) + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        GOOD,
+        ended(b"Content-Length: 0"),
+        ended(b"content-length:0", b"X:", b"Y: \t a b \xe9 \t"),
+        b"HTTP/1.0 404 \r\n\r\n",
+        b"HTTP/1.1 299 \xfcblich\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" + ended(b"Content-Length: 0"),
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + b"HTTP/1.1 102 \r\n\r\n" + ended(b"X: y"),
+        b"HTTP/1.1 304 \r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 \r\n\r\n",
+        ended(b"Set-Cookie: a", b"Set-Cookie: b", b"Vary: a", b"Vary: b", b"Content-Length: 0"),
+        CHUNKED + b"3\r\nabc\r\n0\r\n\r\n",
+        CHUNKED + b'0A;name="value" ; x\r\n0123456789\r\n000\r\nTrailer: a\r\n\r\n',
+        ended(b"Transfer-Encoding: Chunked") + b"0\r\n\r\n",
+        ended(b"Transfer-Encoding:", b"Transfer-Encoding: chunked,") + b"0\r\n\r\n",
+        ended(b"Content-Length: 007"),
+        ended(b"Content-Length: 1") + b"abc",
+    ],
+)
+def test_legal_responses_keep_every_rule(received: bytes) -> None:
+    found = read_syntax(received)
+    assert (found.broken, found.judged) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("received", "rule", "shown"),
+    [
+        (b"HTTP/1.1 200\r\n\r\n", "status_line", "HTTP/1.1 200"),
+        (b"HTTP/1.1  200 OK\r\n\r\n", "status_line", "HTTP/1.1  200 OK"),
+        (b"HTTP/1.1 20 OK\r\n\r\n", "status_line", "HTTP/1.1 20 OK"),
+        (b"HTTP/2 200 OK\r\n\r\n", "status_line", "HTTP/2 200 OK"),
+        (b"HTTP/2.0 200 OK\r\n\r\n", "status_line", "HTTP/2.0 200 OK"),
+        (b"HTTP/9.9 200 OK\r\n\r\n", "status_line", "HTTP/9.9 200 OK"),
+        (b"HTTP/1.2 200 OK\r\n\r\n", "status_line", "HTTP/1.2 200 OK"),
+        (b"HTTP/1.1 600 OK\r\n\r\n", "status_line", "HTTP/1.1 600 OK"),
+        (b"HTTP/1.1 099 OK\r\n\r\n", "status_line", "HTTP/1.1 099 OK"),
+        (b"HTTP/1.1 200 O\x08K\r\n\r\n", "status_line", "HTTP/1.1 200 O\\x08K"),
+        (b"HTTP/1.1 200 O\rK\r\n\r\n", "status_line", "HTTP/1.1 200 O\\rK"),
+        (b"\r\nHTTP/1.1 200 \r\n\r\n", "status_line", "\\r\\nHTTP/1.1 200 \\r\\n\\r\\n"),
+        (b"junk HTTP/1.1 200 \r\n", "status_line", "junk HTTP/1.1 200 \\r\\n"),
+        (b"\x16\x03\x01", "status_line", "\\x16\\x03\\x01"),
+        (b"http/1.1 200 OK\r\n\r\n", "status_line", "http/1.1 200 OK\\r\\n\\r\\n"),
+        (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", "line_end", "HTTP/1.1 200 OK"),
+        (ended(b"A: b\nC: d"), "line_end", "A: b"),
+        (ended(b"A: b", b" c"), "folded_line", " c"),
+        (ended(b"A : b"), "space_before_colon", "A : b"),
+        (ended(b"no colon"), "field_name", "no colon"),
+        (ended(b"a/b: c"), "field_name", "a/b: c"),
+        (ended(b"A: \x00"), "field_value", "A: \\x00"),
+        (ended(b"A: b\rc"), "field_value", "A: b\\rc"),
+        (ended(b"A: \x7f"), "field_value", "A: \\x7f"),
+        (ended(b": b"), "field_name", ": b"),
+        (ended(b"\xe9: b"), "field_name", "\\xe9: b"),
+        (ended(b"A\0: b"), "field_name", "A\\x00: b"),
+        (OK + b" A: b\r\n\r\n", "folded_line", " A: b"),
+        (ended(b"Content-Length: 1", b"content-length: 1"), "content_length",
+         "1 and 1"),
+        (ended(b"Content-Length: 1", b"Content-Length: 2"), "content_length", "1 and 2"),
+        (ended(b"Content-Length: -1"), "content_length", "-1"),
+        (ended(b"Content-Length:"), "content_length", ""),
+        (ended(b"Content-Length: 0x1"), "content_length", "0x1"),
+        (ended(b"Content-Type: a/b", b"Content-Type: a/b"), "repeated_field",
+         "content-type: a/b and a/b"),
+        (ended(b"Inference-Header-Content-Length: 1", b"inference-header-content-length: 2"),
+         "repeated_field", "inference-header-content-length: 1 and 2"),
+        (ended(b"Content-Length: +1"), "content_length", "+1"),
+        (ended(b"Content-Length: 1, 1"), "content_length", "1, 1"),
+        (ended(b"Content-Length: 1", b"Transfer-Encoding: chunked"), "content_length_not_allowed",
+         "1"),
+        (b"HTTP/1.1 204 \r\nContent-Length: 0\r\n\r\n", "content_length_not_allowed", "0"),
+        (ended(b"Transfer-Encoding: chunked, gzip"), "transfer_coding", "chunked, gzip"),
+        (ended(b"Transfer-Encoding: chunked, chunked"), "transfer_coding", "chunked, chunked"),
+        (ended(b"Transfer-Encoding: gzip, chunked"), "transfer_coding", "gzip, chunked"),
+        (ended(b"Transfer-Encoding: identity"), "transfer_coding", "identity"),
+        (b"HTTP/1.1 204 \r\nTransfer-Encoding: chunked\r\n\r\n", "transfer_coding", "chunked"),
+        (b"HTTP/1.1 101 \r\nUpgrade: h2c\r\n\r\n\0\0", "interim_response", "HTTP/1.1 101 "),
+        (b"HTTP/1.1 103 \r\nContent-Length: 7\r\n\r\n" + ended(), "interim_response",
+         "content-length: 7"),
+        (b"HTTP/1.1 100 \r\n\r\nbody" + ended(), "interim_response",
+         "bodyHTTP/1.1 200 OK\\r\\n\\r\\n"),
+        (CHUNKED + b"3 \r\nabc\r\n0\r\n\r\n", "chunk", "3 \\r\\nabc\\r\\n0\\r\\n\\r\\n"),
+        (CHUNKED + b"3\nabc\r\n0\r\n\r\n", "chunk", "3\\nabc\\r\\n0\\r\\n\\r\\n"),
+        (CHUNKED + b"3\r\nabc\n0\r\n\r\n", "chunk", "\\n0"),
+        (CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n", "chunk", "0x3\\r\\nabc\\r\\n0\\r\\n\\r\\n"),
+        (CHUNKED + b"zz", "chunk", "zz"),
+        (CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n", "chunk", "d\\r"),
+        (CHUNKED + b"3;a=\x01\r\nabc\r\n0\r\n\r\n", "chunk",
+         "3;a=\\x01\\r\\nabc\\r\\n0\\r\\n\\r\\n"),
+        (CHUNKED + b"-3\r\nabc", "chunk", "-3\\r\\nabc"),
+        (CHUNKED + b"0\r\n", "chunk", "0\\r\\n"),
+        (CHUNKED + b"0\r\nA: b\n\r\n", "line_end", "A: b"),
+        (CHUNKED + b"0\r\n\n", "line_end", ""),
+        (CHUNKED + b"0\r\nA: \x01\r\n\r\n", "field_value", "A: \\x01"),
+        (CHUNKED + b"0\r\nContent-Length: 3\r\n\r\n", "content_length_not_allowed",
+         "content-length: 3"),
+        (CHUNKED + b"0\r\nA : b\r\n\r\n", "space_before_colon", "A : b"),
+    ],
+)  # fmt: skip
+def test_the_broken_rule_alone_is_named(received: bytes, rule: HttpRule, shown: str) -> None:
+    assert read_syntax(received).broken == (InvalidHttp(rule, shown),)
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"", b"HTTP/1.1 200 OK\r\nContent-Le", b"HT", CHUNKED + b"3\r\nab",
+        CHUNKED + b"3\r\nabc\r", CHUNKED + b"1f", CHUNKED + b"0\r\nTrai",
+        b"HTTP/1.1 100 \r\n\r\nHTT",
+    ],
+)  # fmt: skip
+def test_what_breaks_off_breaks_no_rule(received: bytes) -> None:
+    assert read_syntax(received).broken == ()
+
+
+def test_every_defect_of_a_response_is_found() -> None:
+    received = b"HTTP/2.0 200 OK\nContent-Length : 0, 0\r\n b\r\nTransfer-Encoding: x\0\r\n\r\n"
+    assert {one.rule for one in read_syntax(received).broken} == {
+        "status_line", "line_end", "space_before_colon", "folded_line", "field_value",
+        "content_length", "content_length_not_allowed", "transfer_coding",
+    }  # fmt: skip
+
+
+def test_a_client_gets_what_it_offers_and_an_old_one_no_interim_response() -> None:
+    received = ended(b"Transfer-Encoding: gzip;q=1, chunked") + b"0\r\n\r\n"
+    assert read_syntax(received, offered={b"gzip"}).broken == ()
+    hint = b"HTTP/1.1 103 \r\n\r\n" + ended()
+    assert read_syntax(hint).broken == ()
+    shown = InvalidHttp("interim_response", "HTTP/1.1 103 ")
+    assert read_syntax(hint, old_client=True).broken == (shown,)
+    (coding,) = read_syntax(CHUNKED + b"zz", old_client=True).broken
+    assert coding == InvalidHttp("transfer_coding", "chunked")
+
+
+@pytest.mark.parametrize("offered", [(), (b"gzip",)])
+def test_a_response_of_http_1_0_has_no_transfer_coding(offered: tuple[bytes, ...]) -> None:
+    old = CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n"
+    found = read_syntax(old, offered=offered)
+    assert found.broken == (InvalidHttp("transfer_coding", "chunked"),)
+    assert read_syntax(old.replace(b"HTTP/1.0", b"HTTP/1.1"), offered=offered).broken == ()
+
+
+LINES = st.sampled_from(
+    [
+        *(b"Content-Length: 3", b"content-length:3", b"Content-Length: +3", b"Content-Length:"),
+        *(b"Transfer-Encoding: chunked", b"transfer-encoding:", b"Content-Type: a/b", b"X:"),
+        *(b"Inference-Header-Content-Length: 3", b"Name with: x", b"Name : x", b" folded", b":"),
+        *(b"X: \xe9\t", b"X: a\rb", b"X: \0", b"X: HTTP/1.1 100 ", b"no colon", b""),
+    ]
+)
+FIRST_LINES = st.sampled_from(
+    [
+        *(
+            b"HTTP/1.1 200 OK",
+            b"HTTP/1.0 404 ",
+            b"HTTP/1.1 204 ",
+            b"HTTP/1.1 304 x",
+            b"HTTP/1.1 200",
+        ),
+        *(
+            b"HTTP/1.1 100 Continue",
+            b"HTTP/1.1 101 ",
+            b"HTTP/1.1 600 x",
+            b"HTTP/2 200 ",
+            b"http/1.1",
+        ),
+    ]
+)
+ENDS = st.sampled_from([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r", b"\r\r\n"])
+
+
+@settings(max_examples=500)
+@given(
+    FIRST_LINES,
+    st.lists(st.tuples(ENDS, LINES), max_size=4),
+    st.sampled_from([b"\r\n\r\n", b"\r\n\r\n", b"\n\n", b"\n\r\n", b"\r\n"]),
+    st.sampled_from([b"", b"abc", b"3\r\nabc\r\n0\r\n\r\n", b"\r\n"]),
+    st.sampled_from([frozenset(), frozenset({b"gzip"})]),
+    st.booleans(),
+)
+def test_what_is_plain_breaks_no_rule_whoever_asked(
+    first: bytes,
+    lines: list[tuple[bytes, bytes]],
+    end: bytes,
+    body: bytes,
+    offered: frozenset[bytes],
+    old_client: bool,
+) -> None:
+    received = first + b"".join(end + line for end, line in lines) + end + body
+    if is_plain(received):
+        assert read_syntax(received, offered=offered, old_client=old_client) == UNBROKEN
+
+
+@pytest.mark.parametrize(
+    "received", [GOOD, ended(), ended(b"Content-Length: 1") + b"abc", b"HTTP/1.0 404 \r\n\r\n"]
+)
+def test_ordinary_responses_are_plain(received: bytes) -> None:
+    assert is_plain(received)
+    assert is_plain(memoryview(received))
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"HTTP/1.1 204 \r\nContent-Length: 0\r\n\r\n",
+        ended(b"Content-Length: 0", b"content-length: 0"),
+        ended(b"Content-Length: -1"),
+        ended(b"Content-Type: a/b", b"Content-Type: a/b"),
+        ended(b"Transfer-Encoding: gzip"),
+    ],
+)
+def test_what_breaks_a_rule_of_fields_is_not_plain(received: bytes) -> None:
+    assert read_syntax(received).broken
+    assert not is_plain(received)

@@ -1,0 +1,82 @@
+"""What the verdicts on cases show of every server: it survives, and what it answers is exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.cases import REJECT, make_case
+from v2_conformance.judging.observed.cases import observe_verdict
+from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, Rejected
+from v2_conformance.suite.causes.circumstances import Hung, NoResponse
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
+from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level
+
+GONE = NoResponse("refused", "")
+DIED = DidNotSurvive(None, GONE, Rejected(400), case_passed=True)
+HUNG = Hung(1.0, 0, 1)
+COUNT = WrongElementCount("OUTPUT0", 3, 2)
+MUST = make_case(case_id="D1/x")
+NEGATIVE = make_case(REJECT, case_id="D1/negative")
+
+
+def seen(case: object, outcome: Outcome, cause: Cause | None) -> dict[str, Seen]:
+    found = observe_verdict(case, Verdict(outcome, cause))  # type: ignore[arg-type]
+    return {one.what: one for one in found}
+
+
+@pytest.mark.parametrize("level", ["SHOULD", "MAY", "DISPUTED"])
+@pytest.mark.parametrize(("cause", "first"), [(DIED, GONE), (HUNG, HUNG)])
+def test_a_death_or_a_hang_at_any_level_counts(level: Level, cause: Cause, first: Cause) -> None:
+    found = seen(replace(MUST, level=level), Outcome.FAIL, cause)["survival"]
+    assert (found.wrong, found.first) == (1, first)
+
+
+def test_at_must_a_hang_counts_and_a_death_is_the_failure_of_its_case_alone() -> None:
+    assert seen(NEGATIVE, Outcome.FAIL, HUNG)["survival"].wrong == 1
+    assert seen(NEGATIVE, Outcome.FAIL, DIED) == {}
+
+
+def test_a_valid_request_and_a_client_that_breaks_off_are_no_malformed_ones() -> None:
+    assert seen(MUST, Outcome.FAIL, HUNG) == {}
+    left = replace(NEGATIVE, request={**NEGATIVE.request, "client": {"then": "leaves"}})
+    assert seen(left, Outcome.FAIL, DIED) == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "cause", "judged"),
+    [
+        (Outcome.PASS, Rejected(400), 1),
+        (Outcome.FAIL, WrongStatus("4xx", 200, ""), 1),
+        (Outcome.FAIL, ConnectionClosed(0, ""), 1),
+        (Outcome.INCONCLUSIVE, TimedOut(1.0, 0, ""), 0),
+    ],
+)
+def test_other_failures_are_no_deaths(outcome: Outcome, cause: Cause, judged: int) -> None:
+    found = seen(NEGATIVE, outcome, cause)
+    assert ("survival" in found) == bool(judged)
+    assert not any(one.wrong for one in found.values())
+
+
+@pytest.mark.parametrize("level", ["SHOULD", "MAY", "DISPUTED"])
+def test_wrong_values_count_below_must(level: Level) -> None:
+    free = replace(MUST, level=level)
+    assert seen(free, Outcome.FAIL, COUNT)["exact_values"].first == COUNT
+    died = DidNotSurvive(None, GONE, COUNT, case_passed=False)
+    assert seen(free, Outcome.FAIL, died)["exact_values"].first == COUNT
+    assert seen(free, Outcome.PASS, Accepted())["exact_values"].wrong == 0
+
+
+def test_a_refusal_another_form_and_cases_that_grade_values_say_nothing_of_others() -> None:
+    free = replace(MUST, level="MAY")
+    assert "exact_values" not in seen(free, Outcome.PASS, Rejected(400))
+    assert "exact_values" not in seen(free, Outcome.FAIL, WrongShape("OUTPUT0", (1,), (1, 1)))
+    assert "exact_values" not in seen(MUST, Outcome.FAIL, COUNT)
+    graded = replace(MUST, level="SHOULD", expect={**MUST.expect, "ambiguous": True})
+    assert "exact_values" not in seen(graded, Outcome.FAIL, COUNT)

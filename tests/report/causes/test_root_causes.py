@@ -1,0 +1,182 @@
+"""The causes of failures: what belongs together, which requirement is named, and in what order."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.causes import (
+    Cause,
+    DidNotSurvive,
+    NotKept,
+    SeveralWrong,
+    finding_of,
+)
+from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.causes.findings import (
+    AcceptedInvalidRequest,
+    HeaderLengthNotJson,
+    InvalidErrorBody,
+    WrongId,
+    WrongStatus,
+)
+from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
+from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level, catalogue
+
+NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
+DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
+WRONG = WrongValue(DIFFERENCE, 1, 1)
+REFUSED = WrongStatus("200", 400, "no")
+
+
+@dataclass(frozen=True)
+class Some:
+    """A case as `root_causes` reads it."""
+
+    id: str
+    requirement: str
+    outcome: Outcome
+    cause: Cause | None
+    level: Level = "MUST"
+
+
+def some(
+    requirement: str, failing: int, cause: Cause, of: int | None = None, level: Level = "MUST"
+) -> list[Some]:
+    """So many failures of a requirement, of so many cases."""
+    total = failing if of is None else of
+    return [
+        Some(
+            f"{requirement}/case[{n}]",
+            requirement,
+            Outcome.FAIL if n < failing else Outcome.PASS,
+            cause if n < failing else None,
+            level,
+        )
+        for n in range(total)
+    ]
+
+
+def named(groups: tuple[CauseGroup[Some], ...]) -> list[tuple[str, int]]:
+    return [(group.requirement, len(group.cases)) for group in groups]
+
+
+def test_a_finding_is_about_its_requirement_wherever_it_shows() -> None:
+    cases = [*some("D1", 12, NOT_JSON), *some("P5", 5, NOT_JSON), *some("C7", 12, NOT_JSON, 20)]
+    (group,) = root_causes(cases)
+    assert (group.requirement, group.finding) == ("P5", "header_length_not_json")
+    assert group.requirements == ("P5", "D1", "C7")
+    assert [case.requirement for case in group.cases[:5]] == ["P5"] * 5
+    assert len(group.cases) == 29
+
+
+def test_a_finding_elsewhere_counts_there_if_its_requirement_holds() -> None:
+    cases = [*some("X1", 3, NOT_JSON, 100), *some("P5", 0, NOT_JSON, 5)]
+    assert named(root_causes(cases)) == [("X1", 3)]
+
+
+def test_a_datatype_explains_what_happens_to_use_it() -> None:
+    users = [name for name in catalogue()["D1"].prerequisite_of if name != "V2"]
+    cases = [case for name in users for case in some(name, 2, WRONG, 9)]
+    cases += some("D1", 9, WRONG, 12)
+    (group,) = root_causes(cases)
+    assert group.requirement == "D1"
+    assert set(group.requirements) == {"D1", *users}
+
+
+def test_blobs_are_the_cause_if_all_datatypes_fail_and_not_one_datatype() -> None:
+    cases = [case for name in catalogue()["P2"].prerequisite_of for case in some(name, 3, WRONG)]
+    cases += some("P2", 12, WRONG, 13)
+    assert root_causes(cases)[0].requirement == "P2"
+
+
+def test_what_fails_for_another_reason_is_a_cause_of_its_own() -> None:
+    own = AcceptedInvalidRequest(200, "")
+    cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("H6", 2, own, 13)]
+    assert named(root_causes(cases)) == [("P5", 17), ("H6", 2)]
+
+
+def test_a_corner_of_a_prerequisite_is_explained_by_what_fails_as_a_whole() -> None:
+    cases = [*some("D1", 1, WRONG, 12), *some("M2", 5, WRONG, 9)]
+    assert named(root_causes(cases)) == [("M2", 6)]
+
+
+def test_what_only_combines_others_comes_behind_them() -> None:
+    cases = [*some("X1", 20, REFUSED, 167), *some("V1", 3, REFUSED, 40)]
+    assert named(root_causes(cases)) == [("V1", 23)]
+    assert named(root_causes(some("X1", 20, REFUSED, 167))) == [("X1", 20)]
+
+
+def test_what_killed_the_server_explains_what_could_not_run() -> None:
+    died = DidNotSurvive(None, TimedOut(1.0, 0, "no answer"), None, case_passed=True)
+    cases = [*some("P4", 2, REFUSED, 4), *some("H7", 1, died, 5)]
+    killed = KilledBy("H7/case[0]", None)
+    waiting = tuple(Some(f"D1/{n}", "D1", Outcome.NOT_RUN, killed) for n in range(9))
+    first, second = root_causes([*cases, *waiting])
+    assert (first.requirement, first.waiting) == ("H7", waiting)
+    assert (second.requirement, second.waiting) == ("P4", ())
+
+
+def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
+    cases = [
+        *some("P4", 9, REFUSED, level="SHOULD"),
+        *some("O6", 20, WRONG, level="MAY"),
+        *some("H6", 1, NOT_JSON, 12),
+    ]
+    assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
+
+
+def test_a_cause_with_must_cases_of_its_own_comes_before_one_that_only_explains_some() -> None:
+    cases = [
+        *some("D1", 5, WRONG, 12, level="SHOULD"),
+        *some("X1", 3, WRONG, 100),
+        *some("H6", 1, NOT_JSON, 12),
+    ]
+    assert named(root_causes(cases)) == [("H6", 1), ("D1", 8)]
+
+
+def test_cases_without_a_result_come_behind_all_failures() -> None:
+    late = [Some(f"C4/{n}", "C4", Outcome.INCONCLUSIVE, TimedOut(9.0, 0, "late")) for n in range(9)]
+    groups = root_causes([*late, *some("P4", 1, REFUSED, 4)])
+    assert named(groups) == [("P4", 1), ("C4", 9)]
+
+
+def test_the_order_of_cases_changes_nothing_but_the_order_in_a_group() -> None:
+    cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("M1", 3, REFUSED, 7)]
+    cases += [*some("D2", 3, WRONG, 12), *some("O18", 1, WrongId("'a'", "'b'"), 5)]
+    expected = named(root_causes(cases))
+    for seed in range(5):
+        mixed = random.Random(seed).sample(cases, len(cases))
+        assert named(root_causes(mixed)) == expected
+
+
+def test_a_requirement_that_this_version_does_not_know_is_a_cause_like_others() -> None:
+    assert named(root_causes(some("Q1", 2, REFUSED))) == [("Q1", 2)]
+
+
+def test_a_report_with_very_many_requirements_is_still_read() -> None:
+    cases = [case for n in range(5000) for case in some(f"Q{n}", 1, REFUSED)]
+    assert len(root_causes(cases)) == 5000
+
+
+def test_nothing_that_failed_has_no_cause() -> None:
+    assert root_causes([]) == ()
+    assert root_causes(some("P5", 0, NOT_JSON, 5)) == ()
+
+
+def test_findings_look_into_causes_that_are_about_others() -> None:
+    assert finding_of(SeveralWrong(2, 9, WRONG)) == "wrong_value"
+    body = InvalidErrorBody(400, "not JSON", "x")
+    assert finding_of(NotKept(1, 2, ("P2/x",), 0, body)) == "invalid_error_body"
+    element = WrongBytesElement(DIFFERENCE, 1, 0, 0, 1, 1, "01", "02")
+    assert finding_of(element) == finding_of(WRONG)
+    late = TimedOut(1.0, 0, "no answer")
+    same = DidNotSurvive(late, None, None, case_passed=True)
+    fresh = DidNotSurvive(late, late, None, case_passed=True)
+    assert finding_of(same) == "did_not_survive_on_same_connection"
+    assert finding_of(fresh) == "did_not_survive"
+    assert finding_of(None) == ""

@@ -1,0 +1,173 @@
+"""diff: what broke is never missed, what the suite changed is never blamed on the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.reports import case as case_of
+from support.reports import report_of
+from v2_conformance.report.comparing.diff import diff_reports
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
+from v2_conformance.suite.causes.findings import AcceptedInvalidRequest
+from v2_conformance.suite.causes.transport_findings import ConnectionRefused
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import Level
+
+_VERDICTS = (
+    OverallVerdict(False, False, ("because",), ()),
+    OverallVerdict(True, False, ("because",), ()),
+    OverallVerdict(True, True, (), ()),
+)
+
+
+def case(case_id: str, outcome: str = "pass", **more: Any) -> CaseResult:
+    return case_of(case_id, outcome, **{"level": "SHOULD" if case_id[0] == "P" else "MUST", **more})
+
+
+def report(*cases: CaseResult, verdict: int = 0, **more: Any) -> Report:
+    """A report; `verdict` is 0 for not conformant, 1 for conformant, 2 for robust."""
+    return report_of(cases, verdict=_VERDICTS[verdict], suite_catalogue="aaaa", **more)
+
+
+def kinds(old: list[CaseResult], new: list[CaseResult]) -> dict[str, str]:
+    return {change.id: change.kind for change in diff_reports(report(*old), report(*new)).cases}
+
+
+def broken(old: Report, new: Report, *, strict: bool = False) -> bool:
+    return diff_reports(old, new).broken(strict=strict)
+
+
+class TestCases:
+    @pytest.mark.parametrize(
+        ("before", "after", "kind"),
+        [
+            ("pass", "fail", "broken"),
+            ("pass", "inconclusive", "broken"),
+            ("pass", "not_run", "broken"),
+            ("pass", "error", "broken"),
+            ("disputed", "fail", "broken"),
+            ("unsupported", "fail", "broken"),
+            ("fail", "pass", "fixed"),
+            ("not_run", "pass", "fixed"),
+            ("fail", "disputed", "fixed"),
+            ("fail", "unsupported", "changed"),
+            ("not_run", "fail", "changed"),
+            ("fail", "inconclusive", "changed"),
+            ("pass", "unsupported", "changed"),
+            ("pass", "disputed", "changed"),
+        ],
+    )
+    def test_two_outcomes(self, before: str, after: str, kind: str) -> None:
+        assert kinds([case("H6/a", before)], [case("H6/a", after)]) == {"H6/a": kind}
+
+    def test_what_is_as_it_was_is_only_counted(self) -> None:
+        cases = [case("H6/a"), case("H6/b", "fail")]
+        found = diff_reports(report(*cases), report(*reversed(cases)))
+        assert found.cases == ()
+        assert found.same == 2
+
+    def test_new_and_gone(self) -> None:
+        assert kinds([case("H6/a")], [case("H6/b")]) == {"H6/b": "new", "H6/a": "gone"}
+
+    def test_a_failure_that_is_another_one_now(self) -> None:
+        was = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:8080"))
+        same = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:40022"))
+        other = case("H6/a", "fail", cause=AcceptedInvalidRequest(200, ""))
+        assert kinds([was], [same]) == {}
+        assert kinds([was], [other]) == {"H6/a": "changed"}
+
+
+class TestExitCode:
+    @pytest.mark.parametrize(
+        ("level", "lenient", "strict"),
+        [("MUST", True, True), ("SHOULD", False, True), ("MAY", False, False)],
+    )
+    def test_levels(self, level: Level, lenient: bool, strict: bool) -> None:
+        for old in ([case("H6/a")], []):  # one that broke, and a new one that fails
+            before, after = report(*old), report(case("H6/a", "fail", level=level))
+            assert broken(before, after) == lenient
+            assert broken(before, after, strict=True) == strict
+
+    def test_what_is_better_or_as_bad_is_not_broken(self) -> None:
+        before = report(case("H6/a", "fail"), case("H6/b", "not_run"), case("H6/c"), verdict=1)
+        after = report(case("H6/a"), case("H6/b", "fail"), case("H6/d"), verdict=2)
+        assert not broken(before, after, strict=True)
+
+    @pytest.mark.parametrize(("before", "after"), [(2, 1), (2, 0), (1, 0)])
+    def test_a_worse_verdict_is_broken(self, before: int, after: int) -> None:
+        assert broken(report(verdict=before), report(verdict=after))
+        assert not broken(report(verdict=after), report(verdict=before))
+
+
+def _other_suite(report: Report) -> Report:
+    suite = msgspec.structs.replace(report.suite, version="1.3.0", catalogue="bbbb")
+    return msgspec.structs.replace(report, suite=suite)
+
+
+class TestWhatChanged:
+    def notes(self, old: Report, new: Report) -> str:
+        return "\n".join(diff_reports(old, new).notes)
+
+    def test_nothing_but_an_outcome(self) -> None:
+        found = diff_reports(report(case("H6/a")), report(case("H6/a", "fail")))
+        assert found.notes == ("suite: the same, 1.2.3 (cases aaaa)", "server: Server 9.8.7")
+        assert [change.other_case for change in found.cases] == [False]
+
+    def test_another_suite_with_the_same_cases(self) -> None:
+        found = diff_reports(report(case("H6/a")), _other_suite(report(case("H6/a", "fail"))))
+        assert "the suite changed: 1.2.3 (cases aaaa) -> 1.3.0 (cases bbbb)" in found.notes
+        assert not any("under the same id" in note for note in found.notes)
+        assert [change.other_case for change in found.cases] == [False]
+
+    def test_another_suite_with_another_case_of_the_same_id(self) -> None:
+        other = case("H6/a", "fail", content="ffff")
+        found = diff_reports(report(case("H6/a")), _other_suite(report(other)))
+        assert "cases that send or expect something else under the same id now: 1" in found.notes
+        assert [change.other_case for change in found.cases] == [True]
+        assert diff_reports(report(), report(other)).cases[0].other_case is False
+
+    def test_another_server_or_target_or_claim(self) -> None:
+        old = report(case("H6/a"))
+        notes = self.notes(old, report(case("H6/a"), server=("Server", "10")))
+        assert "the server changed: Server 9.8.7 -> Server 10" in notes
+        assert "different targets" not in notes
+        notes = self.notes(old, report(case("H6/a"), url="http://i:1"))
+        assert "reports are of different targets: http://server.example:8000 -> http://i:1" in notes
+        notes = self.notes(old, report(case("H6/a"), profiles=("raw", "binary")))
+        assert "profiles changed: binary -> binary, raw" in notes
+        notes = self.notes(old, report(case("H6/a"), unsupported=("bf16",), absent={"a": "b"}))
+        assert "unsupported changed: none -> bf16" in notes
+        assert "models that the server lacks changed: none -> a" in notes
+
+    def test_the_order_of_profiles_is_no_change(self) -> None:
+        one, other = (report(profiles=p) for p in (("raw", "binary"), ("binary", "raw")))
+        assert "profiles" not in self.notes(one, other)
+
+    def test_a_run_that_was_stopped(self) -> None:
+        found = diff_reports(report(case("H6/a")), report(case("H6/a"), complete=False))
+        assert found.notes[0].startswith("the new report is incomplete")
+        assert not any("the old report" in note for note in found.notes)
+        assert not found.complete
+
+    def test_requirements_and_verdict(self) -> None:
+        row = RequirementResult(
+            "H6", "MUST", "text", Outcome.PASS, {}, "Title", "It must.", "", "", ()
+        )
+        other = msgspec.structs.replace
+        old = msgspec.structs.replace(
+            report(verdict=2), requirements=(row, other(row, id="H7"), other(row, id="H8"))
+        )
+        new = msgspec.structs.replace(
+            report(),
+            requirements=(other(row, outcome=Outcome.FAIL), other(row, id="H7", level="MAY")),
+        )
+        found = diff_reports(old, new)
+        assert found.verdict == ("conformant, robust", "not conformant")
+        assert [(r.id, r.title, r.before, r.after) for r in found.requirements] == [
+            ("H6", "Title", "MUST pass", "MUST fail"),
+            ("H7", "Title", "MUST pass", "MAY pass"),
+            ("H8", "Title", "MUST pass", ""),
+        ]

@@ -1,0 +1,344 @@
+"""Annotated messages: every byte is in one section and in order, whatever was recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.report.shown.annotate import (
+    AnnotatedMessage,
+    Section,
+    annotate_request,
+    annotate_response,
+)
+
+BLOB = bytes(range(16))
+
+
+def document(size: Any = 16, name: Any = "INPUT0", member: str = "inputs") -> bytes:
+    entry = {
+        "name": name,
+        "datatype": "FP32",
+        "shape": [4],
+        "parameters": {"binary_data_size": size},
+    }
+    return json.dumps({member: [entry]}).encode()
+
+
+def request(body: bytes, *fields: str, length: bool = True) -> bytes:
+    lines = ["POST /v2/models/m/infer HTTP/1.1", "Host: x", *fields]
+    if length:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def response(body: bytes, *fields: str) -> bytes:
+    lines = ["HTTP/1.1 200 OK", *fields, f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+def counted(json_part: bytes) -> str:
+    return f"{HEADER_LENGTH}: {len(json_part)}"
+
+
+def kinds(message: AnnotatedMessage) -> list[str]:
+    return [section.kind for section in message.sections]
+
+
+def check_cover(message: AnnotatedMessage, data: bytes) -> None:
+    """Every byte once and in order, in sections and in the rows of each."""
+    at = 0
+    for section in message.sections:
+        assert section.start == at
+        assert section.end >= at
+        at = section.end
+        assert len(section.data) <= section.end - section.start
+        shown = b"".join(bytes.fromhex(row.hex) for row in section.rows())
+        assert shown == section.data
+        assert [row.offset for row in section.rows()] == list(
+            range(section.base, section.base + len(section.data), 16)
+        )
+    assert at == len(data)
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**30, -1, 0, 4, 1e308, 4.0, 0.5, "4", "-0", "name", "\ud800", "\x00"])
+    | st.floats()
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "shape", "datatype", "parameters", "binary_data_size"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+ENTRIES = st.lists(
+    JSON_VALUES
+    | st.fixed_dictionaries(
+        {
+            "name": JSON_VALUES,
+            "parameters": st.fixed_dictionaries({"binary_data_size": JSON_VALUES}),
+        }
+    ),
+    max_size=4,
+)
+HEADS = st.lists(
+    st.sampled_from(
+        [
+            b"POST / HTTP/1.1\r\n", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n",
+            b"\r\n", b"\n", b"\n\n", b"Content-Length: 7\r\n", b"content-length: -1\r\n", b": \r\n",
+            b"Transfer-Encoding: chunked\r\n", b"Content-Encoding: gzip\r\n", b"\xff\xfe: \x00\r\n",
+            b"Inference-Header-Content-Length: 9\r\n", b"Inference-Header-Content-Length: 0\r\n",
+            b"Inference-Header-Content-Length: 99999999999999999999999\r\n",
+        ]
+    ),
+    max_size=6,
+).map(b"".join)  # fmt: skip
+BODIES = (
+    st.binary(max_size=80)
+    | st.lists(
+        st.sampled_from(
+            [b"5\r\nabcde\r\n", b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"3;x\r\n{}\n\r\n"]
+        )
+    ).map(b"".join)
+    | st.tuples(ENTRIES, ENTRIES, st.binary(max_size=20)).map(
+        lambda t: json.dumps({"inputs": t[0], "outputs": t[1]}).encode() + t[2]
+    )
+)
+MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
+
+
+@given(MESSAGES)
+def test_any_bytes_are_covered_once_and_in_order(data: bytes) -> None:
+    check_cover(annotate_request(data), data)
+    check_cover(annotate_response(data), data)
+
+
+@given(ENTRIES, st.binary(max_size=40), st.sampled_from(["inputs", "outputs"]))
+def test_any_json_entries_are_covered(entries: list[Any], blobs: bytes, member: str) -> None:
+    body = json.dumps({member: entries}).encode() + blobs
+    for message, data in (
+        (annotate_request(request(body)), request(body)),
+        (annotate_response(response(body)), response(body)),
+    ):
+        check_cover(message, data)
+        assert b"".join(section.data for section in message.sections) == data
+        assert kinds(message)[:2] == ["head", "json"]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=10))
+def test_chunks_are_put_together(sizes: list[int]) -> None:
+    body = document() + BLOB
+    chunks, at = b"", 0
+    while at < len(body):
+        piece = body[at : at + sizes[at % len(sizes)]]
+        chunks += b"%x\r\n%b\r\n" % (len(piece), piece)
+        at += len(piece)
+    head = request(b"", counted(document()), "Transfer-Encoding: chunked", length=False)
+    data = head + chunks + b"0\r\n\r\n"
+    message = annotate_request(data)
+    check_cover(message, data)
+    assert kinds(message) == ["head", "json", "blob", "raw"]
+    assert message.sections[1].data == document()
+    assert message.sections[2].data == BLOB
+    assert message.sections[2].base == len(document())
+    assert message.sections[3].label == "the last chunk"
+    assert "chunk" in message.notes[0]
+
+
+def test_a_blob_has_its_tensors_name_and_range() -> None:
+    data = request(document() + BLOB, counted(document()))
+    message = annotate_request(data)
+    assert kinds(message) == ["head", "json", "blob"]
+    blob = message.sections[2]
+    assert blob.label == "INPUT0 FP32 [4]"
+    assert (blob.base, blob.end) == (len(document()), len(data))
+    assert blob.rows()[0].hex == BLOB.hex(" ")
+    assert message.notes == ()
+
+
+def test_a_response_is_read_by_its_outputs() -> None:
+    head = document(name="OUTPUT0", member="outputs")
+    message = annotate_response(response(head + BLOB, counted(head)))
+    assert [section.label for section in message.sections] == ["head", "JSON", "OUTPUT0 FP32 [4]"]
+    assert message.notes == ()
+
+
+def test_without_a_header_length_the_json_ends_where_its_object_ends() -> None:
+    message = annotate_request(request(document() + BLOB))
+    assert kinds(message) == ["head", "json", "blob"]
+    assert message.sections[2].data == BLOB
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 5])
+def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
+    end = len(document()) + shift
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
+    assert message.sections[1].end - message.sections[1].start == end
+    assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
+    assert message.json_end == message.sections[0].end + len(document())
+
+
+@pytest.mark.parametrize("length", [0, 3, 10**6])
+def test_where_the_header_length_cuts_is_counted_in_what_was_recorded(length: int) -> None:
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {length}"))
+    assert message.header_cut == message.sections[0].end + length
+
+
+def test_where_the_header_length_cuts_a_chunked_body_its_framing_does_not_count() -> None:
+    body = document() + BLOB
+    chunks = b"5\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (body[:5], len(body) - 5, body[5:])
+    fields = ("Transfer-Encoding: chunked", f"{HEADER_LENGTH}: 7")
+    sent = request(chunks, *fields, length=False)
+    cut = annotate_request(sent).header_cut
+    assert cut is not None
+    assert sent[:cut].endswith(b"\r\n" + body[5:7])
+
+
+def test_where_the_json_ends_is_not_said_again_if_the_header_length_says_it() -> None:
+    right = f"{HEADER_LENGTH}: {len(document())}"
+    assert annotate_request(request(document() + BLOB, right)).json_end is None
+
+
+@pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])
+def test_an_unusable_header_length_is_noted(value: str) -> None:
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
+    assert kinds(message) == ["head", "json", "blob"]
+    assert HEADER_LENGTH in message.notes[0]
+
+
+def test_a_header_length_beyond_the_body_is_noted() -> None:
+    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: 5000"))
+    assert "is 5000, but the body has" in message.notes[0]
+    assert kinds(message) == ["head", "json", "blob"]
+
+
+@pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, 10**400, [16], {}, float("inf")])
+def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
+    head = document(size)
+    message = annotate_request(request(head + BLOB, counted(head)))
+    assert kinds(message) == ["head", "json", "slack"]
+    assert "no usable binary_data_size" in message.sections[2].label
+
+
+def test_a_size_beyond_the_body_is_said() -> None:
+    head = document(2**40)
+    blob = annotate_request(request(head + BLOB, counted(head))).sections[2]
+    assert blob.label.endswith(f"{2**40} bytes declared, 16 present")
+    assert blob.data == BLOB
+
+
+def test_bytes_left_over_are_slack() -> None:
+    message = annotate_request(request(document() + BLOB + b"xyz", counted(document())))
+    assert kinds(message)[2:] == ["blob", "slack"]
+    assert message.sections[3].data == b"xyz"
+
+
+def test_bytes_after_the_end_are_slack() -> None:
+    message = annotate_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
+    assert kinds(message) == ["head", "json", "slack"]
+    assert message.sections[2].label == "after the end of the response"
+
+
+def test_interim_responses_are_heads() -> None:
+    message = annotate_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
+    assert [section.label for section in message.sections] == ["interim response", "head", "JSON"]
+
+
+def test_no_json_is_raw() -> None:
+    assert kinds(annotate_response(response(b"404 page not found"))) == ["head", "raw"]
+    assert kinds(annotate_response(b"SSH-2.0\r\n")) == ["raw"]
+    assert kinds(annotate_response(response(b"\x1f\x8b", "Content-Encoding: gzip"))) == [
+        "head",
+        "raw",
+    ]
+
+
+def test_header_length_zero_is_a_body_without_json() -> None:
+    message = annotate_request(request(BLOB, f"{HEADER_LENGTH}: 0"))
+    assert kinds(message) == ["head", "blob"]
+
+
+def test_a_cut_off_response_says_so() -> None:
+    message = annotate_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
+    assert message.notes == ("Content-Length is 50, but the body has 1 byte",)
+    assert annotate_response(b"") == AnnotatedMessage(())
+
+
+def test_deep_and_huge_json_is_raw() -> None:
+    for body in (b'{"inputs":' + b"[" * 100_000, b'{"a":' + b"1" * 10_000 + b"}"):
+        assert kinds(annotate_request(request(body))) == ["head", "raw"]
+
+
+def test_many_empty_tensors_do_not_make_many_sections() -> None:
+    entries = [{"name": "x", "parameters": {"binary_data_size": 0}}] * 10_000
+    head = json.dumps({"inputs": entries}).encode()
+    assert len(annotate_request(request(head + b"!", counted(head))).sections) < 100
+
+
+def test_hostile_names_are_short_and_visible() -> None:
+    head = document(name="\x1b[31m\u202e\n" + "x" * 5000)
+    label = annotate_request(request(head + BLOB, counted(head))).sections[2].label
+    assert label.startswith("\\x1b[31m\\u202e\\nxxx")
+    assert len(label) < 100
+
+
+def test_places_are_told_by_their_offset_in_the_body_or_in_all_that_came() -> None:
+    data = response(b"{}") + b"more"
+    head, json_part, more = annotate_response(data).sections
+    assert (head.base, head.in_body) == (0, False)
+    assert (json_part.base, json_part.in_body) == (0, True)
+    assert (more.base, more.in_body) == (len(data) - 4, False)
+
+
+@pytest.mark.parametrize("base", [0, 0xFFFFF0, 0x1234567])
+def test_a_row_knows_where_its_line_has_each_byte(base: int) -> None:
+    (row,) = Section("blob", "x", 0, 4, b"\x00AB\xff", base).rows()
+    places = [row.places(column) for column in range(4)]
+    assert [row.line[digits : digits + 2] for digits, _ in places] == ["00", "41", "42", "ff"]
+    assert [row.line[sign] for _, sign in places] == [".", "A", "B", "."]
+
+
+def test_rows_count_from_the_start_of_the_section() -> None:
+    blob = annotate_request(request(document() + BLOB, counted(document()))).sections[2]
+    (row,) = blob.rows(4, 9)
+    assert row.line == f"{len(document()) + 4:06x}  {'04 05 06 07 08':<47}  ....."
+
+
+def test_an_empty_line_before_a_request_is_a_part_of_its_head() -> None:
+    plain = request(document(), counted(document()))
+    message = annotate_request(b"\r\n" + plain)
+    assert kinds(message) == kinds(annotate_request(plain))
+    assert message.sections[0].data.startswith(b"\r\nPOST ")
+
+
+def test_two_messages_are_annotated_if_there_are_two_answers() -> None:
+    plain = request(document(), counted(document()))
+    pair = annotate_request(plain + plain, 2)
+    assert kinds(pair) == 2 * kinds(annotate_request(plain))
+    assert "head of the second request" in [section.label for section in pair.sections]
+    assert b"".join(section.data for section in pair.sections) == plain + plain
+    answers = annotate_response(2 * response(b"{}"), 2)
+    assert [section.label for section in answers.sections][2] == "head of the second response"
+    assert kinds(annotate_response(response(b"{}") + b"xyz", 2)) == ["head", "json", "slack"]
+
+
+def test_long_json_is_shown_but_not_looked_into() -> None:
+    document = b'{"outputs":[' + b" " * 300_000 + b"]}"
+    head = b"HTTP/1.1 200 OK\r\nInference-Header-Content-Length: %d\r\n\r\n" % len(document)
+    _, text, blob = annotate_response(head + document + b"\x01\x00\x00\x00").sections
+    assert (text.kind, text.data) == ("json", document)
+    assert (blob.kind, blob.data) == ("blob", b"\x01\x00\x00\x00")
+    (_, whole) = annotate_response(b"HTTP/1.1 200 OK\r\n\r\n" + document).sections
+    assert (whole.kind, whole.data) == ("json", document)

@@ -1,0 +1,130 @@
+"""All generated requests of a run are one case: the same bytes each time, the smallest failure."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import ANY
+
+import pytest
+
+from support.runs import chosen, engine_for, target_of
+from support.servers import Start
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.generated.counterexamples import COUNTEREXAMPLE
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.case_files import make_case as case_of
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes.causes import GeneratedFailure, GeneratedRequests, died
+from v2_conformance.suite.causes.circumstances import KilledBy, NoUsableModel
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.servers import MutantServer
+
+REQUESTS = generated_case().requests
+
+
+def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)  # whatever it would make
+    sent = []
+    with ReferenceServer() as server:
+        for _ in range(2):
+            with engine_for(server.url) as engine:
+                result = engine.run(generated_case())
+            assert result.outcome is Outcome.PASS
+            usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
+            assert result.cause == GeneratedRequests(len(usable), None, None)
+            assert result.message == f"{len(usable)} generated requests"
+            assert [exchange.entry for exchange in result.exchanges] == usable
+            sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
+    assert sent[0] == sent[1]
+    assert len(set(sent[0])) > 50  # some differ in their delivery alone
+
+
+def test_a_server_gets_the_generated_requests_that_it_has_the_models_for() -> None:
+    with ReferenceServer() as server:
+        target = replace(target_of(server.url), unsupported=frozenset({"FP16", "BYTES"}))
+        found = discover(target)
+        present = {role: found.present[role] for role in found.present if "cube" not in role}
+        engine = Engine(target, replace(found, present=present))
+        result = engine.run(generated_case())
+        engine.close()
+    sent = {exchange.entry["model"] for exchange in result.exchanges if exchange.entry}
+    assert result.outcome is Outcome.PASS
+    assert not sent & {"mixed", "all_types", "trio", "cube/FP64", "matrix/BYTES"}
+    assert "matrix/FP32" in sent
+
+
+def test_a_generated_request_that_fails_is_the_cases_failure_and_a_case_file(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
+    with (
+        MutantServer(["request-blobs-in-model-order"]) as server,
+        engine_for(server.url, directory=tmp_path) as engine,
+    ):
+        result = engine.run(generated_case())
+        assert result.outcome is Outcome.FAIL
+        assert isinstance(result.cause, GeneratedFailure)
+        assert result.cause.file == COUNTEREXAMPLE
+        assert REQUESTS[result.cause.number - 1] == result.exchanges[0].entry
+        assert f"(generated request {result.cause.number}; " in result.message
+        assert result.message.endswith(f"; {COUNTEREXAMPLE} has it as a case)")
+        entries = [exchange.entry for exchange in result.exchanges]
+        assert all(entry and isinstance(case_of(entry), RequestCase) for entry in entries)
+        (case,) = load_cases(tmp_path / COUNTEREXAMPLE)
+        alone = engine.run(case)
+    assert (alone.outcome, alone.cause) == (Outcome.FAIL, result.cause.request)
+
+
+def test_without_a_folder_no_case_file_is_written(start: Start) -> None:
+    class Refuses(Behaviour):
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            return self.error(500, "no")
+
+    with engine_for(start(Refuses).url) as engine:
+        result = engine.run(generated_case())
+    assert isinstance(result.cause, GeneratedFailure)
+    assert result.cause.request == WrongStatus("200", 500, '{"error":"no"}')
+    assert result.cause.file is None
+    assert COUNTEREXAMPLE not in result.message
+
+
+def test_a_pass_removes_the_case_file_of_an_older_run(tmp_path: Path) -> None:
+    (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
+    with (
+        ReferenceServer() as server,
+        engine_for(server.url, directory=tmp_path) as engine,
+    ):
+        assert engine.run(replace(generated_case(), requests=REQUESTS[:1])).outcome is Outcome.PASS
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_without_usable_models_is_no_pass() -> None:
+    engine = Engine(Target("http://host:1"), Server("s", "1", ()))
+    result = engine.run(generated_case())
+    assert (result.outcome, result.cause) == (Outcome.NOT_RUN, NoUsableModel())
+    assert not result.exchanges
+
+
+def test_generated_requests_to_a_dead_server_are_not_run_and_name_the_killer() -> None:
+    with (
+        MutantServer(["rejection-stops-listening"]) as server,
+        engine_for(server.url) as engine,
+    ):
+        killer = chosen("R3/survives")[0]
+        assert died(engine.run(killer).cause)
+        result = engine.run(generated_case())
+    assert result.outcome is Outcome.NOT_RUN
+    assert result.cause == KilledBy(killer.id, ANY)
+    assert not result.exchanges

@@ -1,0 +1,329 @@
+"""Cases beside each other come to what they come to one by one, and nobody is blamed wrongly."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from support.cases import make_case
+from support.long_tests import sample
+from support.runs import chosen, outcomes, said
+from support.servers import Start
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.scheduling.side_by_side import shares
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.causes.causes import DidNotSurvive
+from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.library import generated_case, suite_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.http1.connection import Http1Connection
+from v2_mutants.faults import FAULTS
+from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_mutants.servers import MutantServer
+
+Outcomes = Mapping[str, Outcome]
+
+_WORKERS = 8
+_FAR_S = 0.02  # what the engine believes, so that all that can share the server does
+_TIMEOUT_S = 5.0
+# What leaves something behind in a connection, a model or the server.
+_MODULES = ("state", "transport", "framing")
+_COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
+_SAMPLED = 20
+_MOST_RUNS = 5  # of a server whose answers depend on the moment, or on all that came before
+_SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried with `--whole-runs` alone
+
+
+def _may_hurt_others(name: str) -> bool:
+    cls = FAULTS[name].cls
+    if FAULTS[name].requirement in _SLOW:
+        return False
+    module = cls.__module__.rpartition(".")[2]
+    return module in _MODULES or issubclass(cls, CrashingModels | CrashingServer)
+
+
+def run_of(
+    server: ReferenceServer,
+    cases: Sequence[Case],
+    workers: int,
+    folder: Path | None = None,
+    *,
+    timeout: float = _TIMEOUT_S,
+) -> dict[str, Result]:
+    """The results of `cases`; with a folder, their report is in it."""
+    target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)
+    found = discover(target)
+    engine = Engine(target, found, recovery=Recovery(anew=server.restart))
+    engine.round_trip_s = _FAR_S
+    record = Record(folder, target, found, suite_cases()) if folder is not None else None
+    results = {}
+    for event in run(engine, cases, workers):
+        results[event.result.case.id] = event.result
+        if record is not None:
+            record.calibrated(engine.calibrations())
+            record.add(event.result)
+    if record is not None:
+        record.finish()
+    return results
+
+
+def _cases(requirements: Collection[str], *, every: bool) -> list[Case]:
+    return [
+        case
+        for case in suite_cases()
+        if (every and not isinstance(case, GeneratedCase))
+        or case.requirement in requirements
+        or case.id.startswith(_COMPANY)
+    ]
+
+
+def _outcomes(fault: str, cases: Sequence[Case], workers: int) -> dict[str, Outcome]:
+    with MutantServer([fault]) as server:
+        return outcomes(run_of(server, cases, workers))
+
+
+def _differing(alone: Sequence[Outcomes], beside: Sequence[Outcomes]) -> set[str]:
+    """The cases that have no outcome in common."""
+    return {
+        name
+        for name in alone[0]
+        if not {found[name] for found in alone} & {found[name] for found in beside}
+    }
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every fault, or else some of those that may hurt other requests."""
+    if "any_fault" in metafunc.fixturenames:
+        every = metafunc.config.getoption("--whole-runs")
+        some = sample(filter(_may_hurt_others, FAULTS), _SAMPLED)
+        metafunc.parametrize("any_fault", FAULTS if every else some)
+
+
+def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
+    any_fault: str, request: pytest.FixtureRequest
+) -> None:
+    """With `--whole-runs`, what may hurt other requests meets all cases: some 40 minutes.
+
+    What differs is tried again, one by one backwards, too: a server may answer by the moment at
+    which a request comes, or by all that it was asked before.
+    """
+    every = request.config.getoption("--whole-runs") and _may_hurt_others(any_fault)
+    requirement = FAULTS[any_fault].requirement
+    cases = _cases([requirement], every=every)
+    alone = [_outcomes(any_fault, cases, 1)]
+    beside = [_outcomes(any_fault, cases, _WORKERS)]
+    while (differing := _differing(alone, beside)) and len(alone) < _MOST_RUNS:
+        alone.append(_outcomes(any_fault, cases[:: -1 if len(alone) % 2 else 1], 1))
+        beside.append(_outcomes(any_fault, cases, _WORKERS))
+    if len(alone) > 1:
+        for found in (*alone, *beside):
+            failed = [name for name, outcome in found.items() if outcome is Outcome.FAIL]
+            assert any(name.startswith(f"{requirement}/") for name in failed)
+    races = requirement == "C6"
+    assert not differing or races, differing
+    assert {found[name] for found in beside for name in differing} <= {Outcome.FLAKY}
+
+
+class Races(Behaviour):
+    """Answers with 500 whenever two requests are in progress at once."""
+
+    busy = 0
+
+    def handle(self, request: Request) -> Response:
+        if not request.target.endswith("/infer"):
+            return super().handle(request)
+        self.busy += 1
+        try:
+            threading.Event().wait(0.003)
+            return super().handle(request) if self.busy == 1 else self.error(500, "busy")
+        finally:
+            self.busy -= 1
+
+
+def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
+    cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
+    found = run_of(start(Races), cases, _WORKERS)
+    failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
+    assert failed == {"C6"}
+    others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
+    assert others == {Outcome.PASS}
+
+
+def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
+    found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
+
+
+@pytest.mark.parametrize(
+    "company", [("S2/size-against", "S9/"), ("S2/size-against", "R1/error-status")]
+)
+def test_what_a_rejection_leaves_to_other_requests_is_neither_hidden_nor_flaky(
+    company: tuple[str, ...],
+) -> None:
+    """Known-good requests of other cases take it away, or other cases meet it."""
+    cases = chosen(*company, "C5/header-length-does-not-stick")
+    with MutantServer(["header-length-kept-from-last-request"]) as server:
+        alone = outcomes(run_of(server, cases, 1))
+    with MutantServer(["header-length-kept-from-last-request"]) as server:
+        beside = outcomes(run_of(server, cases, _WORKERS))
+    assert Outcome.FAIL in alone.values()
+    assert beside == alone
+
+
+_DANGEROUS = chosen("P2/blob", "S3/size-two-gigabytes")
+
+
+@pytest.mark.parametrize(("workers", "ahead"), [(1, 0), (_WORKERS, 1)])
+def test_after_a_dangerous_case_a_connection_is_opened_ahead_if_the_server_can_be_shared(
+    workers: int, ahead: int, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Http1Connection] = []
+    monkeypatch.setattr(Http1Connection, "open_ahead", lambda self: opened.append(self))
+    found = run_of(start(Behaviour), _DANGEROUS, workers)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    assert len(opened) == ahead
+
+
+def test_one_opened_ahead_that_is_lost_before_it_is_used_is_not_held_against_the_case(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = []
+
+    def lose(sock: socket.socket) -> bool:
+        sock.shutdown(socket.SHUT_RDWR)
+        lost.append(sock)
+        return True
+
+    monkeypatch.setattr("v2_conformance.wire.sockets._silent", lose)
+    found = run_of(start(Behaviour), _DANGEROUS, _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    assert len(lost) == 1
+
+
+class DiesOfAnId(CrashingServer):
+    """Stops listening once a request has the id of D1/deadly."""
+
+    def handle(self, request: Request) -> Response:
+        self.crashed |= b'"deadly"' in bytes(request.body)
+        return super().handle(request)
+
+
+def _deadly() -> list[Case]:
+    good = chosen("R3/survives-a-rejection", "S2/size-against", "H4/")
+    assert all(shares(case, _FAR_S) for case in good)
+    either = {"outcome": "either", "outputs": {"0": "binary"}}
+    killer = make_case(either, id="deadly", case_id="D1/deadly")
+    return [*good[:5], killer, *good[5:]]
+
+
+def test_the_case_that_killed_a_server_is_found_among_those_beside_it(start: Start) -> None:
+    cases = _deadly()
+    found = run_of(start(DiesOfAnId), cases, _WORKERS)
+    alone = run_of(start(DiesOfAnId), cases, 1)
+    assert outcomes(found) == outcomes(alone)
+    assert isinstance(found["D1/deadly"].cause, DidNotSurvive)
+    assert found["D1/deadly"].cause.beside == ()
+    assert found[cases[-1].id].cause == KilledBy("D1/deadly", cases[-1].role)
+
+
+def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_are_named(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(DiesOfAnId)
+    monkeypatch.setattr(server, "restart", lambda: None)
+    monkeypatch.setattr("v2_conformance.runs.blame._ANEW_WITHIN_S", 0.0)
+    found = run_of(server, _deadly(), _WORKERS)
+    (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
+    assert isinstance(blamed.cause, DidNotSurvive)
+    assert "D1/deadly" in (blamed.case.id, *blamed.cause.beside)
+    assert not {r.outcome for r in found.values()} & {Outcome.FLAKY, Outcome.INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "rejection-kills-model",
+        "decoder-stuck-after-error",
+        "concurrent-ids-mixed",
+        "empty-outputs-end-server",
+    ],
+)
+def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
+    cases = _cases([FAULTS[fault].requirement], every=False)
+    with MutantServer([fault]) as server:
+        run_of(server, cases, _WORKERS, tmp_path)
+    verification, words = said(tmp_path / "report.json")
+    assert not [case.id for case in verification.cases if case.problem], words
+    assert not [case.id for case in verification.cases if case.other_cause], words
+
+
+def test_a_report_verifies_whose_generated_requests_ran_beside_each_other(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        found = run_of(server, [generated_case()], _WORKERS, tmp_path)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+    verification, words = said(tmp_path / "report.json")
+    assert not [case.id for case in verification.cases if case.problem], words
+
+
+@pytest.mark.parametrize(
+    ("round_trip_s", "rate", "workers"),
+    [
+        (0.0005, None, 1),
+        (0.015, None, 1),
+        (0.024, None, 2),
+        (0.05, None, 5),
+        (3.0, None, 8),
+        (0.05, 40.0, 2),
+    ],
+)
+def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
+    round_trip_s: float, rate: float | None, workers: int
+) -> None:
+    assert usual_workers(round_trip_s, rate) == workers
+
+
+def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
+    class Closes(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return False
+
+    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
+
+
+class Seats(ReferenceServer):
+    """Serves so many connections at a time; others wait until one of them is closed."""
+
+    def __init__(self, seats: int) -> None:
+        super().__init__()
+        self._seats = threading.Semaphore(seats)
+
+    def _turn_taken(self) -> AbstractContextManager[object]:
+        return self._seats
+
+
+@pytest.mark.parametrize("seats", [1, 3, _WORKERS])
+def test_a_far_server_with_few_connections_at_a_time_is_not_shared_and_not_blamed(
+    seats: int,
+) -> None:
+    """Python's HTTPServer has one, and servers with a thread for each connection have few."""
+    with Seats(seats) as server:
+        cases = chosen("H4/", "P2/blob", "R3/survives-a-rejection")
+        found = run_of(server, cases, _WORKERS, timeout=1.0)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}

@@ -1,0 +1,253 @@
+"""How to get in: credentials from the environment or a file, certificates, Host and pace."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from support.servers import free_port
+from v2_conformance.errors import UsageError
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.scheduling.budget import default_limit_s
+from v2_conformance.runs.targets.access import Access
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.wire.pace import Pace
+
+TOKEN = "t0ken-0123456789"
+PAIR = "alice-of-wonder:p@ss:word"
+
+
+def sent(target: Target) -> dict[str, str]:
+    return dict(target.address.fields)
+
+
+def with_access(url: str = "http://h", **access: Any) -> Target:
+    return make_target(url, access=Access(**access))
+
+
+def refused(file: Path | None = None, url: str | None = "http://h", **access: Any) -> str:
+    with pytest.raises(UsageError) as error:
+        make_target(url, file=file, access=Access(**access))
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# Credentials.
+
+
+def test_a_token_comes_from_the_environment_or_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", TOKEN)
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    for target in (with_access(bearer_env="MY_TOKEN"), with_access(bearer_file=tmp_path / "token")):
+        assert sent(target)["Authorization"] == f"Bearer {TOKEN}"
+        assert TOKEN in target.secrets
+
+
+def test_user_and_password_come_from_the_environment_or_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_PAIR", PAIR)
+    (tmp_path / "pair").write_text(f"{PAIR}\r\n")
+    for target in (with_access(basic_env="MY_PAIR"), with_access(basic_file=tmp_path / "pair")):
+        scheme, _, value = sent(target)["Authorization"].partition(" ")
+        assert (scheme, base64.b64decode(value)) == ("Basic", PAIR.encode())
+        assert {value, "alice-of-wonder", "p@ss:word"} <= set(target.secrets)
+
+
+def test_credentials_replace_those_of_the_file_and_the_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", TOKEN)
+    path = tmp_path / "t.yaml"
+    path.write_text("url: http://me:pw@h\nheaders: {authorization: Basic b2xk, X-A: b}\n")
+    target = make_target(file=path, access=Access(bearer_env="MY_TOKEN"))
+    values = [value for name, value in target.address.fields if name.lower() == "authorization"]
+    assert values == [f"Bearer {TOKEN}"]
+    assert sent(target)["X-A"] == "b"
+
+
+def test_credentials_cannot_be_public(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MY_TOKEN", TOKEN)
+    with pytest.raises(UsageError, match="always secret"):
+        make_target("http://h", public=("authorization",), access=Access(bearer_env="MY_TOKEN"))
+    path = tmp_path / "t.yaml"
+    path.write_text("auth: {bearer: {env: MY_TOKEN}}\npublic: [Authorization]\n")
+    assert "always secret" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"two\nlines", "more than one line"),
+        (b"\xff\xfe", "more than one line of printable ASCII"),
+        (b"hidden-token \x01", "more than one line"),
+        (b"x" * 100_000, "it has more than"),
+        (b"Bearer hidden-token", "leave out `Bearer`"),
+    ],
+)
+def test_a_file_without_a_token_is_one_line_without_its_content(
+    content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "token").write_bytes(content)
+    message = refused(bearer_file=tmp_path / "token")
+    assert words in message
+    assert "hidden-token" not in message
+
+
+def test_credentials_that_cannot_be_used_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", TOKEN)
+    monkeypatch.delenv("NOT_SET", raising=False)
+    assert "variable NOT_SET is not set" in refused(bearer_env="NOT_SET")
+    assert "must be USER:PASSWORD" in refused(basic_env="MY_TOKEN")
+    assert TOKEN not in refused(basic_env="MY_TOKEN")
+    assert "cannot read" in refused(basic_file=tmp_path / "missing")
+    assert "give one of" in refused(bearer_env="MY_TOKEN", basic_env="MY_TOKEN")
+    with pytest.raises(UsageError, match="given twice"):
+        make_target("http://h", headers=("Authorization: x",), access=Access(bearer_env="MY_TOKEN"))
+
+
+# The target file.
+
+
+def test_a_target_file_says_how_to_get_in(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    leaf = authority.issue_cert("client.example")
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    leaf.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    (tmp_path / "token").write_text(TOKEN)
+    path = tmp_path / "t.yaml"
+    path.write_text(
+        "url: https://h\nhost: model.example\nauth: {bearer: {file: token}}\nverify: ca.pem\n"
+        "cert: cert.pem\nkey: key.pem\nrate: 50\nheaders: {X-Key: {file: token}}\n"
+    )
+    target = make_target(file=path)
+    assert sent(target)["Host"] == "model.example"
+    assert sent(target)["Authorization"] == f"Bearer {TOKEN}"
+    assert sent(target)["X-Key"] == TOKEN
+    assert target.rate == 50
+    for name, value in (("ca", target.verify), ("cert", target.cert), ("key", target.key)):
+        assert value == str(tmp_path / f"{name}.pem")  # wherever the command was started
+    assert target.transport().endpoint.tls is not None
+
+
+# Certificates.
+
+
+def test_certificates_that_cannot_be_used_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no.pem").write_text("x")
+    leaf = trustme.CA().issue_cert("client.example")
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    trustme.CA().issue_cert("x").private_key_pem.write_to_path(str(tmp_path / "other.pem"))
+    cert, url = tmp_path / "cert.pem", "https://h"
+    assert "--key needs --cert" in refused(url=url, key=cert)
+    assert "needs a URL that begins with https://" in refused(cert=cert)
+    assert "--cacert needs a URL that begins with https://" in refused(cacert=cert)
+    assert "cannot read the client cert" in refused(url=url, cert=tmp_path / "missing.pem")
+    assert "cannot use the client cert" in refused(url=url, cert=tmp_path / "no.pem")
+    assert "cannot use the client cert" in refused(url=url, cert=cert)
+    assert "cannot use" in refused(url=url, cert=cert, key=tmp_path / "other.pem")
+    assert "cannot read the CA file" in refused(url=url, cacert=tmp_path / "missing.pem")
+    with pytest.raises(UsageError, match="remove it, or --cacert"):
+        make_target(url, insecure=True, access=Access(cacert=cert))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    assert "which SSL_CERT_FILE names" in refused(url=url)
+
+
+def test_nobody_is_asked_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
+    leaf = trustme.CA().issue_cert("client.example")
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
+    (tmp_path / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+    message = refused(url="https://h", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
+    assert message.endswith("is encrypted: give one without a passphrase")
+
+
+# Host and versions.
+
+
+def test_host_is_what_a_gateway_chooses_by() -> None:
+    target = make_target("http://h", headers=("Host: a",), access=Access(host="b.example"))
+    assert [value for name, value in target.address.fields if name == "Host"] == ["b.example"]
+    assert target.public_url == "http://h"
+    assert "printable ASCII" in refused(host="a\r\nX: y")
+
+
+@pytest.mark.parametrize("version", ["'1'", "1"])
+def test_a_version_in_a_target_file_is_in_every_url_of_the_model(
+    version: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.yaml"
+    with ReferenceServer() as server:
+        path.write_text(
+            f"url: {server.url}\nmodels:\n  identity/INT32: {{model: identity_int32, "
+            f"version: {version}}}\n  identity/FP32: {{model: identity_fp32, version: 77}}\n"
+        )
+        found = discover(make_target(file=path))
+    binding = found.present["identity/INT32"]
+    assert binding.path == "/v2/models/identity_int32/versions/1"
+    assert "identity/FP32" not in found.present
+    assert found.absent["identity/FP32"].startswith(
+        "no model identity_fp32: GET /v2/models/identity_fp32/versions/77 answered with status 4"
+    )
+
+
+# Pace.
+
+
+def test_requests_are_evenly_spaced() -> None:
+    now = itertools.count()
+    pauses: list[float] = []
+    pace = Pace(4, pause=pauses.append, clock=lambda: float(next(now) >= 4))
+    for _ in range(4):
+        pace.wait()
+    assert pauses == [0.25, 0.5, 0.75]
+    pace.wait()
+    assert len(pauses) == 3  # by now its turn had come
+
+
+def test_every_exchange_of_a_target_waits_for_its_turn() -> None:
+    with ReferenceServer() as server:
+        target = with_access(server.url, rate=10_000)
+        turns: list[float] = []
+        assert target.pace is not None
+        slow = Pace(0.001, pause=turns.append, clock=lambda: 0.0)
+        object.__setattr__(target, "pace", slow)
+        found = discover(target)
+    assert len(turns) == len(found.asked) - 1
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), 1e9])
+def test_a_rate_that_cannot_be_kept_is_refused(rate: float) -> None:
+    assert "the rate must be from 0 to 10000" in refused(rate=rate)
+
+
+def test_a_slow_pace_gets_the_time_that_it_takes() -> None:
+    assert default_limit_s(1000, 30, 0.5) >= default_limit_s(1000, 30) + 3 * 1000 / 0.5
+
+
+def test_a_port_that_is_closed_is_not_asked_for_its_certificate() -> None:
+    assert with_access(f"https://127.0.0.1:{free_port()}").transport().endpoint.tls is not None

@@ -1,0 +1,325 @@
+"""A server that cannot be tested: the cause in a whole sentence, and the option that helps."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import trustme
+
+from support.responses import http
+from support.servers import Peer, always, answering, serving, steps
+from v2_conformance.errors import UnreachableError
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.targets.access import Access
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.wire.encode.requests import get_request
+from v2_conformance.wire.obstacle import Obstacle
+
+DAY = datetime.timedelta(days=1)
+TODAY = datetime.datetime.now(datetime.timezone.utc)
+METADATA = json.dumps({"name": "s", "version": "1", "extensions": []}).encode()
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def cacert(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ca") / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return path
+
+
+def server_context(leaf: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    leaf.configure_cert(context)
+    return context
+
+
+def met(target: Target) -> tuple[Obstacle | None, str]:
+    """What the first exchange with a target meets, and what discovery says of it."""
+    with closing(target.transport().connection()) as connection:
+        transcript = connection.exchange(get_request(target.address, "/v2"))
+    with pytest.raises(UnreachableError) as error:
+        discover(target)
+    message = str(error.value)
+    assert "\n" not in message
+    assert "…" not in message
+    return transcript.obstacle, message
+
+
+def target_for(url: str, **access: object) -> Target:
+    return make_target(url, timeout=5, access=Access(**access))  # type: ignore[arg-type]
+
+
+# TLS.
+
+
+def test_an_unknown_authority_is_named_and_cacert_helps(
+    authority: trustme.CA, cacert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = server_context(authority.issue_cert("127.0.0.1"))
+    with serving(always(http(METADATA, 503)), tls=context) as server:
+        obstacle, message = met(target_for(server.url))
+        assert obstacle is Obstacle.UNKNOWN_AUTHORITY
+        assert "was not issued by an authority that this machine trusts" in message
+        assert "--cacert FILE or SSL_CERT_FILE" in message
+        assert "status 503" in met(target_for(server.url, cacert=cacert))[1]
+        monkeypatch.setenv("SSL_CERT_FILE", str(cacert))
+        assert "status 503" in met(target_for(server.url))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last", "obstacle", "words"),
+    [
+        ("127.0.0.1", -9, -1, Obstacle.EXPIRED, "its certificate has expired; have it renewed"),
+        ("127.0.0.1", 1, 9, Obstacle.NOT_YET_VALID, "not valid yet; set the clock"),
+        ("other.example", -9, 9, Obstacle.WRONG_NAME, "its certificate is not for 127.0.0.1"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_said(
+    name: str,
+    first: int,
+    last: int,
+    obstacle: Obstacle,
+    words: str,
+    authority: trustme.CA,
+    cacert: Path,
+) -> None:
+    leaf = authority.issue_cert(name, not_before=TODAY + first * DAY, not_after=TODAY + last * DAY)
+    with serving(answering(http(METADATA)), tls=server_context(leaf)) as server:
+        met_with, message = met(target_for(server.url, cacert=cacert))
+    assert met_with is obstacle
+    assert words in message
+    assert "--insecure" in message
+
+
+def test_a_host_name_that_the_certificate_lacks_is_named(
+    authority: trustme.CA, cacert: Path
+) -> None:
+    context = server_context(authority.issue_cert("other.example"))
+    with serving(answering(http(METADATA)), tls=context) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        obstacle, message = met(target_for(url, cacert=cacert))
+    assert obstacle is Obstacle.WRONG_NAME
+    assert "its certificate is not for localhost" in message
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_server_that_wants_a_client_certificate_gets_one(
+    version: ssl.TLSVersion, authority: trustme.CA, cacert: Path, tmp_path: Path
+) -> None:
+    context = server_context(authority.issue_cert("127.0.0.1"))
+    context.maximum_version = version
+    context.verify_mode = ssl.CERT_REQUIRED
+    authority.configure_trust(context)
+    own = authority.issue_cert("client.example")
+    own.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
+    own.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    own.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    foreign = trustme.CA().issue_cert("client.example")
+    foreign.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "foreign.pem"))
+    with serving(always(http(METADATA, 404)), tls=context) as server:
+        _, message = met(target_for(server.url, cacert=cacert))
+        assert "--cert" in message
+        assert "--key" in message
+        assert "client certificate" in message
+        both = target_for(server.url, cacert=cacert, cert=tmp_path / "both.pem")
+        assert "status 404" in met(both)[1]
+        pair = {"cert": tmp_path / "cert.pem", "key": tmp_path / "key.pem"}
+        assert "status 404" in met(target_for(server.url, cacert=cacert, **pair))[1]
+        foreign_target = target_for(server.url, cacert=cacert, cert=tmp_path / "foreign.pem")
+        assert "status 404" not in met(foreign_target)[1]
+
+
+def test_https_to_a_plain_port_is_said(cacert: Path) -> None:
+    with ReferenceServer() as server:
+        url = server.url.replace("http:", "https:")
+        obstacle, message = met(target_for(url, cacert=cacert))
+    assert obstacle is Obstacle.NO_TLS
+    assert "does not speak TLS; the URL must begin with http://" in message
+
+
+def test_http_to_a_tls_port_is_said_if_the_server_sends_an_alert() -> None:
+    alert = b"\x15\x03\x01\x00\x02\x02\x46"
+    with serving(answering(alert)) as server:
+        obstacle, message = met(target_for(server.url))
+    assert obstacle is Obstacle.ONLY_TLS
+    assert "this port speaks TLS; the URL must begin with https://" in message
+
+
+def test_http_to_a_real_tls_port_says_what_may_help(authority: trustme.CA) -> None:
+    context = server_context(authority.issue_cert("127.0.0.1"))
+    with serving(answering(http(METADATA)), tls=context) as server:
+        _, message = met(target_for(server.url.replace("https:", "http:")))
+    assert "must begin with https://" in message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html><center>The plain HTTP request was sent to HTTPS port</center></html>",
+        b"Client sent an HTTP request to an HTTPS server.\n",
+    ],
+)
+def test_http_to_the_tls_port_of_common_servers_is_said(body: bytes) -> None:
+    with serving(always(http(body, 400))) as server:
+        _, message = met(target_for(server.url))
+    assert "status 400: this port speaks TLS; the URL must begin with https://" in message
+
+
+def test_waiting_for_a_server_ends_with_the_cause_too(authority: trustme.CA) -> None:
+    context = server_context(authority.issue_cert("127.0.0.1"))
+    with (
+        serving(answering(http(b"")), tls=context) as server,
+        pytest.raises(UnreachableError, match="--cacert FILE"),
+    ):
+        wait_until_ready(target_for(server.url), 0.2, pause=lambda s: None)
+
+
+# Statuses.
+
+
+def said(
+    status: int,
+    *fields: tuple[str, str],
+    headers: Sequence[str] = (),
+    body: bytes = b"",
+    path: str = "",
+) -> str:
+    with serving(always(http(body, status, *fields))) as server:
+        with pytest.raises(UnreachableError) as error:
+            discover(make_target(server.url + path, timeout=5, headers=tuple(headers)))
+        return str(error.value).replace(server.url, "URL")
+
+
+TOKEN = "Authorization: Bearer Zk9-pQ7w_vX2-token"
+
+
+def test_401_says_which_options_give_credentials() -> None:
+    message = said(401, ("WWW-Authenticate", 'Bearer realm="models"'))
+    assert message == (
+        'GET URL/v2 answered with status 401: it wants credentials (Bearer realm="models"); give '
+        "them with --bearer-env, --basic-env or --header"
+    )
+    assert "it did not accept the credentials; give others" in said(401, headers=[TOKEN])
+
+
+def test_401_that_repeats_the_token_does_not_show_it() -> None:
+    message = said(401, ("WWW-Authenticate", "Bearer bad=Zk9-pQ7w_vX2-token"), headers=[TOKEN])
+    assert "Zk9-pQ7w_vX2-token" not in message
+
+
+def test_a_hostile_challenge_is_short_and_printable() -> None:
+    message = said(401, ("WWW-Authenticate", "x\x1b[31m" + "y" * 5000))
+    assert "\x1b" not in message
+    assert len(message) < 300
+
+
+def test_403_says_what_may_be_missing() -> None:
+    assert "another Host (--host-header)" in said(403)
+    assert "these credentials have no access" in said(403, headers=[TOKEN])
+
+
+def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
+    message = said(404)
+    assert "no V2 server is at this path" in message
+    assert "--host-header" in message
+
+
+@pytest.mark.parametrize("binding", ["sagemaker", "vertex"])
+def test_404_says_that_the_server_may_have_no_such_endpoint(binding: str) -> None:
+    words = f"endpoint of the binding {binding} is not"
+    with (
+        serving(always(http(b"", 404))) as server,
+        pytest.raises(UnreachableError, match=words),
+    ):
+        discover(make_target(server.url, timeout=5, binding=binding))
+
+
+def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
+    message = said(404, path="/v2/")
+    assert message.endswith(": leave /v2 out of the URL, for the suite adds it")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirection_of_the_api_names_the_url_to_use(status: int) -> None:
+    message = said(status, ("Location", "https://models.example/base/v2"))
+    assert message.endswith("a run follows no redirect: use the URL https://models.example/base")
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "/login?next=/v2",
+        "https://sso.example/authorize",
+        "http://[/v2",
+        "javascript:alert(1)/v2",
+        "//me:password@h/v2",
+        "https://h/" + "x" * 5000 + "/v2",
+        "https://h\x1b[31m/v2",
+        "/v2",
+        "/v2/",
+    ],
+)
+def test_a_redirection_elsewhere_names_no_url_to_use(location: str) -> None:
+    message = said(302, ("Location", location))
+    assert message.endswith(
+        "use the URL of the server itself, or give credentials with --bearer-env, --basic-env or "
+        "--header"
+    )
+    assert "\x1b" not in message
+    assert len(message) < 600
+
+
+def test_a_slash_at_the_end_is_no_other_base() -> None:
+    assert "use the URL of the server itself" in said(308, ("Location", "/v2/"))
+
+
+@pytest.mark.parametrize("reply", [b"", b"\x15", b"\x15\x03"])
+def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
+    with serving(steps(Peer.request, reply)) as server:
+        _, message = met(target_for(server.url))
+    assert "gave no answer that can be read" in message or "speaks TLS" in message
+
+
+def test_a_port_that_nobody_listens_on_is_no_obstacle_of_tls(cacert: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    obstacle, message = met(target_for(f"https://127.0.0.1:{port}", cacert=cacert))
+    assert obstacle is None
+    assert "cannot be reached: connection refused" in message
+
+
+# HTTP/2
+
+
+def test_a_server_that_speaks_no_http2_is_told_so_over_tls(
+    authority: trustme.CA, cacert: Path
+) -> None:
+    context = server_context(authority.issue_cert("127.0.0.1"))
+    context.set_alpn_protocols(["http/1.1"])
+    with serving(Peer.until_closed, tls=context) as server:
+        access = Access(cacert=cacert, http2=True)
+        obstacle, message = met(make_target(server.url, timeout=2, access=access))
+    assert obstacle is Obstacle.NO_HTTP2
+    assert message.endswith("leave out --http2 (`http2` of a target file) to test it over HTTP/1.1")
+
+
+def test_a_server_that_closes_on_http2_is_said_perhaps_not_to_speak_it() -> None:
+    with serving(lambda peer: peer.end()) as server:
+        obstacle, message = met(make_target(server.url, timeout=2, access=Access(http2=True)))
+    assert obstacle is None
+    assert "if it does not speak HTTP/2, leave out --http2" in message

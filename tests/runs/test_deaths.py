@@ -1,0 +1,313 @@
+"""Who is blamed when a server or a model dies, what is not run then, and how a run gets on."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from support.cases import make_case
+from support.leaks import is_shown
+from support.runs import chosen, outcomes, results, target_of
+from support.servers import Start, free_port
+from v2_conformance.redaction import Mask
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs import blame
+from v2_conformance.runs.deaths import DeathsHere, Recovery
+from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.patience import liveness
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.targets.restarting import restart
+from v2_conformance.suite.causes.causes import DidNotSurvive, Rejected, died
+from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse
+from v2_conformance.suite.causes.transport_findings import ConnectionRefused
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transport import Connection
+from v2_mutants.servers import MutantServer
+
+
+def death(result: Result) -> DidNotSurvive:
+    """What was wrong after a case that the server did not survive."""
+    assert result.outcome is Outcome.FAIL
+    assert isinstance(result.cause, DidNotSurvive)
+    return result.cause
+
+
+REJECTED = chosen("R3/survives-a-rejection")
+
+
+class TestBookkeeping:
+    def test_a_role_is_dead_until_it_lives_again(self) -> None:
+        deaths = DeathsHere()
+        assert deaths.killer_of("mixed") is None
+        deaths.add("mixed", "S8/x")
+        assert deaths.killer_of("mixed") == "S8/x"
+        assert deaths.killer_of("identity/INT32") is None
+        assert deaths.killer_of(None) is None
+        deaths.clear("mixed")
+        assert deaths.killer_of("mixed") is None
+        deaths.clear("mixed")  # it may live already
+
+    def test_the_first_killer_counts(self) -> None:
+        deaths = DeathsHere()
+        deaths.add("mixed", "S8/x")
+        deaths.add("mixed", "S8/y")
+        assert deaths.killer_of("mixed") == "S8/x"
+
+    def test_a_dead_server_has_no_living_model_and_comes_back_whole(self) -> None:
+        deaths = DeathsHere()
+        deaths.add("mixed", "S8/x")
+        deaths.add(None, "R3/y")
+        assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {"R3/y"}
+        deaths.clear(None)
+        assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {None}
+
+    def test_engines_that_share_their_deaths_leave_out_what_another_one_found_dead(self) -> None:
+        deaths = DeathsHere()
+        deaths.add("identity/INT32", "S8/x")
+        case = make_case(outputs=[{"tensor": 0, "binary_data": True}])
+        with ReferenceServer() as server:
+            target = target_of(server.url)
+            engine = Engine(target, discover(target), deaths=deaths)
+            result = engine.run(case)
+            assert result.outcome is Outcome.NOT_RUN
+            assert result.cause == KilledBy("S8/x", "identity/INT32")
+            deaths.clear("identity/INT32")
+            assert engine.run(case).outcome is Outcome.PASS
+            engine.close()
+
+
+class TestBlame:
+    def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses(self) -> None:
+        with MutantServer(["overflowing-shape-kills-model"]) as server:
+            found = results(target_of(server.url), chosen("S8/", "S7/", "S2/size", "P2/"))
+        failed = [result for result in found.values() if result.outcome is Outcome.FAIL]
+        assert [result.case.id for result in failed] == [
+            "S8/shape-product-overflows",
+            "S8/matrix-product-overflows[two_to_64]",
+            "S8/bytes-count-overflows",
+        ]
+        assert all(died(result.cause) for result in failed)
+        skipped = found.pop("S8/matrix-product-overflows[wraps_to_4]")
+        assert skipped.outcome is Outcome.NOT_RUN
+        killer = "S8/matrix-product-overflows[two_to_64]"
+        assert skipped.cause == KilledBy(killer, "matrix/INT32")
+        assert not skipped.exchanges
+        assert set(outcomes(found).values()) == {Outcome.PASS, Outcome.FAIL}
+
+    def test_other_roles_go_on_when_one_model_is_dead(self) -> None:
+        with MutantServer(["rejection-kills-model"]) as server:
+            found = results(
+                target_of(server.url), chosen("R3/survives", "S12/size-zero-for", "H6/not-a-n")
+            )
+        assert found["S12/size-zero-for-elements[int32]"].outcome is Outcome.FAIL
+        assert found["S12/size-zero-for-elements[uint8]"].outcome is Outcome.FAIL
+        assert found["R3/survives-a-rejection[short_blob]"].outcome is Outcome.NOT_RUN
+        assert found["H6/not-a-number[letters]"].outcome is Outcome.NOT_RUN
+        killers = {r.case.role: r.case.id for r in found.values() if r.outcome is Outcome.FAIL}
+        assert set(killers) == {"identity/INT32", "identity/UINT8", "identity/BYTES"}
+        for result in found.values():
+            if result.outcome is Outcome.NOT_RUN:
+                role = result.case.role
+                assert result.cause == KilledBy(killers[role], role)
+
+    def test_a_server_that_stops_listening_fails_one_case(self) -> None:
+        with MutantServer(["rejection-stops-listening"]) as server:
+            found = list(
+                results(target_of(server.url), chosen("R3/survives", "P2/", "S12/")).values()
+            )
+        passed = {result.outcome for result in found if not result.case.negative}
+        assert passed == {Outcome.PASS}
+        first, *rest = [result for result in found if result.case.negative]
+        cause = death(first)
+        assert isinstance(cause.case, Rejected)
+        assert cause.case_passed
+        assert isinstance(cause.fresh_connection, NoResponse)
+        assert cause.fresh_connection.ending == "refused"
+        for result in rest:
+            assert result.outcome is Outcome.NOT_RUN
+            assert result.cause == KilledBy(first.case.id, result.case.role)
+
+    def test_a_get_is_not_run_when_the_whole_server_is_dead(self) -> None:
+        with MutantServer(["rejection-stops-listening"]) as server:
+            target = target_of(server.url)
+            engine = Engine(target, discover(target))
+            (get,) = chosen("P1/")
+            assert engine.run(get).outcome is Outcome.PASS
+            killer = REJECTED[0]
+            death(engine.run(killer))
+            result = engine.run(get)
+            engine.close()
+        assert (result.outcome, result.cause) == (Outcome.NOT_RUN, KilledBy(killer.id, None))
+
+    def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
+        with MutantServer(["rejection-kills-model"]) as server:
+            target = target_of(server.url)
+            deaths = DeathsHere()
+            engine = Engine(target, discover(target), deaths=deaths)
+            killer = REJECTED[0]
+            first = engine.run(killer)
+            death(first)
+            assert engine.run(killer) is first
+            deaths.clear(killer.role)
+            assert engine.run(killer) is not first
+            engine.close()
+
+    def test_a_good_request_that_kills_is_blamed_when_cases_share_the_server(
+        self, start: Start
+    ) -> None:
+        class DiesOfLongIds(Behaviour):
+            crashed = False
+
+            def handle(self, request: Request) -> Response:
+                if b"x" * 90 in bytes(request.body):
+                    self.crashed = True
+                    return self.error(500, "out of memory")
+                return super().handle(request)
+
+            def listening(self) -> bool:
+                return not self.crashed
+
+        server = start(DiesOfLongIds)
+        found = results(target_of(server.url), chosen("H1/honoured[medium,INT32]"), workers=2)
+        (result,) = found.values()
+        assert not death(result).case_passed
+
+    def test_requests_sent_together_that_kill_the_server_are_blamed(self, start: Start) -> None:
+        class DiesOfCompany(Behaviour):
+            busy = 0
+            crashed = False
+
+            def handle(self, request: Request) -> Response:
+                self.busy += 1
+                self.crashed |= self.busy > 1
+                threading.Event().wait(0.005)
+                self.busy -= 1
+                return super().handle(request)
+
+            def listening(self) -> bool:
+                return not self.crashed
+
+        server = start(DiesOfCompany)
+        first, *rest = results(
+            target_of(server.url), chosen("C6/concurrent", "R3/survives")
+        ).values()
+        death(first)
+        assert first.exchanges[0].purpose is Purpose.SAMPLE
+        assert {result.outcome for result in rest} == {Outcome.NOT_RUN}
+
+    def test_a_server_that_went_away_by_itself_is_no_cases_fault(self) -> None:
+        server = ReferenceServer(port=free_port())
+        server.start()
+        target = target_of(server.url)
+        engine = Engine(target, discover(target))
+        first, second, third = REJECTED
+        assert engine.run(first).outcome is Outcome.PASS
+        server.stop()
+        away = engine.run(second)
+        assert away.outcome is Outcome.INCONCLUSIVE
+        assert isinstance(away.cause, ConnectionRefused)
+        unknown = engine.run(chosen("P2/blob-follows-json[UINT8]")[0])
+        assert unknown.outcome is Outcome.INCONCLUSIVE
+        server.start()
+        assert engine.run(third).outcome is Outcome.PASS
+        assert engine.run(unknown.case).outcome is Outcome.PASS
+        engine.close()
+        server.stop()
+
+
+class TestRecovery:
+    def test_without_recovery_the_rest_is_not_run(self) -> None:
+        with MutantServer(["rejection-stops-listening"]) as server:
+            found = results(target_of(server.url), REJECTED)
+        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
+
+    @pytest.mark.parametrize("wait", [0.0, 20.0])
+    def test_a_restart_command_gets_the_run_on(self, wait: float) -> None:
+        server = MutantServer(["rejection-stops-listening"], port=free_port())
+        with server, restarting_on_request(server) as command:
+            found = results(
+                target_of(server.url), REJECTED, recovery=Recovery(command, wait_s=wait)
+            )
+        assert list(outcomes(found).values()) == ["fail"] * 3
+        assert all(died(result.cause) for result in found.values())
+
+    def test_what_a_restart_command_prints_is_shown_without_secrets(
+        self, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        secret = "Zk9-pQ7w_vX2"
+        say = f"echo restarting with {secret}; echo {base64.b64encode(secret.encode()).decode()}"
+        restart(say, Mask((secret,)))
+        captured = capfd.readouterr()
+        assert "restarting with ************\n" in captured.err
+        assert is_shown((captured.out + captured.err).encode(), secret.encode()) is None
+        restart(say, Mask())
+        assert secret in capfd.readouterr().out
+
+    def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def noticed(connection: Connection, address: Address) -> Transcript:
+            answer = liveness(connection, address)
+            restarts.append(threading.Timer(0.3, restart))
+            restarts[-1].start()
+            return answer
+
+        def restart() -> None:
+            server.stop()
+            server.start()
+
+        restarts: list[threading.Timer] = []
+        monkeypatch.setattr(blame, "liveness", noticed)
+        with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
+            found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
+            for timer in restarts:
+                timer.join()
+        assert list(outcomes(found).values()) == ["fail"] * 3
+        assert len(restarts) == 3
+
+    def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
+        with MutantServer(["rejection-stops-listening"]) as server:
+            found = results(
+                target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3)
+            )
+        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
+
+
+@contextmanager
+def restarting_on_request(server: ReferenceServer) -> Iterator[str]:
+    """A shell command that returns when it has had `server` restarted."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def work() -> None:
+            while True:
+                try:
+                    sock, _ = listener.accept()
+                except OSError:
+                    return
+                with sock:
+                    server.stop()
+                    server.start()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        code = (
+            "import socket; "
+            f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]})).recv(1)"
+        )
+        try:
+            yield shlex.join([sys.executable, "-c", code])
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()

@@ -1,0 +1,459 @@
+"""Discovery: what a server says of itself, and one clear line for whatever is no V2 server."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import trustme
+
+from support.responses import http
+from support.servers import Peer, Script, answering, free_port, serving, steps
+from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.models import contract, stand_ins
+from v2_conformance.wire.transcript import Limits
+
+METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
+PATIENT = Limits(connect_s=5, exchange_s=5)
+SHORT = Limits(connect_s=5, exchange_s=0.15)
+
+
+def v2_server(metadata: object = METADATA, models: Mapping[str, object] | None = None) -> Script:
+    """A V2 server that has `models` (default: all of the contract, without tensors)."""
+    known = models if models is not None else {m.model: {} for m in contract().values()}
+
+    def script(peer: Peer) -> None:
+        while True:
+            path = peer.request().split(b" ")[1].decode()
+            name = path.removeprefix("/v2/models/")
+            if path == "/v2":
+                peer.send(http(dumped(metadata)))
+            elif name in known:
+                peer.send(http(dumped(known[name])))
+            else:
+                peer.send(http(b'{"error": "no such model"}', 404))
+
+    return script
+
+
+def dumped(value: object) -> bytes:
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
+
+
+def discovered(script: Script, limits: Limits = PATIENT) -> Server:
+    with serving(script) as server:
+        return discover(Target(server.url, limits=limits))
+
+
+def unreachable(script: Script, limits: Limits = PATIENT) -> str:
+    started = time.perf_counter()
+    with serving(script) as server, pytest.raises(UnreachableError) as error:
+        discover(Target(server.url, limits=limits))
+    assert time.perf_counter() - started < 2
+    assert "\n" not in str(error.value)
+    assert server.url in str(error.value)
+    return str(error.value)
+
+
+def test_a_server_with_every_model_is_known() -> None:
+    server = discovered(v2_server())
+    assert (server.name, server.version) == ("srv", "1.2")
+    assert server.extensions == ("binary_tensor_data",)
+    wanted = {role for role, model in contract().items() if model.profile == "binary"}
+    assert server.present.keys() == wanted - set(stand_ins().values())
+    assert not server.absent
+
+
+def test_models_of_a_claimed_profile_are_looked_for() -> None:
+    with serving(v2_server()) as server:
+        found = discover(Target(server.url, profiles=("binary", "raw", "bf16")))
+    assert found.present.keys() == contract().keys() - set(stand_ins().values())
+
+
+def test_what_stands_in_is_looked_for_if_a_datatype_is_lacking() -> None:
+    with serving(v2_server()) as server:
+        target = Target(server.url, profiles=("binary", "raw"), unsupported=frozenset({"FP16"}))
+        found = discover(target)
+    present = found.present.keys() & set(stand_ins().values())
+    assert present == {"mixed/INT32", "all_types/INT32"}
+
+
+class TestFarAway:
+    """All models but the first are asked for at the same time."""
+
+    @pytest.fixture(autouse=True)
+    def _far(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("v2_conformance.runs.discovery.FAR_S", 0.0)
+
+    def test_it_comes_to_the_same_and_is_recorded_in_the_same_order(self) -> None:
+        with ReferenceServer() as server:
+            target = Target(server.url, limits=PATIENT)
+            near, far = discover(target), discover(target, workers=4)
+        assert far == near
+        requests = [[bytes(e.transcript.request) for e in one.asked] for one in (near, far)]
+        assert requests[0] == requests[1]
+        assert sum(not e.transcript.reused for e in far.asked) > 2
+
+    def test_what_is_absent_is_asked_again_alone(self) -> None:
+        known = {m.model: {"name": m.model} for m in list(contract().values())[:4]}
+        with serving(v2_server(models=known)) as server:
+            target = Target(server.url, limits=PATIENT)
+            near, far = discover(target), discover(target, workers=3)
+        assert far == near
+        assert far.absent
+
+    def test_a_server_of_one_connection_at_a_time_is_found(self) -> None:
+        seat = threading.Lock()
+        script = v2_server(models={m.model: {"name": m.model} for m in contract().values()})
+
+        def one_at_a_time(peer: Peer) -> None:
+            with seat:
+                script(peer)
+
+        with serving(one_at_a_time) as server:
+            assert not discover(Target(server.url, limits=PATIENT), workers=4).absent
+
+    def test_a_server_that_mixes_up_answers_beside_each_other_is_asked_again(self) -> None:
+        others = itertools.cycle([*contract().values()])
+
+        def mixed(peer: Peer) -> None:
+            while True:
+                name = peer.request().split(b" ")[1].decode().removeprefix("/v2/models/")
+                if name == "/v2":
+                    peer.send(http(dumped(METADATA)))
+                else:
+                    wrong = len(server.peers) > 1 and len(peer.requests) == 1
+                    answer = {"name": next(others).model if wrong else name, "versions": ["1"]}
+                    peer.send(http(dumped(answer)))
+
+        with serving(mixed) as server:
+            found = discover(Target(server.url, limits=PATIENT), workers=4)
+        assert not found.absent
+
+
+def test_the_targets_prefix_fields_and_password_go_out() -> None:
+    with serving(answering(http(b"", 404))) as server:
+        url = server.url.replace("http://", "http://me:pw@") + "/base/"
+        target = Target(url, headers=(("X-A", "b"), ("Host", "other.example")), limits=PATIENT)
+        with pytest.raises(UnreachableError) as error:
+            discover(target)
+        (request,) = server.requests
+    assert "pw" not in str(error.value)
+    assert request.startswith(b"GET /base/v2 HTTP/1.1\r\n")
+    lines = request.lower().split(b"\r\n")
+    assert b"x-a: b" in lines
+    assert [line for line in lines if line.startswith(b"host:")] == [b"host: other.example"]
+    assert b"authorization: basic bwu6chc=" in lines
+
+
+# Not a V2 server.
+
+
+def test_a_refused_connection_is_unreachable() -> None:
+    with pytest.raises(UnreachableError, match="connection refused"):
+        discover(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70, "name.invalid"])
+def test_a_host_without_an_address_is_unreachable(host: str) -> None:
+    with pytest.raises(UnreachableError):
+        discover(Target(f"http://{host}:1", limits=PATIENT))
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (http(b"<!doctype html><html></html>"), "answered with HTML"),
+        (http(b"\n <html>"), "answered with HTML"),
+        (http(b"OK"), "something else"),
+        (http(b""), "something else"),
+        (http(b"[]"), "something else"),
+        (http(b'{"name": "x"}'), "required property"),
+        (http(b'{"name": "x", "version": 1, "extensions": []}'), "$.version"),
+        (http(b'{"name": "x", "version": "1", "extensions": "binary"}'), "$.extensions"),
+        (http(b'{"a": NaN}'), "NaN"),
+        (http(b'{"a": ' + b"[" * 50_000), "nested"),
+        (http(b"", 404), "status 404"),
+        (http(b"", 500), "status 500"),
+        (http(b'{"error": "no"}', 401), "status 401"),
+        (
+            http(b"", 302, ("Location", "http://elsewhere/")),
+            "302, a redirect to http://elsewhere/;",
+        ),
+        (http(b"", 302, ("Location", "http://[")), "302, a redirect to http://[;"),
+        (http(b"", 308, ("Location", "/" + "x" * 5000)), "/" + "x" * 199 + "…;"),
+        (http(b"", 307, ("Location", "/\x1b[31m\xff")), r"a redirect to /\x1b[31m\xff;"),
+        (http(b"", 304), "status 304,"),
+        (http(b"not gzip", 200, ("Content-Encoding", "gzip")), "cannot be read"),
+        (http(b"{}", 200, ("Content-Encoding", "br")), "cannot be read"),
+    ],
+)
+def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words: str) -> None:
+    assert words in unreachable(answering(reply))
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nA: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 100,
+    ],
+)
+def test_garbage_is_unreachable(garbage: bytes) -> None:
+    unreachable(steps(Peer.request, garbage))
+
+
+def test_a_server_that_never_answers_is_unreachable_in_time() -> None:
+    message = unreachable(Peer.until_closed, SHORT)
+    assert "within 0.15 s" in message
+
+
+def drip(start: bytes) -> Script:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(start)
+        while not peer.left(0.02):
+            peer.send(b"x")
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nA: ",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 1000000\r\n\r\n",
+    ],
+)
+def test_a_server_that_drips_one_byte_at_a_time_is_unreachable_in_time(start: bytes) -> None:
+    started = time.perf_counter()
+    with serving(drip(start)) as server, pytest.raises(UnreachableError):
+        discover(Target(server.url, limits=SHORT))
+    assert time.perf_counter() - started < 1.5
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"302 Found\r\nLocation: /x", b"404 No"])
+def test_an_endless_body_is_cut_off(status: bytes) -> None:
+    script = steps(
+        Peer.request, b"HTTP/1.1 " + status + b"\r\n\r\n", lambda peer: peer.forever(b"x" * 65536)
+    )
+    assert "past 1048576 bytes" in unreachable(script)
+
+
+def piecemeal(answer: bytes) -> Script:
+    """One write for each byte."""
+
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            for byte in answer:
+                peer.send(bytes([byte]))
+
+    return script
+
+
+BODY = dumped(METADATA)
+COUNTED = b"Content-Length: %d\r\n" % len(BODY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + http(BODY),
+        b"HTTP/1.1 200 OK\r\nContent-Length: \t %d \t\r\n\r\n" % len(BODY) + BODY,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Field: 1\r\n" * 120 + COUNTED + b"\r\n" + BODY,
+        b"HTTP/1.1 200\r\n" + COUNTED + b"\r\n" + BODY,
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n%X;a=b\r\n" % len(BODY)
+        + BODY
+        + b"\r\n0\r\nTrailer: x\r\n\r\n",
+        http(gzip.compress(BODY), 200, ("Content-Encoding", "GZIP")),
+        http(zlib.compress(BODY), 200, ("Content-Encoding", "deflate")),
+    ],
+    ids=["1xx", "spaces", "fields", "no-reason", "chunked", "gzip", "deflate"],
+)
+def test_an_unusual_answer_is_read_like_any_other(answer: bytes) -> None:
+    assert discovered(piecemeal(answer)).name == "srv"
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.0 200 OK", b"HTTP/1.1 200 OK\r\nConnection: close"])
+def test_a_body_may_end_with_the_connection(head: bytes) -> None:
+    assert discovered(steps(Peer.request, head + b"\r\n\r\n" + BODY)).name == "srv"
+
+
+def test_a_kept_connection_that_the_server_closes_is_opened_again() -> None:
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(BODY))
+        peer.head()  # reads the next request, and goes without an answer
+
+    assert discovered(script).name == "srv"
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None:
+    asked = itertools.count()
+    busy = http(b"", status, ("Retry-After", "0"))
+
+    def script(peer: Peer) -> None:
+        while True:
+            peer.request()
+            peer.send(http(BODY) if next(asked) % 9 else busy)
+
+    server = discovered(script)
+    assert (server.name, server.absent) == ("srv", {})
+
+
+def test_metadata_may_not_unfold_without_bound() -> None:
+    answer = http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip"))
+    assert "1048576 bytes" in unreachable(answering(answer))
+
+
+def test_one_connection_serves_all_requests() -> None:
+    with serving(v2_server()) as server:
+        discover(Target(server.url, limits=PATIENT))
+        assert len(server.peers) == 1
+
+
+def test_a_secret_that_a_server_sends_back_is_masked() -> None:
+    target_headers = (("Authorization", "Bearer of-much-secrecy"),)
+    reply = http(b"", 302, ("Location", "/login?token=of-much-secrecy"))
+    with serving(answering(reply)) as server, pytest.raises(UnreachableError) as error:
+        discover(Target(server.url, headers=target_headers, limits=PATIENT))
+    assert "of-much-secrecy" not in str(error.value)
+    assert "/login?token=***" in str(error.value)
+
+
+def test_a_server_at_an_ipv6_address_is_found() -> None:
+    with ReferenceServer(host="::1") as server:
+        assert discover(Target(server.url, limits=PATIENT)).present
+
+
+# Models.
+
+
+def test_a_model_that_is_not_there_is_absent_with_its_name_and_status() -> None:
+    server = discovered(v2_server(models={"identity_int32": {}}))
+    assert list(server.present) == ["identity/INT32"]
+    assert "no model identity_fp32" in server.absent["identity/FP32"]
+    assert "404" in server.absent["identity/FP32"]
+
+
+def test_a_model_elsewhere_is_absent_with_the_place() -> None:
+    def script(peer: Peer) -> None:
+        while True:
+            if peer.request().startswith(b"GET /v2/models/identity_int8 "):
+                peer.send(http(b"", 307, ("Location", "/v2/models/identity_int8/")))
+            else:
+                peer.send(http(BODY))
+
+    server = discovered(script)
+    assert server.absent["identity/INT8"].endswith(
+        "status 307, a redirect to /v2/models/identity_int8/"
+    )
+
+
+def test_a_server_without_a_single_model_runs_nothing() -> None:
+    with pytest.raises(NothingRanError, match="none of the contract's models"):
+        discovered(v2_server(models={}))
+
+
+def tensors(name: object, datatype: object) -> dict[str, list[dict[str, object]]]:
+    return {"inputs": [{"name": name, "datatype": datatype, "shape": [-1]}], "outputs": []}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        (
+            tensors("INPUT0", "INT64"),
+            "INPUT0 of identity_int32: expected datatype INT32, got 'INT64'",
+        ),
+        (tensors("INPUT0", None), "expected datatype INT32, got None"),
+        (tensors("INPUT0", ["INT32"]), "expected datatype INT32, got ['INT32']"),
+        (tensors("INPUT0", "\x1b[31m" * 100), "\\x1b"),
+        (tensors("other", "INT32"), "no tensor INPUT0 among its inputs"),
+        ({"outputs": [{"name": "x"}]}, "no tensor OUTPUT0 among its outputs"),
+        (
+            {"inputs": [*tensors("INPUT0", "INT32")["inputs"], {"name": "mask\n", "shape": [1]}]},
+            r"identity_int32 has inputs that the role identity/INT32 has no values for: mask\n",
+        ),
+        (b"<html>", "is not JSON"),
+        (b"[]", "is not JSON"),
+    ],
+)
+def test_metadata_that_contradicts_the_role_makes_the_model_absent(
+    metadata: object, words: str
+) -> None:
+    models = {"identity_int32": metadata, "identity_fp32": {}}
+    server = discovered(v2_server(models=models))
+    assert words in server.absent["identity/INT32"]
+    assert server.absent["identity/INT32"].isprintable()
+    assert list(server.present) == ["identity/FP32"]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"inputs": [], "outputs": []},
+        {"inputs": None, "outputs": 3},
+        {"inputs": ["text", None, 1]},
+        {"inputs": [{"name": [1]}, {"name": {}}]},
+        {"inputs": [{"name": "INPUT0", "datatype": "INT32"}]},
+        {"outputs": [{"name": "OUTPUT0", "datatype": "INT32"}, {"name": "more"}]},
+    ],
+)
+def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_model(
+    metadata: object,
+) -> None:
+    server = discovered(v2_server(models={"identity_int32": metadata}))
+    assert "identity/INT32" in server.present
+
+
+# TLS.
+
+
+def test_certificates_are_checked_unless_the_user_says_not_to(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    path = str(tmp_path / "ca.pem")
+    authority.cert_pem.write_to_path(path)
+    with serving(v2_server(), tls=context) as server:
+
+        def found(verify: bool | str) -> Server:
+            return discover(Target(server.url, verify=verify, limits=PATIENT))
+
+        with pytest.raises(ConformanceError, match="not issued by an authority"):
+            found(True)
+        assert found(path).name == found(False).name == "srv"
+
+
+@pytest.mark.parametrize(
+    ("listed", "version"),
+    [(["3"], "3"), (["1", "2"], None), ([], None), (None, None), ([3], None), (["a/b"], None)],
+)
+def test_the_version_of_a_model_is_the_only_one_that_the_server_lists(
+    listed: object, version: str | None
+) -> None:
+    models = {m.model: {"versions": listed} for m in contract().values()}
+    assert discovered(v2_server(models=models)).present["identity/INT32"].version == version

@@ -1,0 +1,299 @@
+"""The engine runs all kinds of cases: what it sends, what it keeps of it, and what it makes of it.
+
+Who is blamed for a death is in test_deaths, the order of a run in test_running, and generated
+requests are in test_engine_generated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from dataclasses import replace
+from unittest.mock import ANY
+
+import pytest
+
+from support.cases import make_case, make_get
+from support.responses import GOOD
+from support.runs import cause_of, chosen, engine_for, outcomes, results, target_of
+from support.servers import Peer, Start, served, serving
+from v2_conformance.conversations import case as conversations
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import Result
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import GetCase, ObservedCase
+from v2_conformance.suite.causes.causes import SeveralWrong, died
+from v2_conformance.suite.causes.circumstances import (
+    DatatypesUnsupported,
+    Hung,
+    InvalidCase,
+    NoKnownGoodAnswer,
+    ProfileNotClaimed,
+    RoleAbsent,
+    SuiteError,
+)
+from v2_conformance.suite.causes.findings import ExtensionNotListed, WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongForm
+from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.outcomes import Outcome, Purpose
+
+ONE_MODEL = "identity/INT32"
+
+
+REQUEST = make_case(outputs=[{"tensor": 0, "binary_data": True}], id="mine")
+
+
+def purposes(result: Result) -> list[Purpose]:
+    return [exchange.purpose for exchange in result.exchanges]
+
+
+class TestKindsOfCases:
+    def test_a_request_is_sent_and_a_canary_follows_where_it_is_asked_for(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            plain = engine.run(REQUEST)
+            watched = engine.run(replace(REQUEST, canary="json"))
+        assert (plain.outcome, plain.cause, plain.message) == (Outcome.PASS, None, "")
+        assert purposes(plain) == [Purpose.CASE]
+        assert plain.duration_s > 0
+        assert purposes(watched) == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+        assert [exchange.expected for exchange in watched.exchanges] == [None] * 3
+        same = bytes(watched.exchanges[1].transcript.request)
+        assert b"Inference-Header-Content-Length" not in same
+
+    def test_requests_sent_together_keep_one_as_a_sample(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            result = engine.run(replace(REQUEST, together=3))
+        assert (result.outcome, result.cause) == (Outcome.PASS, None)
+        assert purposes(result) == [Purpose.SAMPLE]
+        assert result.exchanges[0].note == "one of 15, 3 at a time"
+
+    def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(
+        self, start: Start
+    ) -> None:
+        class WrongTwice(Behaviour):
+            numbers = itertools.count(1)
+
+            def handle(self, request: Request) -> Response:
+                mine = b'"id":"mine"' in bytes(request.body)
+                if mine and next(self.numbers) in (2, 3):
+                    return self.error(500, "busy")
+                return super().handle(request)
+
+        with engine_for(start(WrongTwice).url) as engine:
+            result = engine.run(replace(REQUEST, together=2))
+        assert result.outcome is Outcome.FAIL
+        wrong = WrongStatus("200", 500, '{"error":"busy"}')
+        assert result.cause == SeveralWrong(2, 10, wrong)
+        assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
+
+    def test_a_get_is_judged_like_any_case_and_no_canary_follows(self) -> None:
+        metadata = {"outcome": "success", "checks": ["lists_extension"]}
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            listed = engine.run(make_get("/v2", metadata))
+            missing = engine.run(make_get("/v2/nowhere"))
+        assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
+        assert purposes(listed) == [Purpose.CASE]
+        assert bytes(listed.exchanges[0].transcript.request).startswith(b"GET /v2 HTTP/1.1\r\n")
+        assert missing.outcome is Outcome.FAIL
+        assert missing.cause == WrongStatus("200", 404, ANY)
+        assert missing.message.startswith("sent GET /v2/nowhere: expected status 200, got 404: ")
+        assert purposes(missing) == [Purpose.CASE]
+
+    def test_metadata_without_the_extension_fails(self, start: Start) -> None:
+        class Others(Behaviour):
+            def extensions(self) -> list[str]:
+                return ["other"]
+
+        (case,) = chosen("P1/")
+        assert isinstance(case, GetCase)
+        with engine_for(start(Others).url) as engine:
+            result = engine.run(case)
+        assert (result.outcome, result.cause) == (Outcome.FAIL, ExtensionNotListed(("other",)))
+
+
+class TestConnections:
+    def test_a_server_that_closes_after_each_response_passes(self, start: Start) -> None:
+        class Closes(Behaviour):
+            def keeps_open(self, request: Request, response: Response) -> bool:
+                return False
+
+        found = results(target_of(start(Closes).url), chosen("P2/", "R3/survives", "C5/"))
+        assert set(outcomes(found).values()) == {Outcome.PASS}
+
+    def test_a_stale_kept_connection_is_repeated_and_no_failure(self) -> None:
+        def one_answer_each(peer: Peer) -> None:
+            peer.send(served(peer.request()))
+            peer.request()  # and closes without an answer, as an idle server may
+
+        with serving(one_answer_each) as server, engine_for(server.url) as engine:
+            found = [engine.run(case) for case in chosen("P2/blob-follows-json", "R3/survives")]
+        assert {result.outcome for result in found} == {Outcome.PASS}
+        assert any(purposes(result)[0] is Purpose.REPEATED for result in found)
+
+    def test_bytes_that_nobody_asked_for_are_not_the_next_cases(self) -> None:
+        answered, sent = threading.Event(), threading.Event()
+
+        def more_than_asked(peer: Peer) -> None:
+            peer.send(served(peer.request()))
+            answered.wait(5)
+            peer.send(GOOD)
+            sent.set()
+            peer.until_closed()
+
+        def answers(peer: Peer) -> None:
+            while True:
+                peer.send(served(peer.request()))
+
+        # The calibration closes its connection; the first case has the next.
+        with serving(answers, more_than_asked, answers) as server:
+            present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
+            with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
+                first = engine.run(REQUEST)
+                answered.set()
+                sent.wait(5)
+                second = engine.run(REQUEST)
+        assert first.outcome is second.outcome is Outcome.PASS
+        assert not second.exchanges[0].transcript.reused
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_case_that_is_never_answered_is_inconclusive_in_bounded_time(
+        self, start: Start, workers: int
+    ) -> None:
+        release = threading.Event()
+
+        class Hangs(Behaviour):
+            def parse_header_length(self, text: str) -> int:
+                if text == "abc" or (len(text) > 2 and request_is_long(text)):
+                    release.wait(20)
+                return super().parse_header_length(text)
+
+        def request_is_long(text: str) -> bool:
+            return text.isdigit() and int(text) > 400
+
+        server = start(Hangs)
+        started = time.perf_counter()
+        found = results(
+            target_of(server.url, timeout=0.7), chosen("H6/", "H1/honoured"), workers=workers
+        )
+        release.set()
+        assert time.perf_counter() - started < 60
+        hung = {name for name, result in found.items() if result.outcome is not Outcome.PASS}
+        assert {found[name].outcome for name in hung} == {Outcome.FAIL}
+        assert "H6/not-a-number[letters]" in hung
+        assert "H1/honoured[long,INT32]" in hung
+        assert "H6/not-a-number[empty]" not in hung
+        cause = found["H6/not-a-number[letters]"].cause
+        assert cause == Hung(ANY, 0, ANY)
+
+    def test_a_model_that_never_answers_leaves_its_cases_unsent(self, start: Start) -> None:
+        release = threading.Event()
+
+        class Silent(Behaviour):
+            def handle(self, request: Request) -> Response:
+                if request.target.endswith("identity_int32/infer"):
+                    release.wait(20)
+                return super().handle(request)
+
+        server = start(Silent)
+        started = time.perf_counter()
+        found = results(
+            target_of(server.url, "compression", timeout=1),
+            chosen("R", "S12/", "P2/blob-follows-json[UINT8]"),
+        )
+        release.set()
+        assert time.perf_counter() - started < 30
+        for result in found.values():
+            if isinstance(result.case, ObservedCase):
+                continue
+            silent = result.case.role == ONE_MODEL
+            expected = Outcome.INCONCLUSIVE if silent else Outcome.PASS
+            assert result.outcome is expected, result.message
+            assert bool(result.exchanges) != silent
+            if silent:
+                assert result.cause == NoKnownGoodAnswer(ONE_MODEL, "no complete response in time")
+
+
+class TestClaims:
+    def test_a_datatype_or_profile_that_is_not_claimed_is_unsupported(self) -> None:
+        with ReferenceServer() as server:
+            target = replace(target_of(server.url), unsupported=frozenset({"FP16"}))
+            found = results(target, chosen("D8/", "D9/", "W1/", "M3/", "P2/blob-follows-json[I"))
+        for result in found.values():
+            other = result.case.profile != "binary" or "FP16" in result.case.datatypes
+            expected = Outcome.UNSUPPORTED if other else Outcome.PASS
+            assert result.outcome is expected, result.case.id
+        assert cause_of("D8/", found) == DatatypesUnsupported(("FP16",))
+        assert cause_of("W1/", found) == ProfileNotClaimed("raw")
+
+    def test_a_role_that_the_server_lacks_is_not_run_and_says_so(self) -> None:
+        with ReferenceServer(profiles=("binary",)) as server:
+            found = results(target_of(server.url, "raw"), chosen("W8/", "W9/"))
+        absent = [r for r in found.values() if (r.case.role or "").startswith("raw/")]
+        assert absent
+        for result in absent:
+            assert result.outcome is Outcome.NOT_RUN
+            assert isinstance(result.cause, RoleAbsent)
+            assert result.cause.role == result.case.role
+            assert "no model raw_" in result.cause.reason
+
+    def test_a_server_that_ignores_the_extension_fails_clearly(self, start: Start) -> None:
+        class JsonOnly(Behaviour):
+            def header_length(self, request: Request) -> int | None:
+                return None
+
+            def binary_by_default(self, document: dict[str, object]) -> bool:
+                return False
+
+            def binary_flag(self, parameters: dict[str, object], default: bool) -> bool:
+                return False
+
+        found = results(
+            target_of(start(JsonOnly).url, "bf16", "compression", timeout=20),
+            chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
+            workers=2,
+        )
+        sent = {name: out for name, out in outcomes(found).items() if "/observed" not in name}
+        assert set(sent.values()) == {Outcome.PASS, Outcome.FAIL}
+        assert cause_of("M6/", found) == WrongForm("OUTPUT0", "binary", "json")
+        request = found["P2/blob-follows-json[INT32]"]
+        assert request.outcome is Outcome.FAIL
+        assert request.cause == WrongStatus("200", 400, ANY)
+        assert not any(died(result.cause) for result in found.values())
+
+
+class TestTheSuiteItself:
+    def test_a_mistake_of_the_suite_is_an_error_and_ends_no_run(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError("at the wrong moment")
+
+        monkeypatch.setattr(conversations, "judge", broken)
+        with ReferenceServer() as server:
+            found = results(target_of(server.url), chosen("R3/survives"))
+        assert set(outcomes(found).values()) == {Outcome.ERROR}
+        for result in found.values():
+            assert isinstance(result.cause, SuiteError)
+            assert result.cause.error == "ZeroDivisionError('at the wrong moment')"
+            assert result.cause.where.startswith("test_engine.py:")
+
+    def test_a_case_that_cannot_be_encoded_is_its_authors_mistake(self) -> None:
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            result = engine.run(make_case(body={"drop": 10_000}))
+        assert result.outcome is Outcome.ERROR
+        assert isinstance(result.cause, InvalidCase)
+        assert "`body.drop`: expected at most " in result.cause.problem
+
+    def test_a_result_says_what_its_verdict_says(self) -> None:
+        verdict = Verdict(Outcome.FAIL, ConnectionClosed(0, "reset"), "sent GET /v2")
+        result = Result(make_case(), verdict)
+        assert (result.outcome, result.cause) == (Outcome.FAIL, verdict.cause)
+        assert result.message == (
+            "sent GET /v2: the connection ended without a complete response after 0 bytes (reset)"
+        )
+        assert (result.duration_s, result.exchanges) == (0.0, ())

@@ -1,0 +1,386 @@
+"""Whole runs against servers that misbehave in one exchange: the right outcome, time and memory."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import ANY
+
+import pytest
+
+from support.responses import http, v2
+from support.servers import Peer, Script, Scripted, always, served, serving, steps
+from v2_conformance.cli.main import main
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.runs import engine as engine_module
+from v2_conformance.suite.causes.causes import Cause, NotKept
+from v2_conformance.suite.causes.circumstances import Flooded, Hung
+from v2_conformance.suite.causes.findings import (
+    BodyNotJson,
+    BrokenCoding,
+    HeaderLengthNotJson,
+    LeftoverBytes,
+    UnrequestedCoding,
+)
+from v2_conformance.suite.causes.transport_findings import (
+    BytesAfterResponse,
+    ConnectionClosed,
+    ResponseTooLarge,
+)
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.verifying.verification import verify
+from v2_conformance.wire.transcript import Limits
+
+MIB = 1 << 20
+# The case that meets the misbehaviour, by the id of its request; a neighbour whose request is
+# almost the same; and one that is refused, so that a canary follows.
+MARK = b'"id":"x"'
+VICTIM = "H1/honoured[short,INT32]"
+NEIGHBOURS = ("H1/honoured[medium,INT32]", "R3/survives-a-rejection[no_data]")
+# More than a run needs on a busy machine, far less than one without bounds would take.
+LONGEST_S = 60.0
+# Who is silent costs a case and its canaries this much each; nobody else waits for it.
+SILENT_S = 1.0
+PATIENCE_S = 10.0
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+def says(*data: bytes) -> Script:
+    """Send `data` and close."""
+
+    def script(peer: Peer) -> None:
+        for piece in data:
+            peer.send(piece)
+
+    return script
+
+
+never = Peer.until_closed
+
+
+def one_byte_a_second(peer: Peer) -> None:
+    for byte in HEAD * 10:
+        peer.send(bytes([byte]))
+        if peer.left(within_s=1):
+            return
+
+
+claims_10_to_the_18 = steps(
+    HEAD + b"Content-Length: 1000000000000000000\r\n\r\n{", Peer.until_closed
+)
+
+
+def endless(start: bytes, piece: bytes) -> Script:
+    return steps(start, lambda peer: peer.forever(piece))
+
+
+OUTPUT = {"name": "OUTPUT0", "shape": [8], "datatype": "INT32"}
+BLOB = bytes(0xC1 + i % 7 for i in range(32))
+GOOD = v2({"id": "x", "outputs": [OUTPUT | {"parameters": {"binary_data_size": 32}}]}, BLOB)
+JSON_END = GOOD.index(BLOB)
+
+
+def in_json(members: bytes) -> bytes:
+    """A response whose JSON begins with these members."""
+    return v2(b"{%b" % members + GOOD[GOOD.index(b"{") + 1 : JSON_END], BLOB)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """What a server does to the victim's request, and what comes of it."""
+
+    script: Script
+    outcome: Outcome
+    cause: Cause
+
+    @property
+    def timeout(self) -> float:
+        return SILENT_S if isinstance(self.cause, Hung) else PATIENCE_S
+
+
+def late(script: Script) -> Hostile:
+    return Hostile(script, Outcome.FAIL, Hung(ANY, ANY, ANY))
+
+
+def too_large(start: bytes, piece: bytes) -> Hostile:
+    return Hostile(endless(start, piece), Outcome.FAIL, ResponseTooLarge(ANY))
+
+
+def cut_off(sent: bytes) -> Hostile:
+    cause = ConnectionClosed(len(sent), "the server closed the connection")
+    return Hostile(says(sent), Outcome.FAIL, cause)
+
+
+def wrong_json(members: bytes, problem: str) -> Hostile:
+    received = in_json(members)
+    length = received.index(BLOB) - received.index(b"{")
+    return Hostile(says(received), Outcome.FAIL, HeaderLengthNotJson(length, problem, ANY))
+
+
+KINDS = {
+    "never answers": late(never),
+    "one byte a second": late(one_byte_a_second),
+    "claims 10^18 bytes": late(claims_10_to_the_18),
+    "endless headers": too_large(HEAD, b"A: b\r\n" * 100),
+    "endless header": too_large(HEAD + b"A: ", b"b" * 1000),
+    "1xx flood": too_large(b"", b"HTTP/1.1 103 Hint\r\n\r\n"),
+    "closes at once": cut_off(b""),
+    "closes after the status line": cut_off(HEAD),
+    "closes in the JSON": cut_off(GOOD[: JSON_END - 9]),
+    "closes in a blob": cut_off(GOOD[:-9]),
+    "invalid UTF-8": wrong_json(b'"model_name":"\xff\xfe",', "the JSON is not UTF-8 at byte 15"),
+    "NaN": wrong_json(b'"model_version":NaN,', "NaN is not JSON"),
+    "nesting of 100,000": wrong_json(
+        b'"parameters":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"},",
+        "the JSON is nested deeper than 64 levels",
+    ),
+    "unclosed nesting": Hostile(
+        says(v2(b'{"a":' * 100_000)),
+        Outcome.FAIL,
+        BodyNotJson(500_000, "the JSON is nested deeper than 64 levels"),
+    ),
+}
+
+
+@contextmanager
+def misbehaving(script: Script, mark: bytes = MARK) -> Iterator[Scripted]:
+    """A good server, but for requests with `mark` in them, which `script` answers."""
+
+    with serving(always(lambda asked: script if mark in asked else served(asked))) as server:
+        yield server
+
+
+Found = Mapping[str, CaseResult]
+
+
+def run(server: Scripted, folder: Path, *cases: str, timeout: float = PATIENCE_S) -> Found:
+    """A run of the command on some cases; what its report says of each."""
+    chosen = [argument for case in cases for argument in ("--case", case)]
+    started = time.perf_counter()
+    profiles = ["--profile", "compression", "--profile", "compression-responses"]
+    arguments = [*profiles, "--timeout", str(timeout), "--report-dir", str(folder)]
+    assert main(["run", server.url, *chosen, *arguments]) == 1
+    assert time.perf_counter() - started < LONGEST_S
+    report = load_report(folder / REPORT)
+    assert report.complete
+    found = {case.id: case for case in report.cases}
+    assert set(found) == set(cases), "something was lost"
+    page = (folder / "report.html").read_text()
+    assert all(case in page for case in cases)
+    return found
+
+
+def is_only_the_victims(found: Found, victim: str = VICTIM) -> Cause | None:
+    """The cause of the victim's failure, which is nobody else's and killed nothing."""
+    for case in NEIGHBOURS:
+        assert found[case].outcome is Outcome.PASS, found[case].message
+    assert found[victim].outcome is Outcome.FAIL
+    assert not found[victim].died
+    return found[victim].cause
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_hostile_answer_is_that_cases_outcome_and_no_others(kind: str, tmp_path: Path) -> None:
+    hostile = KINDS[kind]
+    with misbehaving(hostile.script) as server:
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS, timeout=hostile.timeout)
+    assert (found[VICTIM].outcome, found[VICTIM].cause) == (hostile.outcome, hostile.cause)
+    assert len(found[VICTIM].message) < 3000
+    for case in NEIGHBOURS:
+        assert found[case].outcome is Outcome.PASS, found[case].message
+
+
+def test_a_second_answer_fails_only_what_is_about_bytes_after_a_response(tmp_path: Path) -> None:
+    with misbehaving(says(GOOD + GOOD)) as server:
+        found = run(server, tmp_path, VICTIM, "C5/observed")
+    assert found[VICTIM].outcome is Outcome.PASS
+    cause = NotKept(1, 1, (VICTIM,), 0, BytesAfterResponse(len(GOOD)))
+    assert found["C5/observed"].cause == cause
+
+
+@pytest.mark.parametrize(
+    "kind", ["never answers", "1xx flood", "closes in a blob", "nesting of 100,000"]
+)
+def test_a_server_that_is_hostile_to_everything_after_discovery_ends_the_run_in_time(
+    kind: str, tmp_path: Path
+) -> None:
+    with misbehaving(KINDS[kind].script, mark=b"/infer ") as server:
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS, timeout=KINDS[kind].timeout)
+    assert Outcome.PASS not in {case.outcome for case in found.values()}
+
+
+@pytest.mark.parametrize("mark", [b"GET /v2 ", b"GET /v2/models/"])
+@pytest.mark.parametrize(
+    "kind", ["one byte a second", "claims 10^18 bytes", "endless headers", "unclosed nesting"]
+)
+def test_a_hostile_answer_to_discovery_ends_in_one_line_or_a_report(
+    kind: str, mark: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started = time.perf_counter()
+    with misbehaving(KINDS[kind].script, mark) as server:
+        arguments = ["--case", VICTIM, "--timeout", "0.3", "--report-dir", str(tmp_path)]
+        code = main(["run", server.url, *arguments])
+    assert time.perf_counter() - started < LONGEST_S
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert code in (1, 3, 4)
+    assert (tmp_path / REPORT).exists() == (code in (1, 4))
+
+
+# What takes memory.
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Fails if this process takes more than `size` bytes beyond what it has at first."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
+    except OSError:
+        pytest.skip("this system does not tell a process its peak of memory")
+    before = memory("VmRSS")
+    yield
+    peak = memory("VmHWM") - before
+    assert peak < size, f"{peak / MIB:.0f} MiB"
+
+
+def memory(name: str) -> int:
+    """A figure of this process's memory, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def bomb(coding: str, size: int) -> bytes:
+    """So many zeros behind the start of a good message, in a coding, without ever holding them."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31 if coding == "gzip" else 15)
+    pieces = [packer.compress(GOOD[GOOD.index(b"{") :])]
+    pieces += [packer.compress(bytes(MIB)) for _ in range(size // MIB)]
+    return b"".join([*pieces, packer.flush()])
+
+
+@pytest.fixture(scope="module")
+def bombs() -> dict[str, bytes]:
+    """Some hundred KiB that decode to a little more than the suite takes, for each coding."""
+    size = Limits.response + 4 * MIB
+    assert size >= 64 * MIB
+    return {coding: bomb(coding, size) for coding in ("gzip", "deflate")}
+
+
+def packed(coding: str, body: bytes) -> bytes:
+    length = JSON_END - GOOD.index(b"{")
+    return http(body, 200, ("Content-Encoding", coding), (HEADER_LENGTH, length))
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [endless(HEAD + b"\r\n", bytes(1000)), says(http(bytes(MIB)))],
+    ids=["endless", "whole"],
+)
+def test_a_server_that_floods_every_case_fills_no_disk(
+    flood: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "MOST_SURPLUS", 20 * MIB)
+    prefixes = ("H1/*", "H2/*", "H6/*", "M7/*")
+    with misbehaving(flood, mark=b"/infer ") as server, at_most(500 * MIB):
+        chosen = [argument for name in prefixes for argument in ("--case", name)]
+        arguments = ["--timeout", "10", "--report-dir", str(tmp_path)]
+        assert main(["run", server.url, *chosen, *arguments]) == 1
+    cases = load_report(tmp_path / REPORT).cases
+    flooded = [case for case in cases if isinstance(case.cause, Flooded)]
+    assert {case.outcome for case in flooded} == {Outcome.INCONCLUSIVE}
+    assert not any(case.exchanges for case in flooded)
+    assert {case.outcome for case in cases if case not in flooded} == {Outcome.FAIL}
+    assert 5 < len(cases) - len(flooded) < 20 < len(cases)
+    assert (tmp_path / REPORT).stat().st_size < 60 * MIB
+    assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+@pytest.mark.parametrize(
+    ("case", "mark"),
+    [
+        ("Z2/compressed-response[{coding},int32,binary]", b"Accept-Encoding: {coding}\r\n"),
+        (VICTIM, MARK),
+    ],
+)
+def test_a_decompression_bomb_takes_bounded_memory(
+    coding: str, case: str, mark: bytes, bombs: dict[str, bytes], tmp_path: Path
+) -> None:
+    case = case.format(coding=coding)
+    answer = packed(coding, bombs[coding])
+    mark = mark.replace(b"{coding}", coding.encode())
+    with misbehaving(says(answer), mark) as server, at_most(60 * MIB):
+        found = run(server, tmp_path, case, *NEIGHBOURS)
+    cause = is_only_the_victims(found, case)
+    assert isinstance(cause, BrokenCoding)
+    assert cause.coding == coding
+    assert "decodes to more than" in cause.problem
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 8 * MIB
+
+
+def test_zeros_that_are_within_the_limit_are_bytes_left_over(tmp_path: Path) -> None:
+    answer = packed("gzip", bomb("gzip", MIB))
+    with misbehaving(says(answer)) as server, at_most(60 * MIB):
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
+    assert isinstance(is_only_the_victims(found), LeftoverBytes)
+
+
+def test_a_coding_inside_a_coding_is_not_undone(tmp_path: Path) -> None:
+    with misbehaving(says(packed("gzip, gzip", gzip.compress(gzip.compress(b"{}"))))) as server:
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
+    cause = is_only_the_victims(found)
+    assert isinstance(cause, UnrequestedCoding)
+    assert cause.got == ("gzip", "gzip")
+
+
+@pytest.mark.parametrize("framing", [b"", b"Transfer-Encoding: chunked\r\n"])
+def test_an_endless_body_takes_bounded_memory_and_a_bounded_report(
+    framing: bytes, tmp_path: Path
+) -> None:
+    piece = bytes(64 * 1024)
+    piece = b"%x\r\n%b\r\n" % (len(piece), piece) if framing else piece
+    with misbehaving(endless(HEAD + framing + b"\r\n", piece)) as server, at_most(60 * MIB):
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
+    cause = is_only_the_victims(found)
+    assert isinstance(cause, ResponseTooLarge)
+    assert cause.detail.startswith("the response goes on past")
+    assert (tmp_path / REPORT).stat().st_size < 3 * MIB
+
+
+# What is shown.
+
+MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+TERMINAL = "\x1b[2J\x1b]0;title\x07\x9b31m\r\x00\u202e"
+
+
+@pytest.mark.parametrize("where", ["error", "html", "name", "header", "reason"])
+def test_markup_and_terminal_escapes_reach_neither_page_nor_terminal(
+    where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nasty = MARKUP + TERMINAL
+    line = MARKUP.encode() + b"\x1b[2J"
+    answers = {
+        "error": v2({"error": nasty}, status=500),
+        "html": http(nasty.encode(), 500, ("Content-Type", "text/html")),
+        "name": v2({"id": "x", "outputs": [OUTPUT | {"name": nasty, "data": [1] * 8}]}),
+        "header": http(b"", 500, ("X-Nasty", MARKUP), (HEADER_LENGTH, MARKUP)),
+        "reason": b"HTTP/1.1 500 " + line + b"\r\nContent-Length: 0\r\n\r\n",
+    }
+    with misbehaving(says(answers[where])) as server:
+        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
+    assert found[VICTIM].outcome is Outcome.FAIL
+    printed = capsys.readouterr()
+    for text in (found[VICTIM].message, *printed.out.splitlines(), *printed.err.splitlines()):
+        assert text.isprintable(), text
+    page = (tmp_path / "report.html").read_text()
+    assert "<script>alert(1)" not in page
+    assert "<img" not in page
+    assert "\x1b" not in page
+    assert found[VICTIM].exchanges[0].response == answers[where], "the evidence is kept"

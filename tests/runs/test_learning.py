@@ -1,0 +1,193 @@
+"""What a run learns of models that it does not know, before the first case."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+
+from support.servers import Start
+from v2_conformance.errors import NothingRanError, UsageError
+from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.learning import learn_models, repository_index
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.values.samples import Choice
+from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.relations.cases import special_sets
+
+SETS = partial(special_sets, suite_cases())
+
+
+class Noisy(Behaviour):
+    """A model whose numbers differ a little from answer to answer."""
+
+    noise = itertools.count(1)
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * next(self.noise) % 1e-2
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class Nameless(Behaviour):
+    """A server whose model metadata names no tensors."""
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        return self.json_response({"name": model.model, "inputs": [], "outputs": []})
+
+
+class Rectifier(Behaviour):
+    """Models that give back floats from 0 on, and 0 for all others."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = np.maximum(np.frombuffer(made.blob, "<f4"), np.float32(0))
+        return Tensor(made.name, made.datatype, made.shape, values.tobytes())
+
+
+class OfFew(Behaviour):
+    """Models that give back what they take, which is not every number."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        if tensor.datatype == "FP32" and not np.all(np.abs(np.frombuffer(tensor.blob, "<f4")) <= 1):
+            raise ElementError("a number is not from -1 to 1")
+        return super().output_tensor(output, tensor)
+
+
+class Infinite(Behaviour):
+    """A model whose second output is infinite."""
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        if output.name != "OUTPUT1":
+            return super().output_tensor(output, tensor)
+        endless = np.full(tensor.shape, np.inf, "<f4").tobytes()
+        return Tensor(output.name, output.datatype, tensor.shape, endless)
+
+
+class WithoutIndex(Behaviour):
+    """A server without a repository index."""
+
+    def repository_index(self, request: Request) -> Response:
+        return self.error(404, "there is no repository")
+
+
+def target(server: ReferenceServer) -> Target:
+    return make_target(server.url)
+
+
+def test_answers_are_learned_with_another_set_of_values() -> None:
+    with ReferenceServer() as server:
+        (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
+    known = found.learned.binding.known
+    assert known is not None
+    assert known.answers is not None
+    assert [[tensor.shape for tensor in answer] for answer in known.answers] == [
+        [(3, 2), (3,), (3,)]
+    ] * 2
+    assert found.learned.identity is None
+
+
+def test_a_model_that_gives_back_its_input_plays_the_role_of_the_contract() -> None:
+    with ReferenceServer() as server:
+        found = learn_models(
+            target(server),
+            ["identity_int32", "matrix_bytes", "identity_bool"],
+            Choice(),
+            None,
+            SETS,
+        )
+    assert [one.learned.identity for one in found.models] == [
+        "identity/INT32",
+        "matrix/BYTES",
+        "identity/BOOL",
+    ]
+    assert found.server.present["identity/INT32"].model == "identity_int32"
+
+
+@pytest.mark.parametrize("behaviour", [Rectifier, OfFew])
+def test_a_model_that_gives_back_only_some_values_plays_no_role(
+    start: Start, behaviour: type[Behaviour]
+) -> None:
+    names = ["identity_fp32", "matrix_fp32"]
+    found = learn_models(target(start(behaviour)), names, Choice(), None, SETS)
+    assert [one.learned.identity for one in found.models] == [None, None]
+
+
+def test_a_model_whose_values_the_user_chose_plays_no_role() -> None:
+    of_ones = Choice(ranges={"INPUT0": (0, 1)})
+    with ReferenceServer() as server:
+        (found,) = learn_models(target(server), ["identity_fp32"], of_ones, None, SETS).models
+    assert found.learned.identity is None
+
+
+def test_outputs_that_no_json_can_hold_are_known(start: Start) -> None:
+    (found,) = learn_models(target(start(Infinite)), ["matrix_product"], Choice(), None).models
+    assert found.learned.problem is None
+    assert found.learned.model.not_in_json == ((None, 1),)
+
+
+def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> None:
+    server = start(Noisy)
+    (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
+    assert found.learned.differing == "OUTPUT0"
+    near = Tolerance(rtol=0.1, atol=0.1)
+    (within,) = learn_models(target(server), ["matrix_product"], Choice(), near).models
+    assert within.learned.differing is None
+
+
+def test_answers_that_a_report_has_no_room_for_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("v2_conformance.runs.learning._ROOM", 16 << 20)
+    wide = Choice(shapes={"INPUT0": (500_000,)})
+    with (
+        ReferenceServer() as server,
+        pytest.raises(
+            NothingRanError, match=r"widener: its answers take more than the 64.*--shape"
+        ),
+    ):
+        learn_models(target(server), ["widener"], wide, None)
+
+
+def test_all_stands_for_the_repository_index(start: Start) -> None:
+    with ReferenceServer() as server:
+        assert {"matrix_product", "reverser", "widener"} <= set(
+            repository_index(target(server)) or ()
+        )
+    without = target(start(WithoutIndex))
+    assert repository_index(without) is None
+    with pytest.raises(UsageError, match="no repository index"):
+        learn_models(without, ["all"], Choice(), None)
+
+
+def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
+    with ReferenceServer() as server:
+        with pytest.raises(NothingRanError, match=r"no_such: GET /v2/models/no_such .* status 404"):
+            learn_models(target(server), ["no_such"], Choice(), None)
+        with pytest.raises(NothingRanError, match=r"; the server has the models .* and \d+ more$"):
+            learn_models(target(server), ["no_such"], Choice(), None)
+        wrong = Choice(shapes={"INPUT0": (3, 5)})
+        with pytest.raises(UsageError, match=r"INPUT0: the model takes the shape \[-1, 4\], got"):
+            learn_models(target(server), ["matrix_product"], wrong, None)
+        unlike = Choice(shapes={"INPUT0": (2,), "INPUT1": (3,)})
+        with pytest.raises(NothingRanError, match=r"does not answer a plain request.*--shape"):
+            learn_models(target(server), ["reverser"], unlike, None)
+        with pytest.raises(UsageError, match="no model has an input 'INPUT9'"):
+            learn_models(target(server), ["widener"], Choice(shapes={"INPUT9": (1,)}), None)
+        with pytest.raises(UsageError, match="cannot be tested by name"):
+            learn_models(target(server), ["../x"], Choice(), None)
+    with pytest.raises(NothingRanError, match=r"names no inputs.*--input"):
+        learn_models(target(start(Nameless)), ["widener"], Choice(), None)

@@ -1,0 +1,182 @@
+"""Cases of several requests: one before another on the same connection, and unlike ones at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+
+from support.reports import case_of
+from support.runs import changed, chosen, engine_for, of_faulty, said
+from support.servers import Start
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.suite.causes.causes import DidNotSurvive, SeveralWrong
+from v2_conformance.suite.causes.circumstances import RoleAbsent
+from v2_conformance.suite.causes.findings import WrongId, WrongStatus
+from v2_conformance.suite.causes.output_findings import WrongForm
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.transcript import Ending
+from v2_mutants.servers import MutantServer
+
+PAIR = chosen("C7/id-does-not-stick")[0]
+UNLIKE = chosen("C6/unlike-ids")[0]
+LEAVES = chosen("C8/client-leaves[in_blob]")[0]
+
+
+def test_the_first_request_goes_before_on_the_same_connection() -> None:
+    with ReferenceServer() as server, engine_for(server.url) as engine:
+        result = engine.run(PAIR)
+    assert result.outcome is Outcome.PASS
+    before, own = result.exchanges
+    assert (before.purpose, own.purpose) == (Purpose.BEFORE, Purpose.CASE)
+    assert b'"id":"the-first"' in bytes(before.transcript.request)
+    assert own.transcript.reused
+    assert before.transcript.open
+
+
+def test_a_server_that_closes_after_each_response_is_right() -> None:
+    class Closes(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return False
+
+    with ReferenceServer() as server:
+        server._behaviour = Closes()
+        with engine_for(server.url) as engine:
+            assert engine.run(PAIR).outcome is Outcome.PASS
+
+
+def test_what_sticks_fails_the_second_request() -> None:
+    with MutantServer(["id-sticks"]) as server, engine_for(server.url) as engine:
+        result = engine.run(PAIR)
+    assert result.outcome is Outcome.FAIL
+    assert result.cause == WrongId("None", "'the-first'")
+    with MutantServer(["output-binary-data-sticks"]) as server, engine_for(server.url) as engine:
+        (case,) = chosen("C7/output-flags-do-not-stick[binary_data]")
+        assert engine.run(case).cause == WrongForm("OUTPUT0", "json", "binary")
+
+
+def test_unlike_requests_at_once_are_each_judged_by_their_own_expectation() -> None:
+    with ReferenceServer() as server, engine_for(server.url) as engine:
+        for case in chosen("C6/unlike-flags", "C6/one-is-refused", "C6/unlike-models"):
+            assert engine.run(case).outcome is Outcome.PASS, case.id
+
+
+def test_one_of_several_wrong_answers_is_recorded() -> None:
+    with MutantServer(["concurrent-ids-mixed"]) as server, engine_for(server.url) as engine:
+        result = engine.run(UNLIKE)
+    assert result.outcome is Outcome.FAIL
+    assert isinstance(result.cause, SeveralWrong)
+    assert isinstance(result.cause.first, WrongId)
+    assert result.exchanges[0].purpose is Purpose.SAMPLE
+
+
+def test_a_case_that_needs_a_model_that_is_absent_is_not_run() -> None:
+    with ReferenceServer() as server, engine_for(server.url) as engine:
+        found = engine.server
+        present = {role: b for role, b in found.present.items() if role != "identity/BYTES"}
+        lacking = replace(found, present=present, absent={"identity/BYTES": "no such model"})
+        (case,) = chosen("C7/model-does-not-stick[BYTES]")
+        with engine_for(server.url, server=lacking) as other:
+            result = other.run(case)
+    assert result.outcome is Outcome.NOT_RUN
+    assert result.cause == RoleAbsent("identity/BYTES", "no such model")
+
+
+def test_a_client_that_leaves_is_survived_by_whoever_serves_the_next() -> None:
+    with ReferenceServer() as server, engine_for(server.url) as engine:
+        result = engine.run(LEAVES)
+    assert result.outcome is Outcome.PASS
+    left, canary = result.exchanges
+    assert left.transcript.ending is Ending.LEFT
+    assert canary.purpose is Purpose.CANARY_FRESH
+
+
+def test_a_server_that_dies_of_the_first_of_several_clients_is_blamed_for_it() -> None:
+    with MutantServer(["short-body-kills-server"]) as server, engine_for(server.url) as engine:
+        result = engine.run(LEAVES)
+    assert result.outcome is Outcome.FAIL
+    assert isinstance(result.cause, DidNotSurvive)
+    assert result.exchanges[0].transcript.sent
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    faults = ("id-sticks", "concurrent-ids-mixed", "broken-chunk-kills-server")
+    cases = [PAIR, UNLIKE, LEAVES, *chosen("C8/broken-chunk[end", "C8/half-closed", "C7/size")]
+    return of_faulty(tmp_path_factory.mktemp("state"), *faults, cases=cases)
+
+
+def test_a_report_of_such_cases_can_be_judged_again(recorded: Path) -> None:
+    found, text = said(recorded)
+    assert not any(case.problem for case in found.cases), text
+
+
+def test_a_record_without_the_first_request_is_no_record_of_the_case(
+    recorded: Path, tmp_path: Path
+) -> None:
+    def without(report: dict[str, Any]) -> None:
+        del case_of(report, PAIR.id)["exchanges"][0]
+
+    _, text = changed(recorded, tmp_path, without)
+    assert "the request before the case is not recorded first" in text
+
+
+class TestOwnForm:
+    """The canary on the case's connection is in the case's own form, if the server serves that."""
+
+    def test_a_case_without_blobs_is_followed_by_a_canary_without_blobs(self) -> None:
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            same, fresh = engine.run(case).exchanges[1:]
+        assert b"binary_data_size" not in bytes(same.transcript.request)
+        assert b"binary_data_size" in bytes(fresh.transcript.request)
+
+    def test_of_a_requirement_that_passes_the_last_case_is_followed_by_a_fresh_connection(
+        self,
+    ) -> None:
+        *others, last = chosen("H8/")
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            before = [engine.run(case) for case in others]
+            at_last = engine.run(last)
+        for result in before:
+            purposes = [exchange.purpose for exchange in result.exchanges]
+            assert purposes == [Purpose.CASE, Purpose.CANARY_SAME]
+        purposes = [exchange.purpose for exchange in at_last.exchanges]
+        assert purposes == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+
+    def test_one_that_fails_is_followed_by_one_wherever_it_stands(self) -> None:
+        first = chosen("H8/")[0]
+        fault = "header-length-trailing-junk-ignored"
+        with MutantServer([fault]) as server, engine_for(server.url) as engine:
+            result = engine.run(first)
+        assert result.outcome is Outcome.FAIL
+        assert result.exchanges[-1].purpose is Purpose.CANARY_FRESH
+
+    def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        fault = "json-parser-stuck-after-error"
+        with MutantServer([fault]) as server, engine_for(server.url) as engine:
+            result = engine.run(case)
+        assert isinstance(result.cause, DidNotSurvive)
+        assert result.cause.same_connection == WrongStatus("200", 500, ANY)
+        assert result.cause.fresh_connection is None
+
+    def test_a_server_that_does_not_serve_the_form_is_not_blamed_for_it(self, start: Start) -> None:
+        class WantsBlobs(Behaviour):
+            def infer(self, model: ModelContract, request: Request) -> Response:
+                if not request.values(HEADER_LENGTH):
+                    return self.error(400, "send blobs")
+                return super().infer(model, request)
+
+        (case,) = chosen("R3/survives-a-rejection[no_data]")
+        with engine_for(start(WantsBlobs).url) as engine:
+            result = engine.run(case)
+        assert result.outcome is Outcome.PASS
+        assert b"binary_data_size" in bytes(result.exchanges[1].transcript.request)

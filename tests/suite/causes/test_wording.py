@@ -1,0 +1,21 @@
+"""The sentences that people read: an example of every cause, in full."""
+
+from __future__ import annotations
+
+import msgspec
+
+from support.snapshots import Snapshot
+from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.causes import CAUSES, Cause
+from v2_conformance.suite.causes.transport_findings import NotHttp
+
+
+def test_causes_in_words(snapshot: Snapshot) -> None:
+    rows = snapshot("causes", lambda row: describe(msgspec.convert(row["cause"], Cause)))
+    examples = {type(msgspec.convert(row["cause"], Cause)) for row in rows}
+    assert examples == set(CAUSES), "a cause has no example in tests/snapshots/causes.yaml"
+
+
+def test_text_that_a_report_made_up_is_escaped_and_what_is_left_out_stays_an_ellipsis() -> None:
+    words = describe(NotHttp("\x1b[2J…\u202e"))
+    assert words == "the response is not HTTP: \\x1b[2J…\\u202e"

@@ -1,0 +1,64 @@
+"""Samples for the inputs of models of which only the metadata is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_values
+from v2_conformance.suite.models import TensorSpec
+from v2_conformance.suite.values.samples import Choice, Given, make_samples
+
+
+def test_variable_dimensions_are_small_and_fixed_ones_kept() -> None:
+    (first, second) = make_samples([TensorSpec("A", "FP32", (-1, 4))], Choice(), 3)
+    assert first[0].shape == second[0].shape == (3, 4)
+    assert first[0].blob != second[0].blob
+
+
+def test_values_are_in_their_range_and_exact_in_fp16() -> None:
+    spec = TensorSpec("A", "FP16", (16,))
+    values = to_values("FP16", make_samples([spec], Choice(), 3)[0][0].blob)
+    assert all(0 <= value < 1 and value * 16 == int(value * 16) for value in values)
+    ranged = Choice(ranges={"A": (5, 7)})
+    whole = make_samples([TensorSpec("A", "INT64", (9,))], ranged, 3)[0][0]
+    assert set(to_values("INT64", whole.blob)) == {5, 6, 7}
+
+
+def test_text_has_characters_that_servers_get_wrong() -> None:
+    blob = make_samples([TensorSpec("A", "BYTES", (-1,))], Choice(), 3)[0][0].blob
+    text = b"".join(decode_bytes(blob)).decode()
+    assert not text.isascii()
+    assert "%41" in text
+    assert "\r\n" in text
+
+
+def test_a_given_tensor_and_a_given_shape_are_taken_as_they_are() -> None:
+    given = Choice(shapes={"A": (1, 8)}, tensors={"B": Given("UINT8", (2,), b"\1\2")})
+    specs = [TensorSpec("A", "INT32", (-1, 8)), TensorSpec("B", "UINT8", (-1,))]
+    sets = make_samples(specs, given, 3)
+    assert {values[0].shape for values in sets} == {(1, 8)}
+    assert {values[1].blob for values in sets} == {b"\1\2"}
+    alone = Choice(tensors={"B": Given("UINT8", (2,), b"\1\2")})
+    assert len(make_samples(specs[1:], alone, 3)) == 1
+
+
+def test_what_the_datatype_or_the_memory_cannot_have_is_an_error() -> None:
+    with pytest.raises(ElementError):
+        make_samples([TensorSpec("A", "UINT8", (4,))], Choice(ranges={"A": (300, 400)}), 3)
+    with pytest.raises(ElementError, match="too many"):
+        make_samples([TensorSpec("A", "UINT8", (1 << 20, 1 << 20))], Choice(), 3)
+
+
+@pytest.mark.parametrize(
+    ("choice", "problem"),
+    [
+        (Choice(shapes={"A": (2, 5)}), r"A: the model takes the shape \[-1, 4\], got \[2, 5\]"),
+        (Choice(shapes={"A": (4,)}), r"A: the model takes the shape"),
+        (Choice(tensors={"A": Given("FP64", (1, 4), bytes(32))}), "takes FP32, got FP64"),
+        (Choice(ranges={"B": (0, 1)}), "B is BYTES, which has no range"),
+    ],
+)
+def test_what_does_not_fit_an_input_is_told(choice: Choice, problem: str) -> None:
+    inputs = (TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "BYTES", (-1,)))
+    with pytest.raises(ElementError, match=problem):
+        make_samples(inputs, choice, 3)

@@ -1,0 +1,105 @@
+"""Mutations of a request's JSON: each changes one place, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.wire.encode.json_changes import change_json, change_words
+
+DOCUMENT = {"id": "a", "inputs": [{"name": "x", "shape": [2, 3]}, {"name": "y", "shape": [4]}]}
+
+
+def changed(*changes: dict[str, Any]) -> bytes:
+    before = json.dumps(DOCUMENT)
+    text = change_json(DOCUMENT, list(changes), indent=None)
+    assert json.dumps(DOCUMENT) == before, "the request without mutations has changed, too"
+    return text
+
+
+def read(*changes: dict[str, Any]) -> Any:
+    return json.loads(changed(*changes))
+
+
+def test_a_value_of_any_type_takes_the_place() -> None:
+    assert read({"at": "inputs.1.shape.0", "to": -4})["inputs"][1]["shape"] == [-4]
+    assert read({"at": "id", "to": None}) == {**DOCUMENT, "id": None}
+    assert read({"at": "", "to": {"x": 1}}) == {"x": 1}
+    assert read({"at": "id", "long": 3})["id"] == "xxx"
+
+
+def test_a_new_member_and_a_new_element_go_to_the_end() -> None:
+    assert list(read({"at": "outputs", "to": []})) == ["id", "inputs", "outputs"]
+    assert read({"at": "inputs.0.shape.2", "to": 7})["inputs"][0]["shape"] == [2, 3, 7]
+
+
+def test_a_change_of_one_input_leaves_others_alone_that_share_its_shape() -> None:
+    shape = [2, 3]
+    document = {"inputs": [{"shape": shape}, {"shape": shape}]}
+    change = {"at": "inputs.0.shape.0", "to": 9}
+    text = change_json(document, [change], indent=None)
+    assert text == b'{"inputs":[{"shape":[9,3]},{"shape":[2,3]}]}'
+
+
+def test_text_and_bytes_go_out_as_they_are() -> None:
+    assert changed({"at": "inputs", "text": "[NaN,]"}) == b'{"id":"a","inputs":[NaN,]}'
+    assert changed({"at": "inputs", "hex": "22ff22"}) == b'{"id":"a","inputs":"\xff"}'
+    assert changed({"at": "inputs", "digits": 5}) == b'{"id":"a","inputs":11111}'
+
+
+def test_a_place_is_removed_repeated_or_nested() -> None:
+    assert read({"at": "id", "remove": True}) == {"inputs": DOCUMENT["inputs"]}
+    assert read({"at": "inputs.0.shape.0", "repeat": 3})["inputs"][0]["shape"] == [2, 2, 2, 3]
+    assert read({"at": "id", "nest": 2})["id"] == [["a"]]
+    assert changed({"at": "", "nest": 1}).startswith(b'[{"id"')
+    assert changed({"at": "id", "nest": 100_000}).count(b"[") > 100_000
+
+
+def test_later_mutations_see_earlier_ones() -> None:
+    twice: list[dict[str, Any]] = [
+        {"at": "inputs.0", "repeat": 2},
+        {"at": "inputs.1.name", "to": "z"},
+    ]
+    assert [entry["name"] for entry in read(*twice)["inputs"]] == ["x", "z", "y"]
+    nested: list[dict[str, Any]] = [{"at": "id", "text": "0x1"}, {"at": "id", "nest": 1}]
+    assert changed(*nested).startswith(b'{"id":[0x1],')
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"at": "outputs.0", "to": 1}, "there is no 'outputs.0'"),
+        ({"at": "inputs.2.name", "to": 1}, "there is no 'inputs.2.name'"),
+        ({"at": "inputs.name", "to": 1}, "there is no 'inputs.name'"),
+        ({"at": "inputs.3", "to": 1}, "there is no 'inputs.3'"),
+        ({"at": "id.x", "to": 1}, "there is no 'id.x'"),
+        ({"at": "outputs", "remove": True}, "there is no 'outputs'"),
+        ({"at": "inputs.2", "repeat": 2}, "there is no 'inputs.2'"),
+        ({"at": "id", "repeat": 2}, "no element of an array"),
+        ({"at": "id"}, "expected one of"),
+        ({"at": "id", "to": 1, "text": "1"}, "expected one of"),
+        ({"at": "id", "nest": 0}, "at least 1"),
+        ({"at": "id", "hex": "2"}, "hexadecimal"),
+        ({"at": "id", "put": 1}, "unknown member"),
+        ({"to": 1}, "expected text"),
+    ],
+)
+def test_a_mutation_of_nothing_is_an_error(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(CaseFileError, match=words):
+        changed(change)
+
+
+def test_people_read_what_was_changed() -> None:
+    changes = [
+        {"at": "inputs.0.shape", "remove": True},
+        {"at": "", "nest": 1},
+        {"at": "id", "to": "a" * 99},
+        {"at": "inputs.0", "repeat": 2},
+    ]
+    assert change_words(changes) == (
+        "inputs.0.shape removed, the document nested 1 deep, "
+        f"id changed to '{'a' * 39}…, inputs.0 2 times"
+    )

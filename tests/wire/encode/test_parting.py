@@ -1,0 +1,117 @@
+"""Clients that break off: exactly which bytes they send, and what they do then."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from typing import Any
+
+import pytest
+import trustme
+
+from support.cases import make_case, prepared
+from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving, steps
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.wire.encode.parting import times
+from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transport import Parting
+
+WHOLE = b"".join(prepared(make_case()).request.http1)
+HEAD = WHOLE.index(b"\r\n\r\n") + 4
+
+
+def breaking_off(client: dict[str, Any], **request: Any) -> RequestCase:
+    return make_case({"outcome": "survives"}, client=client, **request)
+
+
+def wire(client: dict[str, Any], **request: Any) -> bytes:
+    return b"".join(prepared(breaking_off(client, **request)).request.http1)
+
+
+@pytest.mark.parametrize(
+    ("sends", "length"), [(0, HEAD), (5, HEAD + 5), (-7, HEAD - 7), ("all", len(WHOLE)), (-HEAD, 0)]
+)
+def test_client_sends_so_many_bytes_and_no_more(sends: object, length: int) -> None:
+    assert wire({"sends": sends}) == WHOLE[:length]
+
+
+def test_a_client_claims_another_length_than_it_sends() -> None:
+    sent = wire({"claims": 2**40})
+    assert b"\r\nContent-Length: 1099511627776\r\n" in sent
+    assert sent.partition(b"\r\n\r\n")[2] == WHOLE[HEAD:]
+
+
+def test_the_first_chunk_has_a_wrong_size_or_end() -> None:
+    plain = wire({"sends": "all"}, delivery={"chunks": 50})
+    size = wire({"chunk_size": "zz"}, delivery={"chunks": 50})
+    assert size == plain.replace(b"\r\n32\r\n", b"\r\nzz\r\n", 1)
+    end = wire({"chunk_end": "5858"}, delivery={"chunks": 50})
+    at = plain.index(b"\r\n32\r\n") + 6 + 50
+    assert end == plain[:at] + b"XX" + plain[at + 2 :]
+
+
+def test_a_client_breaks_off_once_unless_the_case_says_more() -> None:
+    assert times({}) == 1
+    assert times({"client": {"times": 8}}) == 8
+
+
+def test_a_client_that_leaves_reads_nothing_and_closes() -> None:
+    came: list[bytes] = []
+    ended = threading.Event()
+
+    def script(peer: Peer) -> None:
+        came.append(peer.exactly(HEAD))
+        peer.until_closed()
+        ended.set()
+
+    request = prepared(breaking_off({"sends": 0, "then": "leaves"})).request
+    with serving(script) as server, connected(server, PATIENT) as connection:
+        left = connection.exchange(request)
+        assert not connection.open
+        assert ended.wait(PATIENCE_S)
+    assert (left.ending, left.sent, left.received) == (Ending.LEFT, HEAD, b"")
+    assert came == [WHOLE[:HEAD]]
+
+
+def test_a_client_that_resets_leaves_the_server_an_error() -> None:
+    errors: list[OSError] = []
+    ended = threading.Event()
+
+    def script(peer: Peer) -> None:
+        try:
+            peer.until_closed()
+        except OSError as error:
+            errors.append(error)
+        ended.set()
+
+    request = prepared(breaking_off({"then": "resets"})).request
+    assert request.parting is Parting.RESETS
+    with serving(script) as server, connected(server, PATIENT) as connection:
+        assert connection.exchange(request).ending is Ending.LEFT
+        assert ended.wait(PATIENCE_S)
+    assert [type(error) for error in errors] == [ConnectionResetError]
+
+
+def test_a_client_that_half_closes_reads_the_answer() -> None:
+    script = steps(Peer.until_closed, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    request = prepared(breaking_off({"then": "half_closes"})).request
+    with serving(script) as server, connected(server, PATIENT) as connection:
+        answered = connection.exchange(request)
+    assert answered.response is not None
+    assert bytes(answered.response.body) == b"ok"
+
+
+def test_over_tls_it_reads_the_answer_decrypted() -> None:
+    script = steps(
+        Peer.request, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Peer.until_closed
+    )
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    request = prepared(breaking_off({"then": "half_closes"})).request
+    with serving(script, tls=context) as server, connected(server, PATIENT, trusting) as connection:
+        answered = connection.exchange(request)
+    assert answered.response is not None, answered.detail
+    assert bytes(answered.response.body) == b"ok"

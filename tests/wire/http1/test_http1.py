@@ -1,0 +1,370 @@
+"""One exchange over a real socket: sent exactly as given, and read exactly."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from support.responses import http, posting
+from support.servers import (
+    BIG,
+    PATIENT,
+    REQUEST,
+    SHORT,
+    Peer,
+    Script,
+    answering,
+    connected,
+    exchange,
+    free_port,
+    request_of,
+    response,
+    serving,
+    steps,
+)
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.wire.http1.connection import Http1Connection
+from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.transcript import Ending, Limits
+
+# Framings of a response.
+
+
+def test_a_counted_response_is_whole_and_the_connection_stays() -> None:
+    came = exchange(answering(http(b"body\r\n\r\nmore", 200, ("X-Any", "v"))))
+    assert bytes(response(came).body) == b"body\r\n\r\nmore"
+    assert response(came).framing == "content-length"
+    assert response(came).status == 200
+    assert response(came).value("x-ANY") == "v"
+    assert came.open
+    assert not came.reused
+    assert came.sent == len(REQUEST)
+    assert came.first_byte_s is not None
+    assert 0 <= came.first_byte_s <= came.duration_s
+
+
+def test_a_chunked_response_is_joined() -> None:
+    raw = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"1;ext=1\r\na\r\n3\r\nbcd\r\n0\r\nTrailer: t\r\n\r\n"
+    )
+    came = exchange(answering(raw))
+    assert bytes(response(came).body) == b"abcd"
+    assert response(came).framing == "chunked"
+    assert bytes(came.received) == raw
+    assert came.open
+
+
+def test_a_response_without_a_length_ends_with_the_connection() -> None:
+    came = exchange(steps(Peer.request, b"HTTP/1.1 200 OK\r\n\r\nto the end"))
+    assert bytes(response(came).body) == b"to the end"
+    assert response(came).framing == "close"
+    assert not came.open
+
+
+def test_informational_responses_are_passed_over() -> None:
+    came = exchange(answering(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 E\r\n\r\n" + http(b"x")))
+    assert bytes(response(came).body) == b"x"
+    assert bytes(came.received).startswith(b"HTTP/1.1 100")
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_statuses_without_a_body_end_at_once(status: int) -> None:
+    came = exchange(answering(b"HTTP/1.1 %d X\r\n\r\n" % status))
+    assert bytes(response(came).body) == b""
+
+
+def test_a_body_of_megabytes_is_exact() -> None:
+    body = bytes(range(256)) * (BIG // 256)
+    came = exchange(answering(http(body)), request=posting(body))
+    assert response(came).body == body
+
+
+def test_bytes_after_the_response_are_excess_and_end_the_connection() -> None:
+    came = exchange(answering(http(b"abc") + b"HTTP/1.1"))
+    assert bytes(response(came).body) == b"abc"
+    assert response(came).excess == 8
+    assert not came.open
+
+
+def test_a_response_that_asks_to_close_is_not_kept() -> None:
+    assert not exchange(answering(http(b"x", 200, ("Connection", "close")))).open
+    among = (("Connection", "x, y"), ("Connection", "keep-alive ,\tClose"))
+    assert not exchange(answering(http(b"x", 200, *among))).open
+    assert exchange(answering(http(b"x", 200, ("Connection", "not-close, closed")))).open
+    assert not exchange(answering(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).open
+
+
+# Connections.
+
+
+def test_a_kept_connection_is_used_again() -> None:
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        first = connection.exchange(request_of(REQUEST))
+        second = connection.exchange(request_of(REQUEST))
+        assert [bytes(response(t).body) for t in (first, second)] == [b"1", b"2"]
+        assert (first.reused, second.reused) == (False, True)
+        assert len(server.peers) == 1
+
+
+def test_a_fresh_connection_can_be_asked_for() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        assert not connection.exchange(request_of(REQUEST), fresh=True).reused
+        assert len(server.peers) == 2
+
+
+def test_a_connection_that_was_opened_ahead_is_the_next_fresh_one() -> None:
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        connection.open_ahead()
+        kept = connection.exchange(request_of(REQUEST))
+        fresh = connection.exchange(request_of(REQUEST), fresh=True)
+        assert (kept.reused, fresh.reused) == (True, False)
+        assert [bytes(response(t).body) for t in (kept, fresh)] == [b"2", b"1"]
+        assert len(server.peers) == 2
+
+
+@pytest.mark.parametrize("closing", [Peer.end, Peer.reset, lambda peer: peer.send(http(b"", 503))])
+def test_spoiled_connection_opened_ahead_is_unused(closing: Callable[[Peer], None]) -> None:
+    closed = threading.Event()
+
+    def unwelcome(peer: Peer) -> None:
+        closing(peer)
+        closed.set()
+        peer.until_closed()
+
+    scripts = answering(http(b"1")), unwelcome, answering(http(b"3"))
+    with serving(*scripts) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        connection.open_ahead()
+        assert closed.wait(5)
+        fresh = connection.exchange(request_of(REQUEST), fresh=True)
+        assert bytes(response(fresh).body) == b"3"
+        assert not fresh.reused
+        assert len(server.requests) == 2
+
+
+def test_a_connection_that_cannot_be_opened_ahead_is_tried_again() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        server.die()
+        connection.open_ahead()
+        came = connection.exchange(request_of(REQUEST), fresh=True)
+        assert came.ending is Ending.REFUSED
+        assert not came.sent
+
+
+def test_a_kept_connection_that_the_server_closed_is_noticed() -> None:
+    once = steps(Peer.request, http(b"1"), Peer.end, Peer.until_closed)
+    with serving(once) as server, connected(server) as connection:
+        assert connection.exchange(request_of(REQUEST)).open
+        assert server.peers[0].ended.wait(5)
+        assert not connection.open
+        assert not connection.pending()
+        came = connection.exchange(request_of(REQUEST))
+        assert bytes(response(came).body) == b"1"
+        assert not came.reused
+
+
+def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() -> None:
+    script = steps(Peer.request, http(b"1"), Peer.request)
+    with serving(script) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        came = connection.exchange(request_of(REQUEST))
+        again = connection.exchange(request_of(REQUEST))
+    assert (came.ending, came.reused, bytes(came.received)) == (Ending.CLOSED, True, b"")
+    assert came.closed_before_s is not None
+    assert again.closed_before_s == came.closed_before_s  # the one before may be dropped
+
+
+def _once(reply: bytes) -> Script:
+    """A script: one reply, then the server closes the connection."""
+
+    return steps(Peer.request, reply, Peer.end, Peer.until_closed)
+
+
+def test_a_close_that_no_response_announced_is_noted_with_the_next_exchange() -> None:
+    with serving(_once(http(b"1"))) as server, connected(server) as connection:
+        assert connection.exchange(request_of(REQUEST)).closed_before_s is None
+        assert server.peers[0].ended.wait(5)
+        connection.close()
+        after = connection.exchange(request_of(REQUEST))
+        assert after.closed_before_s is not None
+        assert 0 <= after.closed_before_s < 5
+        assert bytes(response(after).body) == b"1"
+
+
+def _late(surplus: bytes) -> tuple[Script, threading.Event]:
+    """One response, and then `surplus`, once the client has the response."""
+    read = threading.Event()
+
+    def script(peer: Peer) -> None:
+        peer.request()
+        peer.send(http(b"1"))
+        read.wait(5)
+        peer.send(surplus)
+        peer.ended.set()
+        peer.until_closed()
+
+    return script, read
+
+
+@pytest.mark.parametrize(
+    ("surplus", "count"),
+    [
+        (b"xyz", 3),
+        (http(b"1"), len(http(b"1"))),
+        (b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n", 0),
+    ],
+)
+def test_stray_bytes_are_noted_with_the_next_exchange(surplus: bytes, count: int) -> None:
+    script, read = _late(surplus)
+    replies = answering(http(b"2"), http(b"3"))
+    with serving(script, replies) as server, connected(server) as connection:
+        assert connection.exchange(request_of(REQUEST)).stray_before == 0
+        read.set()
+        assert server.peers[0].ended.wait(5)
+        assert connection.pending()
+        connection.close()
+        after = connection.exchange(request_of(REQUEST))
+        assert after.stray_before == count
+        assert connection.exchange(request_of(REQUEST)).stray_before == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "request_"),
+    [
+        (http(b"1", 200, ("Connection", "close")), REQUEST),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n1", REQUEST),
+        (http(b"1"), REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")),
+        (http(b"1"), REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0")),
+    ],
+)
+def test_a_close_that_either_side_announced_is_not_noted(answer: bytes, request_: bytes) -> None:
+    with serving(_once(answer)) as server, connected(server) as connection:
+        connection.exchange(request_of(request_))
+        assert server.peers[0].ended.wait(5)
+        assert connection.exchange(request_of(request_)).closed_before_s is None
+
+
+def test_white_space_before_a_colon_is_read_over_as_many_clients_do() -> None:
+    spaced = b"HTTP/1.1 200 OK\r\nContent-Length : 3\r\nX\t: y\r\n\r\na:b"
+    came = exchange(answering(spaced))
+    assert bytes(came.received) == spaced
+    assert bytes(response(came).body) == b"a:b"
+    assert came.open
+    reader = ResponseReader(Limits())
+    for at in range(len(spaced)):
+        reader.feed(spaced[at : at + 1])
+    assert reader.done
+    assert bytes(reader.response().body) == b"a:b"
+
+
+def test_bytes_that_nobody_asked_for_are_pending() -> None:
+    go = threading.Event()
+
+    script = steps(
+        Peer.request, http(b"1"), lambda _: go.wait(5), b"left over", Peer.end, Peer.until_closed
+    )
+    with serving(script) as server, connected(server) as connection:
+        connection.exchange(request_of(REQUEST))
+        assert connection.open
+        assert not connection.pending()
+        go.set()
+        assert server.peers[0].ended.wait(5)
+        assert connection.open
+        assert connection.pending()
+        connection.close()
+        assert not connection.pending()
+
+
+def test_a_refused_connection_is_said_to_be_refused() -> None:
+    connection = Http1Connection(Endpoint("127.0.0.1", free_port()), PATIENT)
+    came = connection.exchange(request_of(REQUEST))
+    assert came.ending == Ending.REFUSED
+    assert "refused" in came.detail
+    assert came.sent == 0
+    assert came.response is None
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70 + ".invalid"])
+def test_a_host_that_cannot_be_a_name_is_refused(host: str) -> None:
+    connection = Http1Connection(Endpoint(host, 80), PATIENT)
+    assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
+
+
+# What is sent is exactly what was given.
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.001])
+def test_slices_go_out_exactly_and_in_order(pause_s: float) -> None:
+    pieces = [REQUEST[i : i + 7] for i in range(0, len(REQUEST), 7)]
+    with serving(answering(http())) as server, connected(server) as connection:
+        came = connection.exchange(request_of(*pieces, pause_s=pause_s))
+        assert server.requests == [REQUEST]
+    assert bytes(came.request) == REQUEST
+    assert came.sent == len(REQUEST)
+    assert (sum(came.pieces), set(came.pieces[:-1]), came.pause_s) == (came.sent, {7}, pause_s)
+
+
+def test_chunks_go_out_exactly() -> None:
+    pieces: list[Buffer] = [
+        b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"3\r\nabc\r\n",
+        memoryview(b"1\r\n\n\r\n"),
+        b"0\r\n\r\n",
+    ]
+    raw: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        raw.append(peer.exactly(sum(map(len, pieces))))
+        peer.send(http())
+        peer.until_closed()
+
+    with serving(script) as server, connected(server) as connection:
+        assert connection.exchange(request_of(*pieces)).ending == Ending.COMPLETE
+    assert raw == [b"".join(pieces)]
+
+
+def test_a_request_larger_than_the_sockets_buffers_goes_out_whole() -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    with serving(answering(http(b"ok"))) as server, connected(server) as connection:
+        came = connection.exchange(request_of(head, bytes(BIG)))
+        assert came.sent == len(head) + BIG == len(server.requests[0])
+        assert response(came).body == b"ok"
+
+
+def test_an_early_answer_ends_the_sending_of_a_large_request() -> None:
+    script = steps(Peer.head, http(b"too large", 413), Peer.until_closed_unread)
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(script, request=head + bytes(BIG))
+    assert response(came).status == 413
+    assert came.sent < len(head) + BIG
+    assert not came.open
+
+
+def test_an_early_answer_before_a_reset_is_read() -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(steps(Peer.head, http(b"no", 400), Peer.end), request=head + bytes(BIG))
+    assert came.ending in (Ending.COMPLETE, Ending.CLOSED, Ending.RESET)
+    if came.response is not None:
+        assert came.response.status == 400
+
+
+def test_an_early_answer_between_slices_is_kept() -> None:
+    script = steps(http(b"early", 400), Peer.until_closed)
+    with serving(script) as server, connected(server) as connection:
+        came = connection.exchange(request_of(REQUEST[:9], REQUEST[9:], pause_s=2))
+    assert response(came).status == 400
+    assert came.duration_s < 1
+
+
+def test_a_server_that_stops_reading_is_a_time_out() -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % BIG
+    came = exchange(Peer.until_closed_unread, SHORT, head + bytes(BIG))
+    assert (came.ending, came.detail) == (Ending.TIMEOUT, "the server stopped reading the request")
+    assert 0 < came.sent < BIG

@@ -1,0 +1,108 @@
+"""Responses are read from raw bytes, whatever they are and however they arrive, and read again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.responses import http, parsed
+from support.servers import same
+from v2_conformance.wire.http1.response import ResponseReader, read_again
+from v2_conformance.wire.transcript import Ending, Limits
+
+
+def test_field_values_are_found_in_any_case_and_in_order() -> None:
+    came = parsed(http(b"", 200, ("X-A", 1), ("x-a", 2), ("X-B", 3)))
+    assert came.values("X-a") == ["1", "2"]
+    assert came.value("x-c") is None
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
+@settings(max_examples=100)
+def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, cuts: list[int]) -> None:
+    for raw in (tail, b"HTTP/1.1 " + tail, b"HTTP/1.1 200 OK\r\n" + tail):
+        reader = ResponseReader(Limits())
+        edges = [0, *sorted(cuts), len(raw)]
+        for start, stop in pairwise(edges):
+            if raw[start:stop] and not (reader.done or reader.error):
+                reader.feed(raw[start:stop])
+        if not (reader.done or reader.error):
+            reader.feed(b"")
+        if reader.in_body:
+            reader.response()
+
+
+@given(st.integers(1, 60), st.sampled_from(["counted", "chunked", "close", "excess"]))
+def test_the_segments_in_which_a_response_arrives_do_not_matter(step: int, how: str) -> None:
+    raw = {
+        "counted": http(b"0123456789" * 9, 200, ("X", "y")),
+        "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"a\r\n0123456789\r\n3\r\nabc\r\n0\r\nT: u\r\n\r\n",
+        "close": b"HTTP/1.1 200 OK\r\n\r\n" + b"0123456789" * 9,
+        "excess": http(b"0123456789"),
+    }[how]
+    reader = ResponseReader(Limits())
+    for start in range(0, len(raw), step):
+        reader.feed(raw[start : start + step])
+    if how == "close":
+        reader.feed(b"")
+    assert reader.done
+    assert same(reader.response()) == same(parsed(raw))
+
+
+@pytest.mark.parametrize(
+    ("received", "ending", "status", "body"),
+    [
+        (http(b"abc"), Ending.COMPLETE, 200, b"abc"),
+        (b"HTTP/1.1 200 OK\r\n\r\nto the end", Ending.COMPLETE, 200, b"to the end"),
+        (http(b"abc")[:-1], Ending.COMPLETE, None, b""),
+        (http(b"abc")[:-1], Ending.CLOSED, 200, b"ab"),
+        (http(b"abc")[:-1], Ending.TIMEOUT, 200, b"ab"),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", Ending.CLOSED, None, b""),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", Ending.CLOSED, None, b""),
+        (b"", Ending.REFUSED, None, b""),
+        (b"SSH-2.0\r\n\r\n", Ending.MALFORMED, None, b""),
+    ],
+)
+def test_a_recorded_response_is_read_as_far_as_it_goes(
+    received: bytes, ending: Ending, status: int | None, body: bytes
+) -> None:
+    response = read_again(received, ending)
+    assert (None if response is None else response.status) == status
+    assert response is None or bytes(response.body) == body
+
+
+@pytest.mark.parametrize(
+    "received",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nA: b",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        http(b"abc")[:-1],
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;closed",
+    ],
+)
+def test_a_response_that_is_cut_off_is_neither_done_nor_wrong(received: bytes) -> None:
+    reader = ResponseReader(Limits())
+    if received:
+        reader.feed(received)
+    reader.feed(b"")
+    assert (reader.done, reader.error, reader.eof, reader.reusable) == (False, "", True, False)
+
+
+def test_two_answers_of_http_1_0_are_read_if_the_first_keeps_the_connection() -> None:
+    first = b"HTTP/1.0 200 OK\r\nConnection: X, Keep-Alive\r\nContent-Length: 1\r\n\r\na"
+    second = b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nb"
+    both = read_again(first + second, Ending.COMPLETE, answers=2)
+    assert both is not None
+    assert both.excess == 0
+    assert both.following is not None
+    assert bytes(both.following.body) == b"b"
+    closing = first.replace(b"Connection", b"X-Connection") + second
+    alone = read_again(closing, Ending.COMPLETE, answers=2)
+    assert alone is not None
+    assert (alone.following, alone.excess) == (None, len(second))

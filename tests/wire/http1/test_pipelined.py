@@ -1,0 +1,127 @@
+"""Two requests in one write: both answers are read, from whatever the server makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.cases import binding, make_case
+from support.responses import http
+from support.servers import Peer, same, serving
+from v2_conformance.judging.judge import judge
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.causes.causes import SecondAnswerWrong
+from v2_conformance.suite.causes.circumstances import NoResponse
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.varied_cases import vary
+from v2_conformance.wire.encode.requests import Prepared, prepare
+from v2_conformance.wire.http1.response import read_again
+from v2_conformance.wire.transcript import Ending, Transcript
+from v2_mutants.servers import MutantServer
+
+BINARY = [{"tensor": 0, "binary_data": True}]
+CASE = vary(make_case(inputs=[{"shape": [3]}], outputs=BINARY), ["pipelined"])
+
+
+def asked(url: str) -> tuple[Prepared, Transcript]:
+    target = make_target(url, timeout=1)
+    prepared = prepare(CASE, target.address, binding())
+    connection = target.transport().connection()
+    try:
+        came = connection.exchange(prepared.request)
+    finally:
+        connection.close()
+    again = read_again(came.received, came.ending, came.answers)
+    assert again == came.partial or same(again) == same(came.partial)
+    return prepared, came
+
+
+def verdict(url: str) -> Verdict:
+    prepared, came = asked(url)
+    return judge(CASE, prepared, came)
+
+
+def answers(*, number: int) -> list[bytes]:
+    """The right answers to both requests, from the reference server."""
+    with ReferenceServer() as server:
+        _, came = asked(server.url)
+    second = bytes(came.received).index(b"HTTP/1.1", 1)
+    both = [bytes(came.received[:second]), bytes(came.received[second:])]
+    return both[:number]
+
+
+def scripted(*pieces: bytes, close: bool = False, read: int = 2) -> Any:
+    def script(peer: Peer) -> None:
+        for _ in range(read):
+            peer.request()
+        for piece in pieces:
+            peer.send(piece)
+        if not close:
+            peer.until_closed()
+
+    return serving(script)
+
+
+def test_a_server_that_answers_both_passes() -> None:
+    with ReferenceServer() as server:
+        prepared, came = asked(server.url)
+    assert came.response is not None
+    assert came.response.following is not None
+    assert (came.response.excess, came.open, came.answers) == (0, True, 2)
+    assert judge(CASE, prepared, came).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("read", [1, 2])
+def test_a_server_may_close_after_the_first(read: int) -> None:
+    with scripted(*answers(number=1), close=True, read=read) as server:
+        prepared, came = asked(server.url)
+    assert came.ending is Ending.COMPLETE
+    assert judge(CASE, prepared, came).outcome is Outcome.PASS
+
+
+def test_a_server_that_says_that_it_closes_is_not_waited_for() -> None:
+    (first,) = answers(number=1)
+    closing = first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)
+    with scripted(closing) as server:
+        prepared, came = asked(server.url)
+    assert came.ending is Ending.COMPLETE
+    assert not came.open
+    assert judge(CASE, prepared, came).outcome is Outcome.PASS
+
+
+def test_a_second_request_that_gets_lost_is_a_failure() -> None:
+    with MutantServer(["pipelined-request-lost"]) as server:
+        found = verdict(server.url)
+    assert found.outcome is Outcome.FAIL
+    assert found.cause == SecondAnswerWrong(NoResponse("timeout", "no complete response in time"))
+
+
+def test_a_second_answer_that_is_cut_off_is_a_failure() -> None:
+    first, second = answers(number=2)
+    with scripted(first, second[:-1], close=True) as server:
+        found = verdict(server.url)
+    assert isinstance(found.cause, SecondAnswerWrong)
+    assert found.outcome is Outcome.FAIL
+
+
+def test_a_wrong_second_answer_is_a_failure() -> None:
+    first, _ = answers(number=2)
+    with scripted(first, http(b"{}", 500)) as server:
+        found = verdict(server.url)
+    assert found.cause == SecondAnswerWrong(WrongStatus("200", 500, "{}"))
+
+
+def test_answers_in_the_wrong_order_are_a_failure() -> None:
+    first, second = answers(number=2)
+    with scripted(second, first) as server:
+        assert verdict(server.url).outcome is Outcome.FAIL
+
+
+def test_no_answer_at_all_is_the_failure_of_the_first() -> None:
+    with scripted(close=True) as server:
+        assert isinstance(verdict(server.url).cause, ConnectionClosed)

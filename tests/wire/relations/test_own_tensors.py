@@ -1,0 +1,114 @@
+"""Cases about special values, sent to a model nobody knows with their own tensors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from v2_conformance.judging.relations.learning import unknown_model
+from v2_conformance.protocol.datatypes import decode_bytes
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.values.samples import Choice, make_samples
+from v2_conformance.wire.relations.cases import relation_cases, special_sets, transposed
+
+CASES = suite_cases()
+SUITE = {case.id: case for case in CASES}
+
+
+def ordinary(name: str) -> ModelContract:
+    known = ORDINARY_MODELS[name]
+    samples = make_samples(known.inputs, Choice(), 3)
+    return unknown_model(name, known.inputs, known.outputs, samples)
+
+
+REVERSER = ordinary("reverser")
+FREE = frozenset(spec.name for spec in REVERSER.inputs)
+
+
+@cache
+def taught() -> ModelContract:
+    return replace(REVERSER, special=special_sets(CASES, REVERSER, FREE))
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "E1/zero-elements-accepted[INT32]",
+        "B4/any-byte-value[all_bytes]",
+        "D1/signed-integers[INT32,extremes]",
+        "J3/not-json[hexadecimal]",
+        "J2/another-type-of-the-same-value[number_for_bytes]",
+    ],
+)
+def test_a_case_about_special_values_is_sent_with_its_own(case_id: str) -> None:
+    made = transposed(SUITE[case_id], taught())
+    assert made is not None
+    assert made.id == f"{case_id}@reverser"
+    assert all("special" in entry for entry in made.request["inputs"])
+
+
+def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
+    made = transposed(SUITE["D1/signed-integers[INT32,extremes]"], taught())
+    assert made is not None
+    own, other = made.request["inputs"]
+    assert own["shape"] == other["shape"]
+    texts = decode_bytes(taught().special[other["special"]][other["tensor"]].blob)
+    assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
+
+
+def test_a_case_whose_values_the_model_did_not_answer_is_not_sent() -> None:
+    assert transposed(SUITE["B4/any-byte-value[all_bytes]"], REVERSER) is None
+
+
+def test_a_model_is_asked_only_for_what_its_sample_cannot_show() -> None:
+    plain = [case for case in CASES if case.requirement in ("P2", "O1", "S2")]
+    assert special_sets(plain, REVERSER, FREE) == ()
+
+
+def test_inputs_of_which_the_user_said_what_they_take_get_nothing_else() -> None:
+    kept = special_sets(CASES, REVERSER, frozenset({"INPUT1"}))
+    assert kept
+    assert {values[0] for values in kept} == {REVERSER.samples[0][0]}
+    assert special_sets(CASES, REVERSER, frozenset()) == ()
+
+
+def test_requests_at_once_stay_unlike_in_size_if_the_model_takes_that() -> None:
+    case = SUITE["C6/unlike-shapes"]
+    made, same = transposed(case, taught()), transposed(case, REVERSER)
+    assert made is not None
+    assert same is not None
+    shapes = [[entry["shape"] for entry in one.request["inputs"]] for one in (made, *made.members)]
+    assert shapes == [[[3], [3]], [[4], [4]], [[5], [5]], [[6], [6]]]
+    (other,) = same.members[:1]
+    assert [entry["shape"] for entry in other.request["inputs"]] == [[3], [3]]
+
+
+def test_a_model_of_one_size_gets_requests_of_that_size() -> None:
+    inputs = (TensorSpec("INPUT0", "FP32", (2, 2)),)
+    fixed = unknown_model("fixed", inputs, inputs, make_samples(inputs, Choice(), 3))
+    made = transposed(SUITE["C6/unlike-shapes"], fixed)
+    assert made is not None
+    assert {str(one.request["inputs"][0]["shape"]) for one in (made, *made.members)} == {"[2, 2]"}
+
+
+def test_special_values_are_few_and_small() -> None:
+    sets = special_sets(suite_cases(thorough=True), REVERSER, FREE)
+    assert len(sets) == len(set(sets)) <= 128
+    assert sum(len(value.blob) for values in sets for value in values) <= 4 << 20
+
+
+def test_a_case_is_sent_once_with_either_tensors() -> None:
+    made = relation_cases(CASES, [taught()])
+    assert len({case.id for case in made}) == len(made)
+
+
+def test_a_case_whose_size_other_inputs_cannot_have_is_not_sent() -> None:
+    inputs = (TensorSpec("INPUT0", "FP16", (-1, -1, -1)), TensorSpec("INPUT1", "INT32", (-1,)))
+    wide = unknown_model("wide", inputs, inputs, make_samples(inputs, Choice(), 3))
+    sets = special_sets(CASES, wide, {"INPUT0", "INPUT1"})
+    assert sets
+    assert all(sum(len(sample.blob) for sample in values) <= 4 << 20 for values in sets)

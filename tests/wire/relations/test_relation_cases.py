@@ -1,0 +1,167 @@
+"""Cases of the suite, sent to models whose answers nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from v2_conformance.judging.relations.learning import unknown_model
+from v2_conformance.protocol.datatypes import element_count
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
+from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.values.samples import Choice, make_samples
+from v2_conformance.wire.relations.cases import relation_cases, transposed
+
+SUITE = {case.id: case for case in suite_cases()}
+
+
+def model(
+    name: str, inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]
+) -> ModelContract:
+    return unknown_model(name, inputs, outputs, make_samples(inputs, Choice(), 3))
+
+
+def ordinary(name: str) -> ModelContract:
+    known = ORDINARY_MODELS[name]
+    return model(name, known.inputs, known.outputs)
+
+
+PRODUCT, REVERSER, WIDENER = map(ordinary, ("matrix_product", "reverser", "widener"))
+ALL = (PRODUCT, REVERSER, WIDENER)
+
+
+def sent(case_id: str, to: ModelContract) -> RelationCase:
+    made = transposed(SUITE[case_id], to)
+    assert made is not None
+    return made
+
+
+def inputs(case: RelationCase) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = case.request["inputs"]
+    return found
+
+
+def test_a_case_is_sent_with_the_samples_of_every_input() -> None:
+    case = sent("P2/blob-follows-json[INT32]", PRODUCT)
+    assert case.id == "P2/blob-follows-json[FP32]@matrix_product"
+    assert [entry["shape"] for entry in inputs(case)] == [[3, 4], [4, 2], [2]]
+    assert all(entry["values"] == "sample" for entry in inputs(case))
+    assert case.expect["outputs"] == {"0": "binary"}
+
+
+def test_what_is_tampered_with_stays_as_far_from_the_truth() -> None:
+    (tampered,) = inputs(sent("S2/size-against-shape-and-body[12]", WIDENER))
+    assert tampered["size"] == {"add": -4}
+
+
+def test_the_input_that_a_case_tampers_with_is_not_left_out_for_a_model_with_fewer() -> None:
+    pair = (TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "FP32", (4, 2)))
+    case = sent(
+        "S11/size-left-out-behind-others", model("m", pair, (TensorSpec("C", "FP32", (-1, 2)),))
+    )
+    assert [entry.get("form", "binary") for entry in inputs(case)] == ["binary", "neither"]
+
+
+def test_a_case_meets_the_input_of_its_own_datatype() -> None:
+    case = sent("S9/not-an-integer[null]", REVERSER)
+    first = inputs(case)[0]
+    assert REVERSER.inputs[first["tensor"]].datatype == "INT32"
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    [
+        "E1/zero-elements-accepted[FP32]",  # about a shape
+        "D4/nan-payload[FP32,binary]",  # about values
+        "L1/one-mebibyte[int32]",  # about size
+        "D15/beyond-double[INT64,json]",  # about a datatype that no model has
+    ],
+)
+def test_what_only_a_known_model_can_show_is_not_sent(case_id: str) -> None:
+    found = [case for case in SUITE if case.startswith(case_id.partition("[")[0])]
+    assert found
+    assert not relation_cases([SUITE[name] for name in found], ALL)
+
+
+def test_fp16_is_never_sent_as_json_nor_asked_for_as_json() -> None:
+    for case in relation_cases(list(SUITE.values()), [WIDENER]):
+        if case.expects in ("success", "either", "disputed"):
+            assert all(entry.get("form", "binary") == "binary" for entry in inputs(case))
+
+
+def test_a_changed_shape_is_no_other_shape_of_as_many_elements() -> None:
+    for case in relation_cases(list(SUITE.values()), ALL):
+        if case.expects != "reject":
+            continue
+        changes = case.request.get("json", {}).get("change")
+        for change in changes if isinstance(changes, list) else []:
+            if not str(change["at"]).endswith(".shape") or not isinstance(change.get("to"), list):
+                continue
+            shape, own = change["to"], inputs(case)[0]["shape"]
+            if all(type(size) is int and size >= 0 for size in shape):
+                assert element_count(shape) != element_count(own) or len(shape) != len(own)
+
+
+def test_every_case_is_there_once_whatever_datatypes_the_suite_has_it_for() -> None:
+    cases = relation_cases(list(SUITE.values()), ALL)
+    assert len({case.id for case in cases}) == len(cases)
+    of_one = [case.id for case in cases if case.id.startswith("O1/") and case.of == WIDENER]
+    assert of_one == ["O1/binary-data-true[FP16]@widener"]
+
+
+def test_a_model_with_one_output_cannot_show_that_others_stay_away() -> None:
+    inputs_ = (TensorSpec("A", "INT32", (-1,)),)
+    single = model("single", inputs_, (TensorSpec("B", "INT32", (-1,)),))
+    assert not [
+        case for case in relation_cases(list(SUITE.values()), [single]) if case.id[:4] == "O13/"
+    ]
+    assert [c for c in relation_cases(list(SUITE.values()), [WIDENER]) if c.id[:4] == "O13/"]
+
+
+def test_an_input_that_may_be_optional_is_not_left_out() -> None:
+    case = SUITE["J6/inputs-of-the-model[first_missing]"]
+    assert transposed(case, PRODUCT) is None
+    assert transposed(case, WIDENER) is None  # its only one may be optional, too
+    assert transposed(SUITE["J6/inputs-of-the-model[in_the_place_of_another]"], PRODUCT) is not None
+
+
+def test_an_output_that_no_json_can_hold_is_not_asked_for_in_json() -> None:
+    of_first = replace(PRODUCT, not_in_json=((None, 0),))
+    assert transposed(SUITE["P2/blob-follows-json[INT32]"], of_first) is not None
+    ids = {case.template for case in relation_cases(list(SUITE.values()), [of_first])}
+    everything = {case.template for case in relation_cases(list(SUITE.values()), [PRODUCT])}
+    lost = everything - ids
+    assert lost
+    for case in relation_cases(list(SUITE.values()), [of_first]):
+        if case.expects not in ("reject", "survives"):
+            assert case.expect.get("outputs", {}).get("0", "binary") == "binary"
+
+
+def test_a_request_without_inputs_is_not_sent_to_a_model_that_may_need_none() -> None:
+    assert transposed(SUITE["R1/error-status[no_inputs]"], WIDENER) is None
+    assert transposed(SUITE["R1/error-status[empty_object]"], WIDENER) is not None
+
+
+def test_a_large_sample_is_planned_without_repeating_it() -> None:
+    wide = (TensorSpec("IN", "FP32", (1, 3, 64, 64)),)
+    large = model("large", wide, (TensorSpec("OUT", "FP32", (10,)),))
+    assert transposed(SUITE["P2/blob-follows-json[FP32]"], large) is not None
+    assert transposed(SUITE["J7/very-many[inputs]"], large) is None
+    assert transposed(SUITE["J7/very-many[dimensions]"], large) is not None
+    assert transposed(SUITE["J7/very-many[inputs]"], WIDENER) is not None
+
+
+def test_requests_to_several_models_at_once_go_to_several() -> None:
+    cases = {case.id: case for case in relation_cases([SUITE["C6/unlike-models"]], ALL)}
+    made = cases["C6/unlike-models@matrix_product"]
+    assert made.roles == ("model/matrix_product", "model/reverser", "model/widener")
+    for member in made.members:
+        assert isinstance(member, RelationCase)
+        assert member.of.role == member.model
+    (alone,) = relation_cases([SUITE["C6/unlike-models"]], [PRODUCT])
+    assert alone.roles == ("model/matrix_product",)
