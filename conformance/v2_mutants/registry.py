@@ -69,12 +69,20 @@ class Right(Generic[R]):
     """A decision as the right behaviour makes it, for the call in hand.
 
     `right()` decides for the arguments as they came. `right(first, third=other)` decides for other
-    arguments in place of those that are given, by position or by name.
+    arguments in place of those that are given, by position or by name. `state` is the mutant's own,
+    for as long as the server or client lives.
     """
 
     decide: Callable[..., R]
     arguments: Mapping[str, Any]
     behaviour: Any
+    state: dict[object, Any]
+
+    def keep(self, value: T) -> T | None:
+        """Keep a value for the next call, and return the one kept before, None if there is none."""
+        kept: T | None = self.state.get("kept")
+        self.state["kept"] = value
+        return kept
 
     def __call__(self, *others: Any, **named: Any) -> R:
         placed = dict(zip(self.arguments, others, strict=False))
@@ -128,11 +136,16 @@ class Registry(dict[str, Mutant[B]]):
         decision: Callable[Concatenate[B, P], R],
         *,
         binding: str | None = None,
+        base: type[B] | None = None,
     ) -> Deviation[R, P]:
-        """Begin a mutant that replaces `decision`: what follows says by what."""
+        """Begin a mutant that replaces `decision`: what follows says by what.
+
+        With a `base`, a subclass of the right behaviour, the mutant also does what that does.
+        """
 
         def add(text: str, what: Change[R, P]) -> None:
-            self._add(Mutant(name, why, text, replacing(self.right, decision, what), binding))
+            cls = replacing(base or self.right, decision, what)
+            self._add(Mutant(name, why, text, cls, binding))
 
         return Deviation(add)
 
@@ -183,7 +196,9 @@ def replacing(
 
     def decided(self: B, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments = {**dict(zip(names, args, strict=False)), **kwargs}
-        return what(Right(getattr(super(cls, self), method), arguments, self), *args, **kwargs)
+        state = vars(self).setdefault(f"state of {id(cls)}", {})
+        right = Right(getattr(super(cls, self), method), arguments, self, state)
+        return what(right, *args, **kwargs)
 
     members = {method: decided, "__module__": what.__module__}
     cls = cast("type[B]", type("Mutated" + right.__name__, (right,), members))
@@ -200,6 +215,15 @@ def refuses(when: Callable[P, object], status: int = 400) -> Change[Any, P]:
 
     def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
         return refuse(status=status) if when(*args, **kwargs) else right()
+
+    return what
+
+
+def then(change: Callable[Concatenate[R, P], R]) -> Change[R, P]:
+    """Return what decides as the right behaviour does, and then makes `change` of that."""
+
+    def what(right: Right[R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return change(right(), *args, **kwargs)
 
     return what
 

@@ -13,7 +13,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, fault, then
 
 _NO_RESPONSE = Response(0, keep_open=False)
 
@@ -23,8 +23,7 @@ def _rejected_inference(request: Request, response: Response) -> bool:
 
 
 fault("errors-with-status-200", "R1", Behaviour.error_status)(
-    "Errors are sent with the status 200.",
-    lambda right, status: 200,
+    "Errors are sent with the status 200.", lambda right, status: 200
 )
 
 
@@ -48,17 +47,11 @@ fault("error-is-object", "R2", Behaviour.error_body)(
     "The `error` in the body of an error is an object, not a string.",
     lambda right, message: dump_json({"error": {"message": message}}),
 )
-
-
 fault("error-is-plain-text", "R2", Behaviour.error_body)(
-    "The body of an error is plain text.",
-    lambda right, message: message.encode(),
+    "The body of an error is plain text.", lambda right, message: message.encode()
 )
-
-
 fault("error-is-empty", "R2", Behaviour.error_body)(
-    "An error has no body.",
-    lambda right, message: b"",
+    "An error has no body.", lambda right, message: b""
 )
 
 
@@ -142,8 +135,7 @@ def _(right: Right[ModelContract], name: str, version: str | None) -> ModelContr
 
 
 fault("error-typed-text", "R5", Behaviour.error_content_type)(
-    "Errors have the Content-Type text/plain.",
-    lambda right: "text/plain",
+    "Errors have the Content-Type text/plain.", lambda right: "text/plain"
 )
 
 
@@ -183,15 +175,16 @@ class _LongErrorsCut(_RepeatsNames):
         return super().error_body(message)[:256]
 
 
-@fault("compressed-errors-unlabeled", "R2", Behaviour.finish)
-def _(right: Right[Response], request: Request, response: Response) -> Response:
-    """An error is compressed with gzip if the client takes that, without Content-Encoding."""
-    finished = right()
-    if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding")):
-        return finished
-    return replace(finished, body=(gzip.compress(b"".join(finished.body)),))
-
-
+fault("compressed-errors-unlabeled", "R2", Behaviour.finish)(
+    "An error is compressed with gzip if the client takes that, without Content-Encoding.",
+    then(
+        lambda finished, request, response: (
+            finished
+            if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding"))
+            else replace(finished, body=(gzip.compress(b"".join(finished.body)),))
+        )
+    ),
+)
 fault("any-version-served", "R1", Behaviour.find_model)(
     "Every version of a model is the only one that there is.",
     lambda right, name, version: right(version=None),

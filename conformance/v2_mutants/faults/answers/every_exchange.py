@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Headers, Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.deliveries import is_chunked
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 _Applies = Callable[[Request, Response], bool]
 _Change = Callable[[Request, Response], Response]
@@ -98,24 +98,26 @@ fault("json-in-binary-request-typed-text", "P9", Behaviour.handle)(
         _typed("text/plain"),
     ),
 )
-
-
-@fault("mixed-response-typed-json", "P4", Behaviour.inference_headers)
-def _(right: Right[Headers], text: bytes, blobs: Sequence[Buffer], binary: bool) -> Headers:
-    """A response with blobs has the Content-Type application/json if some outputs are JSON."""
-    headers = right()
-    if not binary or b'"data":' not in text:
-        return headers
-    return tuple(((n, JSON_TYPE if n == "Content-Type" else v) for n, v in headers))
-
-
-@fault("several-outputs-repeat-member", "P9", Behaviour.dump_document)
-def _(right: Right[bytes], document: JsonObject) -> bytes:
-    """The JSON of a response with several outputs has the member `model_name` twice."""
-    text = right()
-    if len(document["outputs"]) < 2:
-        return text
-    return text.replace(b"{", b'{"model_name":"other",', 1)
+fault("mixed-response-typed-json", "P4", Behaviour.inference_headers)(
+    "A response with blobs has the Content-Type application/json if some outputs are JSON.",
+    then(
+        lambda headers, text, blobs, binary: (
+            headers
+            if not binary or b'"data":' not in text
+            else tuple((n, JSON_TYPE if n == "Content-Type" else v) for n, v in headers)
+        )
+    ),
+)
+fault("several-outputs-repeat-member", "P9", Behaviour.dump_document)(
+    "The JSON of a response with several outputs has the member `model_name` twice.",
+    then(
+        lambda text, document: (
+            text
+            if len(document["outputs"]) < 2
+            else text.replace(b"{", b'{"model_name":"other",', 1)
+        )
+    ),
+)
 
 
 @fault("several-outputs-have-data-and-size", "O11", Behaviour.response_document)

@@ -18,7 +18,7 @@ from v2_conformance.reference.request_reader import (
 )
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import reversed_order
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 Outputs = tuple[RequestOutput, ...]
 
@@ -47,9 +47,7 @@ def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -
     return (*outputs, *(RequestOutput(name, binary) for name in others))
 
 
-def _flags_replaced(
-    change: Callable[[list[bool], bool], list[bool]],
-) -> What[list[bool]]:
+def _flags_replaced(change: Callable[[list[bool], bool], list[bool]]) -> What[list[bool]]:
     """A server that replaces the flags of the listed outputs, given those and the default."""
     return lambda right, parameters, default: change(right(), default)
 
@@ -58,20 +56,14 @@ fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
     "An output with `binary_data` true is returned as JSON.",
     lambda right, parameters, default: right() and default,
 )
-
-
 fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
     "A listed output without `binary_data` is binary.",
     lambda right, parameters, default: right() or BINARY_DATA not in parameters,
 )
-
-
 fault("binary-data-false-read-as-true", "O2", Behaviour.binary_flag)(
     "An output with `binary_data` is binary, whatever the value.",
     lambda right, parameters, default: right() or BINARY_DATA in parameters,
 )
-
-
 fault("last-output-flag-decides", "O3", Behaviour.binary_flags)(
     "The flag of the last listed output decides for all outputs.",
     _flags_replaced(lambda flags, default: [flags[-1]] * len(flags)),
@@ -107,41 +99,41 @@ fault("binary-by-default", "O4", Behaviour.binary_by_default)(
         right() or not (document.get("outputs") or _binary_data_output(document) is False)
     ),
 )
-
-
-@fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)
-def _(right: Right[bool], document: JsonObject) -> bool:
-    """Outputs that a request with blobs does not list are binary."""
-    default = right()
-    blobs = any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
-    silent = not document.get("outputs") and _binary_data_output(document) is None
-    return default or (blobs and silent)
-
-
-fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
-    "`binary_data_output` has no effect.",
-    lambda right, document: right() and False,
+fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)(
+    "Outputs that a request with blobs does not list are binary.",
+    then(
+        lambda default, document: (
+            default
+            or (
+                any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
+                and (not document.get("outputs") and _binary_data_output(document) is None)
+            )
+        )
+    ),
 )
-
-
-@fault("binary-data-output-first-only", "O5", Behaviour.request_outputs)
-def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
-    """`binary_data_output` makes only the model's first output binary."""
-    outputs = right()
-    return outputs if document.get("outputs") else outputs[:1] + _as_json(outputs[1:])
-
-
+fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
+    "`binary_data_output` has no effect.", lambda right, document: right() and False
+)
+fault("binary-data-output-first-only", "O5", Behaviour.request_outputs)(
+    "`binary_data_output` makes only the model's first output binary.",
+    then(
+        lambda outputs, model, document: (
+            outputs if document.get("outputs") else outputs[:1] + _as_json(outputs[1:])
+        )
+    ),
+)
 fault("binary-data-false-does-not-override", "O7", Behaviour.binary_flag)(
     "`binary_data_output` true makes an output with `binary_data` false binary.",
     lambda right, parameters, default: right() or default,
 )
-
-
-@fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)
-def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
-    """`binary_data_output` false makes an output with `binary_data` true JSON."""
-    outputs = right()
-    return _as_json(outputs) if _binary_data_output(document) is False else outputs
+fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)(
+    "`binary_data_output` false makes an output with `binary_data` true JSON.",
+    then(
+        lambda outputs, model, document: (
+            _as_json(outputs) if _binary_data_output(document) is False else outputs
+        )
+    ),
+)
 
 
 @fault("binary-data-true-overrides-for-all", "O8", Behaviour.request_outputs)
@@ -218,11 +210,14 @@ def _has_unflagged(document: JsonObject) -> bool:
     return _binary_data_output(document) is True and unflagged
 
 
-@fault("unflagged-outputs-in-mixed-forms", "O19", Behaviour.request_outputs)
-def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
-    """If `binary_data_output` is true, only the first of the unflagged outputs is binary."""
-    outputs = right()
-    return outputs[:1] + _as_json(outputs[1:]) if _has_unflagged(document) else outputs
+fault("unflagged-outputs-in-mixed-forms", "O19", Behaviour.request_outputs)(
+    "If `binary_data_output` is true, only the first of the unflagged outputs is binary.",
+    then(
+        lambda outputs, model, document: (
+            outputs[:1] + _as_json(outputs[1:]) if _has_unflagged(document) else outputs
+        )
+    ),
+)
 
 
 @fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)

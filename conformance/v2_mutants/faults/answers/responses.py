@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_SIZE,
     InferenceRequest,
@@ -15,7 +14,7 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 
 def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> list[RequestOutput]:
@@ -59,13 +58,10 @@ fault("output-size-counts-elements", "O10", Behaviour.output_size)(
     "The size of a binary output is its number of elements.",
     lambda right, tensor: element_count(tensor.shape),
 )
-
-
-@fault("binary-output-with-data", "O11", Behaviour.response_output)
-def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
-    """A binary output also has `data`."""
-    entry = right()
-    return entry | {"data": [0]} if binary else entry
+fault("binary-output-with-data", "O11", Behaviour.response_output)(
+    "A binary output also has `data`.",
+    then(lambda entry, tensor, binary: entry | {"data": [0]} if binary else entry),
+)
 
 
 @fault("json-output-with-size", "O11", Behaviour.response_output)
@@ -81,16 +77,14 @@ fault("response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
     "Response blobs are in the order of the model's outputs, not of the response's JSON.",
     lambda right, model, outputs: _in_model_order(model, outputs),
 )
-
-
-@fault("mixed-response-blobs-in-model-order", "O12", Behaviour.response_blob_order)
-def _(
-    right: Right[Sequence[RequestOutput]], model: ModelContract, outputs: Sequence[RequestOutput]
-) -> Sequence[RequestOutput]:
-    """If some outputs are JSON, response blobs are in the order of the model's outputs."""
-    order = right()
-    all_binary = all(output.binary for output in order)
-    return order if all_binary else _in_model_order(model, order)
+fault("mixed-response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
+    "If some outputs are JSON, response blobs are in the order of the model's outputs.",
+    then(
+        lambda order, model, outputs: (
+            order if all(output.binary for output in order) else _in_model_order(model, order)
+        )
+    ),
+)
 
 
 @fault("id-lost-on-binary-response", "O18", Behaviour.response_document)
@@ -107,28 +101,23 @@ def _(
     return document
 
 
-@fault("id-made-up", "O18", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """A response has an `id` that the server made up."""
-    inference = right()
-    return InferenceRequest(inference.inputs, inference.outputs, "1")
-
-
+fault("id-made-up", "O18", Behaviour.read_request)(
+    "A response has an `id` that the server made up.",
+    then(
+        lambda inference, model, request, length: InferenceRequest(
+            inference.inputs, inference.outputs, "1"
+        )
+    ),
+)
 fault("model-name-of-another-model", "O20", Behaviour.response_document)(
     "A response has the `model_name` of another model.",
     lambda right, model, inference, entries: right() | {"model_name": f"{model.model}_of_another"},
 )
-
-
-@fault("model-name-missing", "O20", Behaviour.response_document)
-def _(
-    right: Right[JsonObject],
-    model: ModelContract,
-    inference: InferenceRequest,
-    entries: list[JsonObject],
-) -> JsonObject:
-    """A response has no `model_name`."""
-    document = right()
-    return {name: value for name, value in document.items() if name != "model_name"}
+fault("model-name-missing", "O20", Behaviour.response_document)(
+    "A response has no `model_name`.",
+    then(
+        lambda document, model, inference, entries: {
+            name: value for name, value in document.items() if name != "model_name"
+        }
+    ),
+)

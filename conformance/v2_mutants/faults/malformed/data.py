@@ -77,16 +77,14 @@ def _cut_strings(entry: RequestInput, count: int) -> Any:
 
 
 _Repair = Callable[[RequestInput, int], Any]
-_COUNTS: tuple[tuple[str, str, _Repair], ...] = (
+for _name, _text, _repair in (
     ("missing-elements-are-zeros", "Elements missing from JSON `data` are zeros.", _padded),
     ("extra-elements-are-dropped", "Too many elements of JSON `data` are dropped.", _cut),
     ("empty-data-is-zeros", "An empty JSON `data` array stands for zeros.", _zeros_for_none),
     ("one-element-fills-the-shape", "A single JSON element fills the whole shape.", _broadcast),
     ("missing-strings-are-empty", "Strings missing from JSON `data` are empty.", _empty_strings),
     ("extra-strings-are-dropped", "Too many strings of JSON `data` are dropped.", _cut_strings),
-)
-
-for _name, _text, _repair in _COUNTS:
+):  # fmt: skip
     fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
 
 
@@ -163,7 +161,7 @@ def _mixed(data: list[Any]) -> bool:
     return len({isinstance(item, list) for item in data}) == 2
 
 
-_NESTINGS: tuple[tuple[str, str, _Repair], ...] = (
+for _name, _text, _nesting in (
     ("missing-rows-are-zeros", "Rows missing from nested JSON data are zeros.", _fills_rows),
     ("short-rows-are-filled", "Short rows of nested JSON data get zeros.", _fills_short_rows),
     ("long-rows-are-cut", "Long rows of nested JSON data are cut.", _cuts_long_rows),
@@ -171,10 +169,8 @@ _NESTINGS: tuple[tuple[str, str, _Repair], ...] = (
     ("rows-reshaped", "Nested JSON data of another shape is reshaped.", _flattens(_even)),
     ("deep-data-flattened", "JSON data with too many levels is flattened.", _flattens(_deep)),
     ("mixed-data-flattened", "Numbers beside arrays in data are flattened.", _flattens(_mixed)),
-)
-
-for _name, _text, _repair in _NESTINGS:
-    fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
+):  # fmt: skip
+    fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_nesting))
 
 
 # --- J1: data that is no array
@@ -183,16 +179,12 @@ _Made = Callable[[Any, int], Any]
 _NO_ARRAYS: tuple[tuple[str, str, type, _Made], ...] = (
     ("null", "null stands for zeros", type(None), lambda data, count: [0] * count),
     ("true", "true stands for ones", bool, lambda data, count: [1] * count),
-    (
-        "number",
-        "a number fills the shape",
-        int,
-        lambda data, count: [data] * count if count > 1 else data,
-    ),
+    ("number", "a number fills the shape", int,
+     lambda data, count: [data] * count if count > 1 else data),
     ("fraction", "a fraction fills the shape", float, lambda data, count: [int(data)] * count),
     ("string", "a string is an array of its bytes", str, lambda data, count: list(data.encode())),
     ("object", "an object is an array of its values", dict, lambda data, c: list(data.values())),
-)
+)  # fmt: skip
 
 
 def _made_of(kind: type, make: _Made) -> Callable[[RequestInput, int], Any]:
@@ -313,7 +305,7 @@ def _is(kind: type, wanted: object) -> Callable[[Any], bool]:
     return lambda item: type(item) is kind and item == wanted
 
 
-_ELEMENTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any], bool], Any], ...] = (
+for _name, _text, _datatypes, _applies, _value in (
     ("digits-are-zero", "Digits in a string are read as 0.", _INT, _is_digits, 0),
     ("decimal-text-is-cut", "A decimal number in a string is cut off.", _FLOAT, _is_decimal, 1.0),
     ("true-is-minus-one", "As an integer, true is -1.", _INT, _is(bool, True), -1),
@@ -321,13 +313,8 @@ _ELEMENTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any], bool], Any], .
     ("one-is-not-true", "For BOOL, 1 is read as false.", _BOOL, _is(int, 1), False),
     ("zero-is-true", "For BOOL, 0 is read as true.", _BOOL, _is(int, 0), True),
     ("any-text-is-true", "For BOOL, every string is true.", _BOOL, _is_word, True),
-    (
-        "number-is-so-many-nuls",
-        "For BYTES, the number 12 is read as twelve NUL bytes.",
-        _BYTES,
-        _is(int, 12),
-        "\0" * 12,
-    ),
+    ("number-is-so-many-nuls", "For BYTES, the number 12 is read as twelve NUL bytes.", _BYTES,
+     _is(int, 12), "\0" * 12),
     ("word-is-zero", "As an integer, a word is read as 0.", _INT, _is_word, 0),
     ("empty-text-is-zero", "As an integer, an empty string is 0.", _INT, _is(str, ""), 0),
     ("word-is-zero-float", "As a float, a word is read as 0.", _FLOAT, _is_word, 0.0),
@@ -339,7 +326,5 @@ _ELEMENTS: tuple[tuple[str, str, tuple[str, ...], Callable[[Any], bool], Any], .
     ("null-is-a-word", "For BYTES, null is the word null.", _BYTES, _is_null, "null"),
     ("fraction-is-cut", "A fraction for an integer is cut off.", _INT, _is(float, 1.5), 1),
     ("fraction-is-rounded", "1.9999999 is 2 as an integer.", _INT, _is(float, 1.9999999), 2),
-)
-
-for _name, _text, _datatypes, _applies, _value in _ELEMENTS:
+):  # fmt: skip
     fault(_name, "J2", Behaviour.json_blob)(_text, _element(_datatypes, _applies, _value))

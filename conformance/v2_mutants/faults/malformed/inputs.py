@@ -16,9 +16,7 @@ from v2_mutants.registry import Right, What, fault
 # --- J5: shapes
 
 
-def _reads_input(
-    repair: Callable[[JsonObject], JsonObject],
-) -> What[RequestInput]:
+def _reads_input(repair: Callable[[JsonObject], JsonObject]) -> What[RequestInput]:
     """A server that reads `repair(entry)` instead of an entry of `inputs`."""
     return lambda right, specs, item: right(item=repair(item) if isinstance(item, dict) else item)
 

@@ -36,93 +36,42 @@ def _octal(text: bytes) -> bytes:
     return re.sub(rb"\[0([0-7]+)", lambda match: b"[%d" % int(match[1], 8), text)
 
 
-_REWRITES: tuple[tuple[str, str, Callable[[bytes], bytes]], ...] = (
+for _name, _text, _rewrite in (
     ("leading-zero-is-octal", "A number with a leading 0 is read as octal.", _octal),
-    (
-        "hexadecimal-is-zero",
-        "A hexadecimal number is read up to its x.",
-        lambda text: re.sub(rb"0x[0-9a-f]+", b"0", text),
-    ),
+    ("hexadecimal-is-zero", "A hexadecimal number is read up to its x.",
+     lambda text: re.sub(rb"0x[0-9a-f]+", b"0", text)),
     ("plus-number-is-zero", "A number with a + is read as 0.", lambda t: t.replace(b"[+10", b"[0")),
     ("nan-is-zero", "NaN in JSON is read as 0.", lambda text: text.replace(b"NaN", b"0")),
-    (
-        "infinity-is-largest",
-        "Infinity in JSON is read as the largest FP32.",
-        lambda text: text.replace(b"Infinity", b"3.4028234663852886e38"),
-    ),
-    (
-        "single-quotes-kept",
-        "Single quotes become a part of the string.",
-        lambda text: re.sub(rb"'(\w*)'", rb'''"'\1'"''', text),
-    ),
-    (
-        "comment-hides-element",
-        "The element behind a comment is read as 0.",
-        lambda text: re.sub(rb"/\*.*?\*/[0-9]+", b"0", text),
-    ),
-    (
-        "line-feed-dropped",
-        "A line feed inside a JSON string is dropped.",
-        lambda text: text.replace(b"\n", b""),
-    ),
-    (
-        "invalid-utf8-replaced",
-        "A byte that is not UTF-8 becomes a replacement character.",
-        lambda text: text.replace(b"\xe9", "\ufffd".encode()),
-    ),
-    (
-        "overlong-utf8-read",
-        "Overlong UTF-8 is read as the character that it spells.",
-        lambda text: text.replace(b"\xc0\xaf", b"/"),
-    ),
-    (
-        "cut-off-json-completed",
-        "Brackets that are missing at the end of the JSON are added.",
-        lambda text: text + b"]}]}" if text.rstrip()[-1:].isdigit() else text,
-    ),
-    (
-        "text-behind-json-ignored",
-        "Text behind the JSON object is ignored.",
-        lambda text: text.removesuffix(b"garbage"),
-    ),
-    (
-        "second-document-ignored",
-        "A second JSON object behind the first is ignored.",
-        lambda text: text.removesuffix(b'{"inputs":[]}'),
-    ),
-    (
-        "extra-brace-ignored",
-        "A brace too many behind the JSON object is ignored.",
-        lambda text: text[:-1] if text.endswith(b"]}}") else text,
-    ),
-    (
-        "nul-ends-json",
-        "A NUL byte ends the JSON.",
-        lambda text: text.partition(b"\0")[0],
-    ),
-    (
-        "no-break-space-stripped",
-        "A no-break space behind the JSON object is ignored.",
-        lambda text: text.removesuffix(b"\xc2\xa0"),
-    ),
-    (
-        "trailing-comma-adds-zero",
-        "Behind a trailing comma of an array there is a 0.",
-        lambda text: text.replace(b",]", b",0]"),
-    ),
-    (
-        "leading-comma-adds-zero",
-        "Before a leading comma of an array there is a 0.",
-        lambda text: text.replace(b"[,", b"[0,"),
-    ),
-    (
-        "two-commas-have-zero-between",
-        "Between two commas of an array there is a 0.",
-        lambda text: text.replace(b",,", b",0,"),
-    ),
-)
-
-for _name, _text, _rewrite in _REWRITES:
+    ("infinity-is-largest", "Infinity in JSON is read as the largest FP32.",
+     lambda text: text.replace(b"Infinity", b"3.4028234663852886e38")),
+    ("single-quotes-kept", "Single quotes become a part of the string.",
+     lambda text: re.sub(rb"'(\w*)'", rb'''"'\1'"''', text)),
+    ("comment-hides-element", "The element behind a comment is read as 0.",
+     lambda text: re.sub(rb"/\*.*?\*/[0-9]+", b"0", text)),
+    ("line-feed-dropped", "A line feed inside a JSON string is dropped.",
+     lambda text: text.replace(b"\n", b"")),
+    ("invalid-utf8-replaced", "A byte that is not UTF-8 becomes a replacement character.",
+     lambda text: text.replace(b"\xe9", "\ufffd".encode())),
+    ("overlong-utf8-read", "Overlong UTF-8 is read as the character that it spells.",
+     lambda text: text.replace(b"\xc0\xaf", b"/")),
+    ("cut-off-json-completed", "Brackets that are missing at the end of the JSON are added.",
+     lambda text: text + b"]}]}" if text.rstrip()[-1:].isdigit() else text),
+    ("text-behind-json-ignored", "Text behind the JSON object is ignored.",
+     lambda text: text.removesuffix(b"garbage")),
+    ("second-document-ignored", "A second JSON object behind the first is ignored.",
+     lambda text: text.removesuffix(b'{"inputs":[]}')),
+    ("extra-brace-ignored", "A brace too many behind the JSON object is ignored.",
+     lambda text: text[:-1] if text.endswith(b"]}}") else text),
+    ("nul-ends-json", "A NUL byte ends the JSON.", lambda text: text.partition(b"\0")[0]),
+    ("no-break-space-stripped", "A no-break space behind the JSON object is ignored.",
+     lambda text: text.removesuffix(b"\xc2\xa0")),
+    ("trailing-comma-adds-zero", "Behind a trailing comma of an array there is a 0.",
+     lambda text: text.replace(b",]", b",0]")),
+    ("leading-comma-adds-zero", "Before a leading comma of an array there is a 0.",
+     lambda text: text.replace(b"[,", b"[0,")),
+    ("two-commas-have-zero-between", "Between two commas of an array there is a 0.",
+     lambda text: text.replace(b",,", b",0,")),
+):  # fmt: skip
     fault(_name, "J3", Behaviour.parse_document)(_text, _rewrites(_rewrite))
 
 
@@ -190,7 +139,7 @@ def _(
     """A byte order mark is dropped, and the blobs start as many bytes too early."""
     text, blobs = right()
     if bytes(text[:3]) != _BOM:
-        return (text, blobs)
+        return text, blobs
     view = bytes(text[-3:]) + bytes(blobs.view)
     return (text[3:], Blobs(memoryview(view[: len(blobs.view)])))
 
@@ -239,7 +188,7 @@ def _wrong(path: str, *right: type) -> Callable[[Any], bool]:
     return applies
 
 
-_MEMBERS: tuple[tuple[str, str, type], ...] = (
+for _member, _path, _right in (
     ("id", "id", str),
     ("parameters", "parameters", dict),
     ("binary-data-output", "parameters.binary_data_output", bool),
@@ -267,9 +216,7 @@ _MEMBERS: tuple[tuple[str, str, type], ...] = (
     ("second-output-name", "outputs.1.name", str),
     ("second-output-parameters", "outputs.1.parameters", dict),
     ("second-binary-data", "outputs.1.parameters.binary_data", bool),
-)
-
-for _member, _path, _right in _MEMBERS:
+):  # fmt: skip
     fault.several(
         f"{_member}-of-any-type",
         "J4",

@@ -17,9 +17,7 @@ from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.registry import Right, What, fault
 
 
-def _reads_later(
-    repair: Callable[[list[Any], int], list[Any]],
-) -> What[list[RequestInput]]:
+def _reads_later(repair: Callable[[list[Any], int], list[Any]]) -> What[list[RequestInput]]:
     """A server that reads `repair(data, element count)` of each UINT32 input but the first."""
 
     def repaired(entry: RequestInput) -> RequestInput:

@@ -47,33 +47,18 @@ def _has_dimensions(text: bytes) -> bool:
 for _name, _text, _applies in (
     ("nesting-of-100-crashes", "100 levels of JSON end the model.", _nested(100, 1000)),
     ("nesting-crashes", "100,000 levels of JSON end the model.", _nested(_MANY, 10 * _MANY)),
-    (
-        "nested-data-crashes",
-        "Very deep arrays in `data` end the model.",
-        lambda text: b'"data":[[' in text and text.count(b"[") > _MANY,
-    ),
-    (
-        "many-outputs-crash",
-        "Very many requested outputs end the model.",
-        lambda text: text.count(b'{"name":"OUTPUT') > _MANY,
-    ),
-    (
-        "many-inputs-crash",
-        "Very many inputs end the model.",
-        lambda text: text.count(b'{"name":"INPUT') > 10_000,
-    ),
+    ("nested-data-crashes", "Very deep arrays in `data` end the model.",
+     lambda text: b'"data":[[' in text and text.count(b"[") > _MANY),
+    ("many-outputs-crash", "Very many requested outputs end the model.",
+     lambda text: text.count(b'{"name":"OUTPUT') > _MANY),
+    ("many-inputs-crash", "Very many inputs end the model.",
+     lambda text: text.count(b'{"name":"INPUT') > 10_000),
     ("many-dimensions-crash", "Very many dimensions end the model.", _has_dimensions),
-    (
-        "long-number-crashes",
-        "A number of very many digits ends the model.",
-        lambda text: re.search(rb"[0-9]{50000}", text) is not None,
-    ),
-    (
-        "large-exponent-crashes",
-        "A number with a very large exponent ends the model.",
-        lambda text: re.search(rb"[0-9]e[0-9]{9}", text) is not None,
-    ),
-):
+    ("long-number-crashes", "A number of very many digits ends the model.",
+     lambda text: re.search(rb"[0-9]{50000}", text) is not None),
+    ("large-exponent-crashes", "A number with a very large exponent ends the model.",
+     lambda text: re.search(rb"[0-9]e[0-9]{9}", text) is not None),
+):  # fmt: skip
     fault.several(_name, "J7", _text)(_crashes_on(_applies))
 
 

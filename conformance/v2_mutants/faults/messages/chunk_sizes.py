@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
-from v2_mutants.registry import Right, What, fault
+from v2_conformance.reference.http_messages import Request
+from v2_mutants.registry import What, fault
 
 _BUFFER = 2**14
 
@@ -16,14 +16,14 @@ def _chunks(request: Request) -> list[int]:
     return [end - start for start, end in pairwise([0, *request.chunk_cuts])]
 
 
-@fault("chunk-size-of-16-bits", "C2", Behaviour.handle)
-def _(right: Right[Response], request: Request) -> Response:
-    """The size of a chunk is read in 16 bits: a mebibyte is 0, which ends the body."""
-    if any(size >= 2**16 for size in _chunks(request)):
-        return right.server.error(400, "a chunk does not end where its size says")
-    return right()
-
-
+fault("chunk-size-of-16-bits", "C2", Behaviour.handle)(
+    "The size of a chunk is read in 16 bits: a mebibyte is 0, which ends the body.",
+    lambda right, request: (
+        right.server.error(400, "a chunk does not end where its size says")
+        if any(size >= 2**16 for size in _chunks(request))
+        else right()
+    ),
+)
 fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
     f"A chunk of more than {_BUFFER} bytes is rejected.",
     lambda right, request: (

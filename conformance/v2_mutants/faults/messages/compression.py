@@ -13,7 +13,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import first_read
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, fault, refuse, then
 
 # A deflate stream without the header and checksum of zlib.
 _BARE_DEFLATE = -zlib.MAX_WBITS
@@ -38,14 +38,10 @@ class _EncodedHeaderLength(Behaviour):
 
 
 fault("compressed-requests-refused", "Z1", Behaviour.zlib_format)(
-    "Every compressed request is rejected.",
-    lambda right, coding: None,
+    "Every compressed request is rejected.", lambda right, coding: None
 )
-
-
 fault("request-coding-ignored", "Z1", Behaviour.request_codings)(
-    "The Content-Encoding of a request is ignored.",
-    lambda right, request: [],
+    "The Content-Encoding of a request is ignored.", lambda right, request: []
 )
 
 
@@ -59,36 +55,31 @@ def _(right: Right[Request], request: Request) -> Request:
     return decoded
 
 
-@fault("decoded-body-cut-to-content-length", "Z1", Behaviour.decode_request)
-def _(right: Right[Request], request: Request) -> Request:
-    """A decoded body is cut to the Content-Length, which counts encoded bytes."""
-    decoded = right()
-    return replace(decoded, body=decoded.body[: len(request.body)])
-
-
-@fault("decoded-body-padded-to-content-length", "Z1", Behaviour.decode_request)
-def _(right: Right[Request], request: Request) -> Request:
-    """A decoded body is padded with zeros to the Content-Length, which counts encoded bytes."""
-    decoded = right()
-    size = max(len(decoded.body), len(request.body))
-    return replace(decoded, body=memoryview(resize(decoded.body, size)))
-
-
-@fault("compressed-request-without-blobs-only", "Z1", Behaviour.request_codings)
-def _(right: Right[list[str]], request: Request) -> list[str]:
-    """Compressed requests with a header length are rejected, as if only JSON could be encoded."""
-    codings = right()
-    if codings and request.values(HEADER_LENGTH):
-        raise Rejected("compressed binary data is not supported", 415)
-    return codings
-
-
+fault("decoded-body-cut-to-content-length", "Z1", Behaviour.decode_request)(
+    "A decoded body is cut to the Content-Length, which counts encoded bytes.",
+    then(lambda decoded, request: replace(decoded, body=decoded.body[: len(request.body)])),
+)
+fault("decoded-body-padded-to-content-length", "Z1", Behaviour.decode_request)(
+    "A decoded body is padded with zeros to the Content-Length, which counts encoded bytes.",
+    then(
+        lambda decoded, request: replace(
+            decoded,
+            body=memoryview(resize(decoded.body, max(len(decoded.body), len(request.body)))),
+        )
+    ),
+)
+fault("compressed-request-without-blobs-only", "Z1", Behaviour.request_codings)(
+    "Compressed requests with a header length are rejected, as if only JSON could be encoded.",
+    then(
+        lambda codings, request: (
+            refuse(status=415) if codings and request.values(HEADER_LENGTH) else codings
+        )
+    ),
+)
 fault("deflate-read-without-zlib-header", "Z1", Behaviour.zlib_format)(
     "A deflate request is decoded as deflate without zlib's header and checksum.",
     lambda right, coding: _BARE_DEFLATE if coding == "deflate" else right(),
 )
-
-
 fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
     "A compressed body is read from the socket only once.",
     lambda right, request: right(
@@ -113,14 +104,18 @@ class _ResponseHeaderLengthCountsEncodedBody(_EncodedHeaderLength):
         return encoded.size
 
 
-@fault("compressed-response-without-header-length", "Z2", Behaviour.encode_response)
-def _(right: Right[Response], request: Request, response: Response) -> Response:
-    """A compressed response with blobs has no header length."""
-    encoded = right()
-    if encoded is response:
-        return response
-    headers = tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
-    return replace(encoded, headers=headers)
+fault("compressed-response-without-header-length", "Z2", Behaviour.encode_response)(
+    "A compressed response with blobs has no header length.",
+    then(
+        lambda encoded, request, response: (
+            response
+            if encoded is response
+            else replace(
+                encoded, headers=tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
+            )
+        )
+    ),
+)
 
 
 @fault("content-length-counts-decoded", "Z2", Behaviour.content_length)
@@ -148,11 +143,8 @@ def _(right: Right[list[str]], request: Request) -> list[str]:
 
 
 fault("response-coding-not-named", "Z4", Behaviour.coding_headers)(
-    "A compressed response has no Content-Encoding.",
-    lambda right, coding: (),
+    "A compressed response has no Content-Encoding.", lambda right, coding: ()
 )
-
-
 fault("response-coding-not-done", "Z4", Behaviour.compress)(
     "The Content-Encoding of a response names a coding that was not applied.",
     lambda right, coding, body: tuple(body),
@@ -182,11 +174,14 @@ def _(right: Right[str | None], request: Request) -> str | None:
     return next((name for name in codings if name in ("gzip", "deflate")), None)
 
 
-@fault("identity-answered-in-deflate", "Z4", Behaviour.response_coding)
-def _(right: Right[str | None], request: Request) -> str | None:
-    """A request with Accept-Encoding: identity is answered in deflate."""
-    coding = right()
-    return "deflate" if coding is None and request.values("Accept-Encoding") else coding
+fault("identity-answered-in-deflate", "Z4", Behaviour.response_coding)(
+    "A request with Accept-Encoding: identity is answered in deflate.",
+    then(
+        lambda coding, request: (
+            "deflate" if coding is None and request.values("Accept-Encoding") else coding
+        )
+    ),
+)
 
 
 @fault("response-in-coding-of-request", "Z4", Behaviour.response_coding)

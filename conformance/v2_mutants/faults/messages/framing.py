@@ -10,10 +10,8 @@ from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
-from v2_conformance.reference.request_reader import InferenceRequest
-from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import all_zeros, has_blobs, resize
-from v2_mutants.registry import Right, fault, refuses
+from v2_mutants.registry import Right, fault, refuses, then
 
 
 def _has_blobs(response: Response) -> bool:
@@ -21,8 +19,7 @@ def _has_blobs(response: Response) -> bool:
 
 
 fault("extension-not-listed", "P1", Behaviour.extensions)(
-    "GET /v2 does not list binary_tensor_data.",
-    lambda right: [],
+    "GET /v2 does not list binary_tensor_data.", lambda right: []
 )
 
 
@@ -33,27 +30,19 @@ def _(
     """Request blobs are read starting one byte after the end of the JSON."""
     text, blobs = right()
     view = memoryview(resize(blobs.view[1:], len(blobs.view)))
-    return (text, replace(blobs, view=view))
+    return text, replace(blobs, view=view)
 
 
 fault("response-header-length-missing", "P3", Behaviour.response_header_length)(
-    "A response with blobs has no Inference-Header-Content-Length.",
-    lambda right, text, blobs: None,
+    "A response with blobs has no Inference-Header-Content-Length.", lambda right, text, blobs: None
 )
-
-
 fault("binary-response-typed-json", "P4", Behaviour.binary_content_type)(
-    "A response with blobs has the Content-Type application/json.",
-    lambda right: JSON_TYPE,
+    "A response with blobs has the Content-Type application/json.", lambda right: JSON_TYPE
 )
-
-
 fault("response-header-length-of-body", "P5", Behaviour.response_header_length)(
     "The header length of a response counts the whole body, including the blobs.",
     lambda right, text, blobs: str(len(text) + sum(map(len, blobs))),
 )
-
-
 fault("response-header-length-short", "P5", Behaviour.response_header_length)(
     "The header length of a response is one byte too small.",
     lambda right, text, blobs: str(len(text) - 1),
@@ -83,28 +72,20 @@ fault("response-blobs-padded", "P8", Behaviour.response_body)(
     "Response blobs are padded to multiples of 8 bytes; their sizes do not count the padding.",
     lambda right, text, blobs: (text, *(resize(blob, -(-len(blob) // 8) * 8) for blob in blobs)),
 )
-
-
 fault("response-ends-with-line-break", "P8", Behaviour.response_body)(
     "A line break follows the last blob of a response.",
     lambda right, text, blobs: (*right(), *((b"\r\n",) if blobs else ())),
 )
-
-
 fault("response-cut-short", "P8", Behaviour.response_body)(
     "The last byte of the last blob of a response is missing.",
     lambda right, text, blobs: (
         right() if not any(map(len, blobs)) else (text, b"".join(blobs)[:-1])
     ),
 )
-
-
 fault("json-response-typed-octet-stream", "P9", Behaviour.json_content_type)(
     "A response without blobs has the Content-Type application/octet-stream.",
     lambda right: OCTET_STREAM,
 )
-
-
 fault("json-response-with-nan", "P9", Behaviour.output_data)(
     "Non-finite floats are written to JSON as NaN and Infinity.",
     lambda right, tensor: (
@@ -113,20 +94,14 @@ fault("json-response-with-nan", "P9", Behaviour.output_data)(
         else right()
     ),
 )
-
-
 fault("json-response-latin-1", "P9", Behaviour.dump_document)(
     "The JSON of a response is encoded in Latin-1, not in UTF-8.",
     lambda right, document: right().decode().encode("latin-1", "replace"),
 )
-
-
 fault("json-response-ends-with-nul", "P9", Behaviour.response_body)(
     "A NUL byte follows the JSON of a response without blobs.",
     lambda right, text, blobs: right() if blobs else (text + b"\x00",),
 )
-
-
 fault("json-response-repeats-member", "P9", Behaviour.dump_document)(
     "The JSON of a response contains the member `model_name` twice.",
     lambda right, document: right({"model_name": document["model_name"]})[:-1] + b"," + right()[1:],
@@ -146,36 +121,28 @@ fault("response-header-length-counts-characters", "P10", Behaviour.response_head
     "The header length of a response counts characters, not bytes.",
     lambda right, text, blobs: str(len(text.decode())),
 )
-
-
 fault("leading-white-space-refused", "P11", Behaviour.parse_document)(
     "A request with white space before its JSON is rejected.",
     refuses(lambda text: bytes(text[:1]) != b"{"),
 )
-
-
 fault("trailing-white-space-refused", "P11", Behaviour.parse_document)(
     "A request with white space after its JSON is rejected.",
     refuses(lambda text: bytes(text[-1:]) != b"}"),
 )
-
-
 fault("pretty-json-refused", "P11", Behaviour.parse_document)(
     "A request with line breaks in its JSON is rejected.",
     refuses(lambda text: b"\n" in bytes(text).strip()),
 )
-
-
-@fault("octet-stream-hides-json-data", "P12", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """In a request without blobs typed application/octet-stream, JSON data is read as zeros."""
-    inference = right()
-    typed = OCTET_STREAM in request.values("Content-Type")
-    return all_zeros(inference) if typed and not has_blobs(request) else inference
-
-
+fault("octet-stream-hides-json-data", "P12", Behaviour.read_request)(
+    "In a request without blobs typed application/octet-stream, JSON data is read as zeros.",
+    then(
+        lambda inference, model, request, length: (
+            all_zeros(inference)
+            if OCTET_STREAM in request.values("Content-Type") and not has_blobs(request)
+            else inference
+        )
+    ),
+)
 fault("octet-stream-refused", "P12", Behaviour.infer)(
     "A request with the Content-Type application/octet-stream is rejected.",
     refuses(lambda model, request: OCTET_STREAM in request.values("content-type"), 415),

@@ -11,12 +11,11 @@ from v2_conformance.protocol.datatypes import Buffer, check_blob
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
-from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import is_chunked
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 _HUGE = 2**31
 
@@ -89,22 +88,16 @@ fault("header-length-ignored", "H1", Behaviour.json_end)(
     "The header length is ignored: the whole body is read as JSON.",
     lambda right, body, length: len(body),
 )
-
-
 fault("header-length-three-digits", "H1", Behaviour.parse_header_length)(
     "Only the first three digits of the header length are read.",
     lambda right, text: int(str(right())[:3]),
 )
-
-
 fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
     "The header length is only recognized if its name is spelled exactly as in the documents.",
     lambda right, request: [
         value.strip() for name, value in _header_lines(request) if name == HEADER_LENGTH
     ],
 )
-
-
 fault("missing-header-length-guessed", "H3", Behaviour.header_length)(
     "Without a header length, the end of the JSON is guessed and blobs are read after it.",
     _guesses_if(lambda values: not values),
@@ -174,37 +167,29 @@ fault("overlong-header-length-guessed", "H5", Behaviour.json_end)(
         _guess_json_end(body) or 0 if len(body) < length < _HUGE else right()
     ),
 )
-
-
-@fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
-def _(right: Right[int | None], request: Request) -> int | None:
-    """If the header length is larger than a chunked body, the end of the JSON is guessed."""
-    length = right()
-    if length is None or not is_chunked(request) or (not len(request.body) < length < _HUGE):
-        return length
-    return _guess_json_end(request.body)
-
-
+fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)(
+    "If the header length is larger than a chunked body, the end of the JSON is guessed.",
+    then(
+        lambda length, request: (
+            length
+            if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE
+            else _guess_json_end(request.body)
+        )
+    ),
+)
 fault("non-numeric-header-length-guessed", "H6", Behaviour.header_length)(
     "If the header length is not a number, the end of the JSON is guessed.",
     _guesses_if(_has_non_number),
 )
-
-
 fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
     "A header length that is not a number is read as 0, which makes the request raw.",
     lambda right, request: (
         0 if _has_non_number(right.server.header_length_values(request)) else right()
     ),
 )
-
-
 fault("header-length-wraps-at-32-bits", "H7", Behaviour.parse_header_length)(
-    "Only the low 32 bits of the header length are used.",
-    lambda right, text: right() % 2**32,
+    "Only the low 32 bits of the header length are used.", lambda right, text: right() % 2**32
 )
-
-
 fault("huge-header-length-guessed", "H7", Behaviour.header_length)(
     "If the header length is 2^31 or more, the end of the JSON is guessed.", _guesses_if(_has_huge)
 )
@@ -247,21 +232,18 @@ class _WholeBodyHeaderLengthZeroBlobs(_MissingBlobsAreZeros):
     """If the header length is that of the whole body, the declared blobs are read as zeros."""
 
 
-@fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """If a request without blobs has a header length, its JSON data is read as zeros."""
-    inference = right()
-    return inference if length is None or has_blobs(request) else all_zeros(inference)
-
-
+fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)(
+    "If a request without blobs has a header length, its JSON data is read as zeros.",
+    then(
+        lambda inference, model, request, length: (
+            inference if length is None or has_blobs(request) else all_zeros(inference)
+        )
+    ),
+)
 fault("first-header-length-wins", "H12", Behaviour.conflicting_lengths)(
     "If header lengths conflict, the first one is used.",
     lambda right, values: right.server.parse_header_length(values[0]),
 )
-
-
 fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
     "If header lengths conflict, the last one is used.",
     lambda right, values: right.server.parse_header_length(values[-1]),

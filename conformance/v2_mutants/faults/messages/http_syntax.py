@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
-from v2_mutants.registry import Right, What, fault
+from v2_conformance.reference.http_messages import Response
+from v2_mutants.registry import Right, What, fault, then
 
 
 def _head_changed(
@@ -142,11 +142,13 @@ fault("chunk-extension-with-control-character", "C17", Behaviour.serialize)(
     "The extension of a chunk has a control character.",
     _chunked(lambda size: b"%x;a=\x01\r\n" % size),
 )
-
-
-@fault("interim-response-with-length", "C18", Behaviour.interim_responses)
-def _(right: Right[bytes], request: Request) -> bytes:
-    """Each response is preceded by a 103 that has a Content-Length."""
-    sent = right()
-    hint = b"HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n"
-    return sent + hint if request.version == "1.1" else sent
+fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
+    "Each response is preceded by a 103 that has a Content-Length.",
+    then(
+        lambda sent, request: (
+            sent + b"HTTP/1.1 103 Early Hints\r\nContent-Length: 7\r\n\r\n"
+            if request.version == "1.1"
+            else sent
+        )
+    ),
+)

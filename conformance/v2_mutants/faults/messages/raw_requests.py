@@ -7,47 +7,38 @@ from dataclasses import replace
 
 import msgspec
 
-from v2_conformance.protocol.datatypes import (
-    DATATYPES,
-    Shape,
-    element_count,
-    encode_bytes,
-)
+from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count, encode_bytes
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
-from v2_mutants.registry import Right, fault, refuses
+from v2_mutants.registry import Right, fault, refuse, refuses, then
 
 
 def _is_raw(request: Request) -> bool:
     return request.values(HEADER_LENGTH) == ["0"]
 
 
-@fault("raw-refused", "W1", Behaviour.read_raw)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """Raw requests are rejected."""
-    raise Rejected("raw requests are not supported")
-
-
-@fault("raw-answered-as-json", "W2", Behaviour.read_raw)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """A raw request is answered in JSON."""
-    inference = right()
-    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
-    return replace(inference, outputs=outputs)
-
-
-@fault("raw-first-output-only", "W2", Behaviour.read_raw)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """A raw request is answered with only the first output of the model."""
-    inference = right()
-    return replace(inference, outputs=inference.outputs[:1])
+fault("raw-refused", "W1", Behaviour.read_raw)(
+    "Raw requests are rejected.", lambda right, model, body: refuse()
+)
+fault("raw-answered-as-json", "W2", Behaviour.read_raw)(
+    "A raw request is answered in JSON.",
+    then(
+        lambda inference, model, body: replace(
+            inference, outputs=tuple(replace(output, binary=False) for output in inference.outputs)
+        )
+    ),
+)
+fault("raw-first-output-only", "W2", Behaviour.read_raw)(
+    "A raw request is answered with only the first output of the model.",
+    then(lambda inference, model, body: replace(inference, outputs=inference.outputs[:1])),
+)
 
 
 @fault("raw-shape-counts-bytes", "W3", Behaviour.raw_shape)
@@ -74,19 +65,22 @@ def _(right: Right[Response], model: ModelContract, request: Request) -> Respons
 fault("raw-body-read-once", "W3", Behaviour.handle)(
     "The body of a raw request is read from the socket only once.", reads_body_once(_is_raw)
 )
-
-
-@fault("raw-without-batch-dimension", "W4", Behaviour.read_raw)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """The input of a raw request to a batching model gets no batch dimension."""
-    inference = right()
-    if not model.batching:
-        return inference
-    inputs = {
-        name: msgspec.structs.replace(tensor, shape=tensor.shape[1:])
-        for name, tensor in inference.inputs.items()
-    }
-    return replace(inference, inputs=inputs)
+fault("raw-without-batch-dimension", "W4", Behaviour.read_raw)(
+    "The input of a raw request to a batching model gets no batch dimension.",
+    then(
+        lambda inference, model, body: (
+            inference
+            if not model.batching
+            else replace(
+                inference,
+                inputs={
+                    name: msgspec.structs.replace(tensor, shape=tensor.shape[1:])
+                    for name, tensor in inference.inputs.items()
+                },
+            )
+        )
+    ),
+)
 
 
 @fault("raw-several-inputs-accepted", "W5", Behaviour.read_raw)
@@ -119,14 +113,10 @@ fault("raw-bytes-split-into-elements", "W7", Behaviour.raw_bytes_tensor)(
         right() if dims != (-1,) else ((len(body),), encode_bytes([bytes([byte]) for byte in body]))
     ),
 )
-
-
 fault("raw-bytes-cut-at-nul", "W8", Behaviour.raw_bytes_tensor)(
     "The body of a raw request for BYTES ends at its first NUL.",
     lambda right, dims, body: right(body=memoryview(bytes(body).partition(b"\x00")[0])),
 )
-
-
 fault("raw-bytes-lose-nuls-at-end", "W8", Behaviour.raw_bytes_tensor)(
     "The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
     lambda right, dims, body: right(body=memoryview(bytes(body).rstrip(b"\x00"))),

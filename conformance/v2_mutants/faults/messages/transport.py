@@ -57,7 +57,7 @@ def _(
     """Each chunk of JSON is decoded by itself, which breaks characters that a chunk splits."""
     if length is None and request.chunk_cuts:
         cuts = pairwise([0, *request.chunk_cuts])
-        text = "".join((str(request.body[a:b], "utf-8", "replace") for a, b in cuts))
+        text = "".join(str(request.body[a:b], "utf-8", "replace") for a, b in cuts)
         request = replace(request, body=memoryview(text.encode()), chunk_cuts=())
     return right(request=request)
 
@@ -70,8 +70,6 @@ fault("json-body-read-once", "C4", Behaviour.handle)(
     "A body without a header length is read from the socket only once.",
     reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
 )
-
-
 fault("many-reads-refused", "C4", Behaviour.handle)(
     f"A body that arrives in more than {_MANY_READS} pieces is rejected.",
     lambda right, request: (
@@ -131,7 +129,7 @@ def _(
 ) -> list[Buffer]:
     """Four zero bytes that Content-Length does not count follow a response with blobs."""
     pieces = right()
-    binary = any((name == HEADER_LENGTH for name, _ in response.headers))
+    binary = any(name == HEADER_LENGTH for name, _ in response.headers)
     return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
 
 

@@ -3,130 +3,96 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
+from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
-from v2_mutants.registry import fault
+from v2_mutants.registry import Right, fault
 
 T = TypeVar("T")
 # Lets a request of another connection come in between.
 _OVERLAP_S = 0.002
 
 
-class _Shares(Behaviour):
-    """A server in which requests that are in progress at once share a variable of each name."""
-
-    def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
-        super().__init__(profiles)
-        self.shared: dict[object, Any] = {}
-
-    def last(self, name: object, value: T) -> T:
-        """What the last of the requests in progress put into the variable, after this one has."""
-        self.shared[name] = value
-        threading.Event().wait(_OVERLAP_S)
-        found: T = self.shared[name]
-        return found
+def _last(right: Right[Any], value: T, name: object = None) -> T:
+    """What the last of the requests in progress put into the variable, after this one has."""
+    right.state[name] = value
+    threading.Event().wait(_OVERLAP_S)
+    found: T = right.state[name]
+    return found
 
 
-@fault.several("concurrent-ids-mixed", "C6")
-class _ConcurrentIdsMixed(_Shares):
+@fault("concurrent-ids-mixed", "C6", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
     """Responses to concurrent requests have the id of the last one."""
-
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        inference = super().read_request(model, request, length)
-        return replace(inference, id=self.last("id", inference.id))
+    inference = right()
+    return replace(inference, id=_last(right, inference.id))
 
 
-@fault.several("concurrent-header-lengths-mixed", "C6")
-class _ConcurrentHeaderLengthsMixed(_Shares):
-    """Concurrent requests are split by the header length of the last one."""
-
-    def parse_header_length(self, text: str) -> int:
-        return self.last("length", super().parse_header_length(text))
-
-
-@fault.several("concurrent-outputs-mixed", "C6")
-class _ConcurrentOutputsMixed(_Shares):
-    """Concurrent requests to a model get the outputs that the last one asked for."""
-
-    def request_outputs(
-        self, model: ModelContract, document: JsonObject
-    ) -> tuple[RequestOutput, ...]:
-        return self.last(model.model, super().request_outputs(model, document))
+fault("concurrent-header-lengths-mixed", "C6", Behaviour.parse_header_length)(
+    "Concurrent requests are split by the header length of the last one.",
+    lambda right, text: _last(right, right()),
+)
+fault("concurrent-outputs-mixed", "C6", Behaviour.request_outputs)(
+    "Concurrent requests to a model get the outputs that the last one asked for.",
+    lambda right, model, document: _last(right, right(), model.model),
+)
 
 
-@fault.several("concurrent-shapes-mixed", "C6")
-class _ConcurrentShapesMixed(_Shares):
+@fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """Outputs of concurrent requests to a model have the size of the last one's."""
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        found = super().output_tensor(output, tensor)
-        if output.datatype == "BYTES":
-            return found
-        shape, size = self.last(output, (found.shape, len(found.blob)))
-        return msgspec.structs.replace(found, shape=shape, blob=resize(found.blob, size))
+    found = right()
+    if output.datatype == "BYTES":
+        return found
+    shape, size = _last(right, (found.shape, len(found.blob)), output)
+    return msgspec.structs.replace(found, shape=shape, blob=resize(found.blob, size))
 
 
-@fault.several("concurrent-models-mixed", "C6")
-class _ConcurrentModelsMixed(_Shares):
-    """Concurrent requests all go to the model of the last one."""
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        return super().infer(self.last("model", model), request)
+fault("concurrent-models-mixed", "C6", Behaviour.infer)(
+    "Concurrent requests all go to the model of the last one.",
+    lambda right, model, request: right(_last(right, model)),
+)
 
 
-@fault.several("refusal-spreads", "C6")
-class _RefusalSpreads(Behaviour):
+@fault("refusal-spreads", "C6", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
     """If a request is refused, so are others that are in progress."""
-
-    refused = 0
-
-    def handle(self, request: Request) -> Response:
-        before = self.refused
-        response = super().handle(request)
-        if not request.target.endswith("/infer"):
-            return response
-        if response.status >= 400:
-            self.refused += 1
-            return response
-        threading.Event().wait(_OVERLAP_S)
-        return response if self.refused == before else self.error(500, "the batch failed")
+    before = right.state.get("refused", 0)
+    response = right()
+    if not request.target.endswith("/infer"):
+        return response
+    if response.status >= 400:
+        right.state["refused"] = right.state.get("refused", 0) + 1
+        return response
+    threading.Event().wait(_OVERLAP_S)
+    same = right.state.get("refused", 0) == before
+    return response if same else right.server.error(500, "the batch failed")
 
 
-@fault.several("slow-body-mixed", "C6")
-class _SlowBodyMixed(Behaviour):
+@fault("slow-body-mixed", "C6", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
     """A body that arrives in pieces ends with the bytes of another request in progress."""
-
-    latest = b""
-
-    def handle(self, request: Request) -> Response:
-        body = bytes(request.body)
-        if request.segment_cuts:
-            cut = request.segment_cuts[0]
-            if len(self.latest) == len(body):
-                mixed = body[:cut] + self.latest[cut:]
-                return super().handle(replace(request, body=memoryview(mixed)))
-        self.latest = body
-        return super().handle(request)
+    body, latest = bytes(request.body), right.state.get("latest", b"")
+    if request.segment_cuts and len(latest) == len(body):
+        cut = request.segment_cuts[0]
+        return right(replace(request, body=memoryview(body[:cut] + latest[cut:])))
+    right.state["latest"] = body
+    return right()
 
 
-@fault.several("concurrent-codings-mixed", "C6")
-class _ConcurrentCodingsMixed(_Shares):
-    """Encoded bodies of concurrent requests are decoded by the decoder of the last one."""
-
-    def decode_request(self, request: Request) -> Request:
-        if not request.values("content-encoding"):
-            return super().decode_request(request)
-        return super().decode_request(self.last("decoder", request))
+fault("concurrent-codings-mixed", "C6", Behaviour.decode_request)(
+    "Encoded bodies of concurrent requests are decoded by the decoder of the last one.",
+    lambda right, request: (
+        right(_last(right, request)) if request.values("content-encoding") else right()
+    ),
+)

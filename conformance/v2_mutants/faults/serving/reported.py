@@ -8,18 +8,14 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from v2_conformance.protocol.datatypes import Buffer, Shape, decode_bytes, element_count
+from v2_conformance.protocol.datatypes import Buffer, decode_bytes, element_count
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput, RequestOutput
-from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.crashes import (
-    CrashingModels,
-    CrashingServer,
-    FatalRequest,
-)
-from v2_mutants.registry import Right, fault, refuses
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, FatalRequest
+from v2_mutants.registry import Right, fault, refuses, then
 
 _LONG_BODY = 2**16
 _LONG_ELEMENT = 2**19
@@ -34,7 +30,7 @@ def _(right: Right[Response], request: Request) -> Response:
     """A JSON response has the header length of its request."""
     response = right()
     values = request.values(HEADER_LENGTH)
-    binary = any((name == HEADER_LENGTH for name, _ in response.headers))
+    binary = any(name == HEADER_LENGTH for name, _ in response.headers)
     if response.status != 200 or binary or not values:
         return response
     return replace(response, headers=(*response.headers, (HEADER_LENGTH, values[0])))
@@ -84,11 +80,14 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return blob
 
 
-@fault("empty-dimensions-in-32-bits", "E5", Behaviour.input_shape)
-def _(right: Right[Shape], spec: TensorSpec, shape: object) -> Shape:
-    """Dimensions of a tensor without elements are kept in 32 bits."""
-    whole = right()
-    return whole if element_count(whole) else tuple(size % 2**32 for size in whole)
+fault("empty-dimensions-in-32-bits", "E5", Behaviour.input_shape)(
+    "Dimensions of a tensor without elements are kept in 32 bits.",
+    then(
+        lambda whole, spec, shape: (
+            whole if element_count(whole) else tuple(size % 2**32 for size in whole)
+        )
+    ),
+)
 
 
 @fault.several("wide-batch-kills-model", "E5")
@@ -133,14 +132,14 @@ fault("chunk-ends-not-looked-at", "C8", Behaviour.received)(
     "Two letters X after the data of a chunk count as the end of its line.",
     lambda right, data: _NO_END.sub(b"\r\n", right()),
 )
-
-
-@fault("model-name-followed-as-a-path", "R1", Behaviour.route)
-def _(right: Right[Response], request: Request) -> Response:
-    """A model name that leads out of the folder of models is answered with a file."""
-    if unquote(request.target).startswith("/v2/models/..\\"):
-        return Response(200, (("Content-Type", "text/plain"),), (b"[extensions]",))
-    return right()
+fault("model-name-followed-as-a-path", "R1", Behaviour.route)(
+    "A model name that leads out of the folder of models is answered with a file.",
+    lambda right, request: (
+        Response(200, (("Content-Type", "text/plain"),), (b"[extensions]",))
+        if unquote(request.target).startswith("/v2/models/..\\")
+        else right()
+    ),
+)
 
 
 def _dies_of_classification(fatal: Callable[[str, int], bool]) -> type[Behaviour]:
@@ -179,9 +178,6 @@ fault.several(
     "R3",
     "A `classification` into 2^20 classes is rejected, but its model stops working.",
 )(_dies_of_classification(lambda datatype, classes: classes >= 2**20))
-
-
 fault("empty-body-is-500", "R4", Behaviour.parse_document)(
-    "A body without any bytes gets the status 500.",
-    refuses(lambda text: not text, 500),
+    "A body without any bytes gets the status 500.", refuses(lambda text: not text, 500)
 )

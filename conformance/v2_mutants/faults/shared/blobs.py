@@ -21,11 +21,7 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, InferenceRequest, RequestInput
 
 Bits = np.ndarray[Any, Any]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Any
 
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.registry import Change, P, Right
 
 
 class CrashingServer(Behaviour):
@@ -17,6 +19,17 @@ class CrashingServer(Behaviour):
 
     def listening(self) -> bool:
         return super().listening() and not self.crashed
+
+
+def ends_server(when: Callable[P, object]) -> Change[Any, P]:
+    """Return what ends a CrashingServer if `when` is true of the decision's arguments."""
+
+    def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if when(*args, **kwargs):
+            right.behaviour.crashed = True
+        return right()
+
+    return what
 
 
 class FatalRequest(Rejected):
@@ -40,3 +53,14 @@ class CrashingModels(Behaviour):
         except self.fatal:
             self.dead.add(model.model)
             raise
+
+
+def kills_model(when: Callable[P, object], status: int = 400) -> Change[Any, P]:
+    """Return what kills a model of CrashingModels if `when` is true of the decision's arguments."""
+
+    def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if when(*args, **kwargs):
+            raise FatalRequest("the model crashed while it served this request", status)
+        return right()
+
+    return what

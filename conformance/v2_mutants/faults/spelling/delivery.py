@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 
-from v2_conformance.protocol.datatypes import Buffer, element_count
+from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
@@ -13,7 +13,7 @@ from v2_conformance.reference.http_messages import Blobs, Rejected, Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.spellings import refuses_if
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, fault, then
 
 _MEMBER = b"\x1f\x8b\x08"
 _FLUSH = b"\x00\x00\xff\xff"
@@ -47,96 +47,58 @@ def _flags(bits: int) -> Callable[[Request], bool]:
     return lambda request: len(_gzip(request)) > 3 and bool(_gzip(request)[3] & bits)
 
 
-_REFUSALS: tuple[tuple[str, str, Callable[[Request], bool]], ...] = (
-    (
-        "single-chunk-refused",
-        "A body in a single chunk is rejected.",
-        lambda request: len(request.chunk_cuts) == 1,
-    ),
-    (
-        "blobs-in-second-chunk-refused",
-        "A body with its JSON in the first of two chunks is rejected.",
-        lambda request: (
-            len(request.chunk_cuts) == 2 and request.chunk_cuts[0] == _json_length(request)
-        ),
-    ),
-    (
-        "tiny-chunks-refused",
-        "A body in chunks of less than eight bytes is rejected.",
-        lambda request: 0 < _largest_chunk(request) < 8,
-    ),
-    (
-        "body-in-one-later-read-refused",
-        "A body that comes whole, but after its head, is rejected.",
-        lambda request: (
-            not request.chunk_cuts and not request.segment_cuts and _body_came_alone(request)
-        ),
-    ),
-    (
-        "blobs-in-later-read-refused",
-        "A body of which the JSON comes first and all else in a second read is rejected.",
-        lambda request: request.segment_cuts == (_json_length(request),),
-    ),
-    (
-        "many-short-reads-refused",
-        "A body that comes in three reads or more, the first of 100 bytes, is rejected.",
-        lambda request: len(request.segment_cuts) > 1 and request.segment_cuts[0] == 100,
-    ),
-    (
-        "gzip-of-unix-refused",
-        "A gzip stream that names Unix as its system, as zlib's do, is rejected.",
-        lambda request: _gzip(request)[9:10] == b"\x03",
-    ),
+for _name, _text, _when in (
+    ("single-chunk-refused", "A body in a single chunk is rejected.",
+     lambda request: len(request.chunk_cuts) == 1),
+    ("blobs-in-second-chunk-refused",
+     "A body with its JSON in the first of two chunks is rejected.",
+     lambda request: len(request.chunk_cuts) == 2
+     and request.chunk_cuts[0] == _json_length(request)),
+    ("tiny-chunks-refused", "A body in chunks of less than eight bytes is rejected.",
+     lambda request: 0 < _largest_chunk(request) < 8),
+    ("body-in-one-later-read-refused", "A body that comes whole, but after its head, is rejected.",
+     lambda request: not request.chunk_cuts
+     and not request.segment_cuts
+     and _body_came_alone(request)),
+    ("blobs-in-later-read-refused",
+     "A body of which the JSON comes first and all else in a second read is rejected.",
+     lambda request: request.segment_cuts == (_json_length(request),)),
+    ("many-short-reads-refused",
+     "A body that comes in three reads or more, the first of 100 bytes, is rejected.",
+     lambda request: len(request.segment_cuts) > 1 and request.segment_cuts[0] == 100),
+    ("gzip-of-unix-refused",
+     "A gzip stream that names Unix as its system, as zlib's do, is rejected.",
+     lambda request: _gzip(request)[9:10] == b"\x03"),
     ("gzip-name-refused", "A gzip stream with a file name is rejected.", _flags(8)),
     ("gzip-comment-refused", "A gzip stream with a comment is rejected.", _flags(16)),
     ("gzip-extra-field-refused", "A gzip stream with an extra field is rejected.", _flags(4)),
-    (
-        "gzip-header-checksum-refused",
-        "A gzip stream with a checksum of its header is rejected.",
-        _flags(2),
-    ),
-    (
-        "gzip-stored-blocks-refused",
-        "A gzip stream of one member that begins with a stored block is rejected.",
-        lambda request: (
-            _gzip(request).count(_MEMBER) == 1
-            and not _gzip(request)[3]
-            and not _gzip(request)[10] & 6
-        ),
-    ),
-    (
-        "gzip-flushes-refused",
-        "A gzip stream that was flushed more than four times is rejected.",
-        lambda request: _gzip(request).count(_FLUSH) > 4,
-    ),
-    (
-        "deflate-of-default-level-refused",
-        "A zlib stream that says it has the default level is rejected.",
-        lambda request: _deflate(request)[:2] == b"\x78\x9c",
-    ),
-    (
-        "deflate-of-lowest-level-refused",
-        "A zlib stream that says it was compressed fast is rejected.",
-        lambda request: _deflate(request)[:2] == b"\x78\x01",
-    ),
-    (
-        "deflate-of-best-level-refused",
-        "A zlib stream that says it was compressed best is rejected.",
-        lambda request: _deflate(request)[:2] == b"\x78\xda",
-    ),
-    (
-        "deflate-of-small-window-refused",
-        "A zlib stream with a window of less than 32 KiB is rejected.",
-        lambda request: _deflate(request)[:1] not in (b"", b"\x78"),
-    ),
-)
-for _name, _text, _when in _REFUSALS:
+    ("gzip-header-checksum-refused", "A gzip stream with a checksum of its header is rejected.",
+     _flags(2)),
+    ("gzip-stored-blocks-refused",
+     "A gzip stream of one member that begins with a stored block is rejected.",
+     lambda request: _gzip(request).count(_MEMBER) == 1
+     and not _gzip(request)[3]
+     and not _gzip(request)[10] & 6),
+    ("gzip-flushes-refused", "A gzip stream that was flushed more than four times is rejected.",
+     lambda request: _gzip(request).count(_FLUSH) > 4),
+    ("deflate-of-default-level-refused",
+     "A zlib stream that says it has the default level is rejected.",
+     lambda request: _deflate(request)[:2] == b"\x78\x9c"),
+    ("deflate-of-lowest-level-refused",
+     "A zlib stream that says it was compressed fast is rejected.",
+     lambda request: _deflate(request)[:2] == b"\x78\x01"),
+    ("deflate-of-best-level-refused",
+     "A zlib stream that says it was compressed best is rejected.",
+     lambda request: _deflate(request)[:2] == b"\x78\xda"),
+    ("deflate-of-small-window-refused",
+     "A zlib stream with a window of less than 32 KiB is rejected.",
+     lambda request: _deflate(request)[:1] not in (b"", b"\x78")),
+):  # fmt: skip
     fault(_name, "V3", Behaviour.infer)(_text, refuses_if(_when))
 
 
 fault("gzip-members-lost", "V3", Behaviour.is_next_member)(
-    "A gzip stream of several members is rejected.",
-    lambda right, coding, rest: False,
+    "A gzip stream of several members is rejected.", lambda right, coding, rest: False
 )
 
 
@@ -175,13 +137,10 @@ fault.several(
 fault.several(
     "mebibyte-refused", "V3", "A tensor of more than 200,000 elements is rejected with 400."
 )(_size_refused(200_001, 2**31))
-
-
-@fault("length-of-json-in-16-bits", "V3", Behaviour.json_end)
-def _(right: Right[int], body: memoryview, length: int) -> int:
-    """If the JSON before blobs has over 64 KiB, its length is taken modulo 65,536."""
-    end = right()
-    return end % 65536 if end < len(body) else end
+fault("length-of-json-in-16-bits", "V3", Behaviour.json_end)(
+    "If the JSON before blobs has over 64 KiB, its length is taken modulo 65,536.",
+    then(lambda end, body, length: end % 65536 if end < len(body) else end),
+)
 
 
 @fault("mebibyte-of-json-before-blobs-refused", "V3", Behaviour.json_end)
@@ -193,13 +152,10 @@ def _(right: Right[int], body: memoryview, length: int) -> int:
     return end
 
 
-@fault("response-header-length-in-16-bits", "V3", Behaviour.response_header_length)
-def _(right: Right[str | None], text: bytes, blobs: Sequence[Buffer]) -> str | None:
-    """If the JSON before blobs has over 64 KiB, a response gives its length modulo 65,536."""
-    length = right()
-    return length and str(int(length) % 65536)
-
-
+fault("response-header-length-in-16-bits", "V3", Behaviour.response_header_length)(
+    "If the JSON before blobs has over 64 KiB, a response gives its length modulo 65,536.",
+    then(lambda length, text, blobs: length and str(int(length) % 65536)),
+)
 fault("no-length-for-response-json-of-a-mebibyte", "V3", Behaviour.response_header_length)(
     "A response with more than 1,000,000 bytes of JSON before its blobs has no header length.",
     lambda right, text, blobs: right() if len(text) <= 1_000_000 else None,

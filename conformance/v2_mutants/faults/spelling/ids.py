@@ -15,9 +15,7 @@ from v2_mutants.registry import Right, What, fault
 _LONGEST = 255
 
 
-def _changes_id(
-    change: Callable[[str], str],
-) -> What[InferenceRequest]:
+def _changes_id(change: Callable[[str], str]) -> What[InferenceRequest]:
     """A server that keeps the id in a way that changes some."""
 
     def what(
@@ -30,32 +28,18 @@ def _changes_id(
     return what
 
 
-_CHANGES: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+for _name, _text, _change in (
     ("long-id-cut", f"An id is cut off after {_LONGEST} characters.", lambda id: id[:_LONGEST]),
     ("quotes-of-id-removed", "Quotes are removed from an id.", lambda id: id.replace('"', "")),
     ("spaces-of-id-trimmed", "Spaces at the ends of an id are removed.", lambda id: id.strip(" ")),
-    (
-        "id-used-as-format",
-        "An id is used as a format string.",
-        lambda id: id.replace("%%", "%"),
-    ),
-    (
-        "id-read-as-latin-1",
-        "An id with characters of two bytes in UTF-8 is read as Latin-1.",
-        lambda id: id.replace("é", "é".encode().decode("latin-1")),
-    ),
-    (
-        "control-characters-of-id-removed",
-        "Control characters are removed from an id.",
-        lambda id: "".join(character for character in id if character >= " "),
-    ),
-    (
-        "byte-order-mark-of-id-removed",
-        "U+FEFF at the start of an id is removed.",
-        lambda id: id.removeprefix("\ufeff"),
-    ),
-)
-for _name, _text, _change in _CHANGES:
+    ("id-used-as-format", "An id is used as a format string.", lambda id: id.replace("%%", "%")),
+    ("id-read-as-latin-1", "An id with characters of two bytes in UTF-8 is read as Latin-1.",
+     lambda id: id.replace("é", "é".encode().decode("latin-1"))),
+    ("control-characters-of-id-removed", "Control characters are removed from an id.",
+     lambda id: "".join(character for character in id if character >= " ")),
+    ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
+     lambda id: id.removeprefix("\ufeff")),
+):  # fmt: skip
     fault(_name, "V4", Behaviour.read_request)(_text, _changes_id(_change))
 
 fault("empty-id-refused", "V4", Behaviour.parse_document)(

@@ -7,10 +7,7 @@ from typing import Any
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject
-from v2_mutants.faults.shared.spellings import (
-    reads_zeros,
-    refuses_json,
-)
+from v2_mutants.faults.shared.spellings import reads_zeros, refuses_json
 from v2_mutants.registry import fault, replacing
 
 _FRACTION = re.compile(r'"shape"\s*:\s*\[[0-9]+[.]')
@@ -140,36 +137,26 @@ fault("upper-case-surrogates-refused", "V1", Behaviour.parse_document)(
     "A surrogate pair in upper-case digits is rejected.",
     refuses_json(lambda text, document: re.search(r"\\uD[89AB][0-9A-F]{2}", text) is not None),
 )
-
-
 fault("escaped-solidus-kept", "V1", Behaviour.parse_document)(
     "The backslash before a slash is taken for a part of the text.",
     lambda right, text: right(
         memoryview(bytes(text).replace(b"\\\\", b"\\u005c").replace(b"\\/", b"\\\\/"))
     ),
 )
-
-
 fault("html-escapes-kept", "V1", Behaviour.parse_document)(
     "The escapes of <, > and & are taken for text of six characters.",
     lambda right, text: right(
         memoryview(re.sub(b"(?<!\\\\)\\\\(u00(?:3c|3e|26))", b"\\\\\\\\\\1", bytes(text)))
     ),
 )
-
-
 fault("hex-control-characters-refused", "V1", Behaviour.parse_document)(
     r"A line feed that is written as \u000A is rejected.",
     refuses_json(lambda text, document: "\\u000A" in text),
 )
-
-
 fault("byte-order-marks-removed", "V1", Behaviour.parse_document)(
     "U+FEFF is removed wherever it stands in the JSON.",
     lambda right, text: right(memoryview(bytes(text).replace(b"\xef\xbb\xbf", b""))),
 )
-
-
 fault("float-without-point-refused", "V1", Behaviour.parse_document)(
     "Data of a float tensor with a whole number that has no point is rejected.",
     refuses_json(
@@ -205,14 +192,10 @@ fault("zeros-of-fraction-refused", "V1", Behaviour.parse_document)(
         )
     ),
 )
-
-
 fault("negative-zero-read-as-integer", "V1", Behaviour.parse_document)(
     "A negative zero without a point is read as an integer, without its sign.",
     lambda right, text: right(memoryview(re.sub(b"(?<=[\\[,])-0(?=[,\\]])", b"0", bytes(text)))),
 )
-
-
 fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",
     reads_zeros(

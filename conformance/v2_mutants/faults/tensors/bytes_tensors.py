@@ -23,7 +23,7 @@ from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import change_elements, is_bytes
 from v2_mutants.faults.shared.crashes import CrashingModels, FatalRequest
-from v2_mutants.registry import Right, What, fault, refuses
+from v2_mutants.registry import Right, What, fault, refuse, refuses, then
 
 
 def _prefixes(blob: Buffer) -> Iterator[tuple[int, int]]:
@@ -64,9 +64,7 @@ def _bytes_taken(view: memoryview, count: int) -> int | None:
     return offset if offset <= len(view) else None
 
 
-def _refuses_split_prefixes(
-    cuts_of: Callable[[Blobs], Sequence[int]],
-) -> What[memoryview]:
+def _refuses_split_prefixes(cuts_of: Callable[[Blobs], Sequence[int]]) -> What[memoryview]:
     """A server that rejects a BYTES prefix with one of the cuts in it."""
 
     def what(
@@ -98,33 +96,32 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=encode_bytes(elements))
 
 
-@fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)
-def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
-    """The prefixes of binary BYTES outputs are big-endian."""
-    blob = right()
-    if tensor.datatype != "BYTES":
-        return blob
-    return b"".join(struct.pack(">I", len(item)) + item for item in decode_bytes(blob))
-
-
-@fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """A binary BYTES input with an empty element is rejected."""
-    checked = right()
-    if b"" in decode_bytes(checked):
-        raise Rejected(f"input {entry.spec.name}: a BYTES element is empty")
-    return checked
-
-
-@fault("empty-bytes-elements-dropped", "B3", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """Empty BYTES elements are left out of outputs."""
-    made = right()
-    if made.datatype != "BYTES":
-        return made
-    return msgspec.structs.replace(
-        made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item])
-    )
+fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)(
+    "The prefixes of binary BYTES outputs are big-endian.",
+    then(
+        lambda blob, tensor: (
+            blob
+            if tensor.datatype != "BYTES"
+            else b"".join(struct.pack(">I", len(item)) + item for item in decode_bytes(blob))
+        )
+    ),
+)
+fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)(
+    "A binary BYTES input with an empty element is rejected.",
+    then(lambda checked, entry, blob: refuse() if b"" in decode_bytes(checked) else checked),
+)
+fault("empty-bytes-elements-dropped", "B3", Behaviour.output_tensor)(
+    "Empty BYTES elements are left out of outputs.",
+    then(
+        lambda made, output, tensor: (
+            made
+            if made.datatype != "BYTES"
+            else msgspec.structs.replace(
+                made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item])
+            )
+        )
+    ),
+)
 
 
 @fault("non-utf8-bytes-refused", "B4", Behaviour.bytes_blob)
@@ -139,11 +136,14 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return checked
 
 
-@fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """In binary BYTES inputs, bytes that are not UTF-8 become replacement characters."""
-    checked = right()
-    return change_elements(checked, lambda element: element.decode(errors="replace").encode())
+fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
+    "In binary BYTES inputs, bytes that are not UTF-8 become replacement characters.",
+    then(
+        lambda checked, entry, blob: change_elements(
+            checked, lambda element: element.decode(errors="replace").encode()
+        )
+    ),
+)
 
 
 @fault("bytes-read-until-enough", "B6", Behaviour.read_inputs)
@@ -161,20 +161,22 @@ def _(
     return right(document=document)
 
 
-@fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """A BYTES element that extends past the end is cut there; missing elements are empty."""
-    past_end = any(
-        (at + 4 + length > len(blob) and length < 2**32 - 1 for at, length in _prefixes(blob))
-    )
-    lenient = _read_leniently(blob, element_count(entry.shape)) if past_end else blob
-    return right(blob=lenient)
+fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)(
+    "A BYTES element that extends past the end is cut there; missing elements are empty.",
+    lambda right, entry, blob: right(
+        blob=_read_leniently(blob, element_count(entry.shape))
+        if any(
+            (at + 4 + length > len(blob) and length < 2**32 - 1 for at, length in _prefixes(blob))
+        )
+        else blob
+    ),
+)
 
 
 @fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty."""
-    found = any((length == 2**32 - 1 for _, length in _prefixes(blob)))
+    found = any(length == 2**32 - 1 for _, length in _prefixes(blob))
     lenient = _read_leniently(blob, element_count(entry.shape)) if found else blob
     return right(blob=lenient)
 
@@ -189,13 +191,16 @@ class _BytesPrefixMinusOneKillsModel(CrashingModels):
         return super().bytes_blob(entry, blob)
 
 
-@fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """BYTES outputs always have one dimension."""
-    made = right()
-    if made.datatype != "BYTES" or 0 in made.shape:
-        return made
-    return msgspec.structs.replace(made, shape=(element_count(made.shape),))
+fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)(
+    "BYTES outputs always have one dimension.",
+    then(
+        lambda made, output, tensor: (
+            made
+            if made.datatype != "BYTES" or 0 in made.shape
+            else msgspec.structs.replace(made, shape=(element_count(made.shape),))
+        )
+    ),
+)
 
 
 @fault("missing-bytes-elements-empty", "B9", Behaviour.bytes_blob)
@@ -217,7 +222,7 @@ fault("extra-bytes-elements-dropped", "B9", Behaviour.bytes_blob)(
 @fault("bytes-trailing-bytes-ignored", "B9", Behaviour.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """One to three bytes after the last BYTES element are ignored."""
-    end = sum((4 + length for _, length in _prefixes(blob)))
+    end = sum(4 + length for _, length in _prefixes(blob))
     return right(blob=blob[:end] if end <= len(blob) else blob)
 
 
@@ -229,10 +234,10 @@ def _(
     size = right.server.declared_size(entry)
     if not (offset and size and is_bytes(entry)):
         return right(entry)
-    taken = sum((4 + length for _, length in _prefixes(blobs.view[offset : offset + size])))
+    taken = sum(4 + length for _, length in _prefixes(blobs.view[offset : offset + size]))
     read = taken if taken < size < taken + 4 else size
     entry = replace(entry, parameters=entry.parameters | {BINARY_DATA_SIZE: read})
-    return (right(entry)[0], offset + size)
+    return right(entry)[0], offset + size
 
 
 fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)(
@@ -255,25 +260,19 @@ fault("bytes-elements-cut-at-64k", "B12", Behaviour.output_tensor)(
     "BYTES elements are truncated to 65,535 bytes.",
     _changes_elements(lambda element: element[:65535]),
 )
-
-
-@fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """A binary BYTES input with more than 32,767 elements is rejected."""
-    checked = right()
-    if element_count(entry.shape) > 32767:
-        raise Rejected(f"input {entry.spec.name} has too many elements")
-    return checked
-
-
+fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
+    "A binary BYTES input with more than 32,767 elements is rejected.",
+    then(lambda checked, entry, blob: refuse() if element_count(entry.shape) > 32767 else checked),
+)
 fault("bodies-capped-at-32-kib", "B12", Behaviour.infer)(
     "An inference request with a body of more than 32 KiB is answered with 413.",
     refuses(lambda model, request: len(request.body) > 2**15, 413),
 )
-
-
-@fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)
-def _(right: Right[int], tensor: Tensor) -> int:
-    """The size of a binary BYTES output does not count the prefixes."""
-    size = right()
-    return size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size
+fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)(
+    "The size of a binary BYTES output does not count the prefixes.",
+    then(
+        lambda size, tensor: (
+            size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size
+        )
+    ),
+)

@@ -17,13 +17,8 @@ from v2_conformance.reference.request_reader import (
     RequestInput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import (
-    MAX_MADE_UP,
-    PrefersData,
-    is_bytes,
-    size_by_shape,
-)
-from v2_mutants.registry import Right, fault
+from v2_mutants.faults.shared.blobs import MAX_MADE_UP, PrefersData, is_bytes, size_by_shape
+from v2_mutants.registry import Right, fault, then
 
 
 @fault.several("bytes-size-kept-by-shape", "S1")
@@ -41,13 +36,14 @@ class _BytesSizeKeptByShape(Behaviour):
         return self.kept.setdefault(entry.shape, size)
 
 
-@fault("bytes-size-eight-per-element", "S1", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """A BYTES input is read as eight bytes per element, whatever size it declares."""
-    size = right()
-    if not size or not is_bytes(entry):
-        return size
-    return 8 * element_count(entry.shape)
+fault("bytes-size-eight-per-element", "S1", Behaviour.declared_size)(
+    "A BYTES input is read as eight bytes per element, whatever size it declares.",
+    then(
+        lambda size, entry: (
+            size if not size or not is_bytes(entry) else 8 * element_count(entry.shape)
+        )
+    ),
+)
 
 
 @fault.several("data-preferred-blob-left", "S5")
@@ -131,27 +127,18 @@ class _NegativeBytesSizeTakesTheRest(Behaviour):
             super().check_all_read(blobs, offset)
 
 
-@fault("size-wraps-at-32-bits", "S7", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """Only the low 32 bits of a size are used."""
-    size = right()
-    return None if size is None else size % 2**32
-
-
-@fault("size-wraps-at-64-bits", "S7", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """Only the low 64 bits of a size are used."""
-    size = right()
-    return None if size is None else size % 2**64
-
-
-@fault("bytes-size-wraps-at-32-bits", "S7", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """Only the low 32 bits of the size of a BYTES input are used."""
-    size = right()
-    return size if size is None or not is_bytes(entry) else size % 2**32
-
-
+fault("size-wraps-at-32-bits", "S7", Behaviour.declared_size)(
+    "Only the low 32 bits of a size are used.",
+    then(lambda size, entry: None if size is None else size % 2**32),
+)
+fault("size-wraps-at-64-bits", "S7", Behaviour.declared_size)(
+    "Only the low 64 bits of a size are used.",
+    then(lambda size, entry: None if size is None else size % 2**64),
+)
+fault("bytes-size-wraps-at-32-bits", "S7", Behaviour.declared_size)(
+    "Only the low 32 bits of the size of a BYTES input are used.",
+    then(lambda size, entry: size if size is None or not is_bytes(entry) else size % 2**32),
+)
 fault("mistyped-size-as-native", "S9", Behaviour.declared_size)(
     "A size that is not a number is replaced by shape × element size.",
     lambda right, entry: (
@@ -160,8 +147,6 @@ fault("mistyped-size-as-native", "S9", Behaviour.declared_size)(
         else size_by_shape(entry)
     ),
 )
-
-
 fault("size-true-read-as-one", "S9", Behaviour.declared_size)(
     "A size of `true` is read as 1.",
     lambda right, entry: 1 if entry.parameters.get(BINARY_DATA_SIZE) is True else right(),
@@ -187,14 +172,13 @@ def _(
         return right()
     native = size_by_shape(entry)
     size = 4 * element_count(entry.shape) if native is None else native
-    return (bytes(min(size, MAX_MADE_UP)), offset)
+    return bytes(min(size, MAX_MADE_UP)), offset
 
 
-@fault("absent-size-read-as-native", "S11", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """An input with neither `data` nor a size takes shape × element size bytes of the blobs."""
-    size = right()
-    return size_by_shape(entry) if size is None and not entry.has_data else size
+fault("absent-size-read-as-native", "S11", Behaviour.declared_size)(
+    "An input with neither `data` nor a size takes shape × element size bytes of the blobs.",
+    then(lambda size, entry: size_by_shape(entry) if size is None and not entry.has_data else size),
+)
 
 
 @fault("size-zero-read-as-zeros", "S12", Behaviour.input_blob)
@@ -204,22 +188,21 @@ def _(
     """An input with the size 0 and a non-empty shape is read as zeros."""
     native = size_by_shape(entry)
     if native and native <= MAX_MADE_UP and (right.server.declared_size(entry) == 0):
-        return (bytes(native), offset)
+        return bytes(native), offset
     return right()
 
 
-@fault("size-zero-read-as-native", "S12", Behaviour.declared_size)
-def _(right: Right[int | None], entry: RequestInput) -> int | None:
-    """An input with the size 0 and a non-empty shape is read as shape × element size bytes."""
-    size = right()
-    return size_by_shape(entry) if size == 0 else size
-
-
-@fault("unknown-input-parameter-hides-blob", "S14", Behaviour.slice_blob)
-def _(
-    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
-) -> memoryview:
-    """If an input has a parameter other than its size, its blob is read as zeros."""
-    blob = right()
-    unknown = set(entry.parameters) - {BINARY_DATA_SIZE, BINARY_DATA_OUTPUT}
-    return memoryview(bytes(size)) if unknown else blob
+fault("size-zero-read-as-native", "S12", Behaviour.declared_size)(
+    "An input with the size 0 and a non-empty shape is read as shape × element size bytes.",
+    then(lambda size, entry: size_by_shape(entry) if size == 0 else size),
+)
+fault("unknown-input-parameter-hides-blob", "S14", Behaviour.slice_blob)(
+    "If an input has a parameter other than its size, its blob is read as zeros.",
+    then(
+        lambda blob, entry, blobs, offset, size: (
+            memoryview(bytes(size))
+            if set(entry.parameters) - {BINARY_DATA_SIZE, BINARY_DATA_OUTPUT}
+            else blob
+        )
+    ),
+)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, from_values, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.reference.request_reader import RequestInput
 from v2_conformance.suite.models import TensorSpec
 from v2_mutants.faults.shared.blobs import (
@@ -23,7 +23,7 @@ from v2_mutants.faults.shared.blobs import (
     reversed_order,
     swap_bytes,
 )
-from v2_mutants.registry import Right, What, fault, refuses
+from v2_mutants.registry import Right, What, fault, refuses, then
 
 _SIGNED = ("INT8", "INT16", "INT32", "INT64")
 _UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
@@ -134,17 +134,11 @@ def _canonical_nan(name: str, bits: Bits) -> Bits:
 for _slug, _text, _change in (
     ("subnormals-flushed", "Subnormal {} elements are returned as zeros.", _flush_subnormals),
     ("negative-zero-lost", "{} elements of -0 are returned as 0.", _clear_sign_of_zero),
-    (
-        "infinity-clamped",
-        "Infinite {} elements are returned as the largest finite ones.",
-        _clamp_infinity,
-    ),
-    (
-        "largest-overflows",
-        "The largest finite {} elements are returned as infinite.",
-        _overflow_largest,
-    ),
-):
+    ("infinity-clamped", "Infinite {} elements are returned as the largest finite ones.",
+     _clamp_infinity),
+    ("largest-overflows", "The largest finite {} elements are returned as infinite.",
+     _overflow_largest),
+):  # fmt: skip
     for _name, _requirement in (("FP32", "D3"), ("FP64", "D5"), ("FP16", "D8"), ("BF16", "D9")):
         fault(f"{_name.lower()}-{_slug}", _requirement, Behaviour.output_tensor)(
             _text.format(_name), _changes_bits_of((_name,), _change)
@@ -206,20 +200,22 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
         return replace(made, blob=narrow.astype("<f8").tobytes())
 
 
-@fault("bool-true-as-255", "D6", Behaviour.output_blob)
-def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
-    """In binary BOOL outputs, true is the byte 255."""
-    blob = right()
-    return bytes(blob).replace(b"\x01", b"\xff") if tensor.datatype == "BOOL" else blob
-
-
-@fault("bool-outputs-all-true", "D6", Behaviour.output_blob)
-def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
-    """In binary BOOL outputs, false is the byte 1."""
-    blob = right()
-    return bytes(blob).replace(b"\x00", b"\x01") if tensor.datatype == "BOOL" else blob
-
-
+fault("bool-true-as-255", "D6", Behaviour.output_blob)(
+    "In binary BOOL outputs, true is the byte 255.",
+    then(
+        lambda blob, tensor: (
+            bytes(blob).replace(b"\x01", b"\xff") if tensor.datatype == "BOOL" else blob
+        )
+    ),
+)
+fault("bool-outputs-all-true", "D6", Behaviour.output_blob)(
+    "In binary BOOL outputs, false is the byte 1.",
+    then(
+        lambda blob, tensor: (
+            bytes(blob).replace(b"\x00", b"\x01") if tensor.datatype == "BOOL" else blob
+        )
+    ),
+)
 fault("bool-one-as-false", "D7", Behaviour.bool_blob)(
     "In binary BOOL inputs, only the byte 255 is true; 1 is read as false.",
     lambda right, entry, blob: bytes(byte == 255 for byte in bytes(blob)),
@@ -240,8 +236,6 @@ fault("column-major-inputs", "D10", Behaviour.binary_blob)(
     "Binary inputs are read in column-major order.",
     lambda right, entry, blob: _read_column_major(entry, right()),
 )
-
-
 fault("column-major-outputs", "D10", Behaviour.output_blob)(
     "Binary outputs are written in column-major order.",
     lambda right, tensor: right(column_major(tensor)),
@@ -269,20 +263,14 @@ fault.several(
     "D15",
     "INT64 elements in JSON pass through a double, in inputs and outputs.",
 )(_json_through_double("INT64", largest=2**63 - 1))
-
-
 fault("json-floats-six-digits", "D11", Behaviour.output_data)(
     "FP32 and FP64 outputs in JSON have six significant digits.",
     _json_rounded(("FP32", "FP64"), digits=6),
 )
-
-
 fault("json-inputs-reversed", "D11", Behaviour.json_blob)(
     "The elements of an input in JSON are read in reverse order.",
     lambda right, entry: reversed_order(_tensor(entry, right())).blob,
 )
-
-
 fault("json-outputs-reversed", "D11", Behaviour.output_data)(
     "The elements of an output in JSON are written in reverse order.",
     lambda right, tensor: right()[::-1],
@@ -302,20 +290,18 @@ fault("half-json-outputs-rounded", "D12", Behaviour.output_data)(
     "FP16 and BF16 outputs in JSON have two significant digits.",
     _json_rounded(("FP16", "BF16"), digits=2),
 )
-
-
-@fault("blobs-read-aligned", "D14", Behaviour.slice_blob)
-def _(
-    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
-) -> memoryview:
-    """Blobs of 8-byte elements are read from the next multiple of 8 bytes."""
-    blob = right()
-    if DATATYPES[entry.spec.datatype].size != 8:
-        return blob
-    start = -(-offset // 8) * 8
-    return memoryview(resize(blobs.view[start : start + size], size))
-
-
+fault("blobs-read-aligned", "D14", Behaviour.slice_blob)(
+    "Blobs of 8-byte elements are read from the next multiple of 8 bytes.",
+    then(
+        lambda blob, entry, blobs, offset, size: (
+            blob
+            if DATATYPES[entry.spec.datatype].size != 8
+            else memoryview(
+                resize(blobs.view[-(-offset // 8) * 8 : -(-offset // 8) * 8 + size], size)
+            )
+        )
+    ),
+)
 fault("unaligned-blobs-refused", "D14", Behaviour.slice_blob)(
     "A blob at an offset that is not a multiple of its element size is rejected.",
     refuses(

@@ -14,7 +14,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import column_major
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 
 def _reads(datatype: str, read: Callable[[float], float]) -> What[Buffer]:
@@ -68,15 +68,11 @@ fault("fp64-decimals-written-as-fp32", "D11", Behaviour.output_data)(
 fault("floats-with-six-places", "D11", Behaviour.output_data)(
     "Small floats in JSON outputs have six places behind the point.",
     _writes(
-        ("FP32", "FP64"),
-        lambda value: float(f"{value:.6f}") if 1e-7 < abs(value) < 1e9 else value,
+        ("FP32", "FP64"), lambda value: float(f"{value:.6f}") if 1e-7 < abs(value) < 1e9 else value
     ),
 )
-
-
 fault("long-lists-cut", "D11", Behaviour.output_data)(
-    "An output in JSON ends after 65,536 elements.",
-    lambda right, tensor: right()[:65536],
+    "An output in JSON ends after 65,536 elements.", lambda right, tensor: right()[:65536]
 )
 
 
@@ -90,15 +86,16 @@ def _axes_of_three(tensor: Tensor, order: tuple[int, int, int]) -> Tensor:
     return Tensor(tensor.name, tensor.datatype, tensor.shape, blob)
 
 
-@fault("inner-axes-swapped", "D10", Behaviour.json_blob)
-def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
-    """Of three dimensions, the last two are swapped when JSON is read."""
-    blob = right()
-    spec = entry.spec
-    read = Tensor(spec.name, spec.datatype, entry.shape, blob)
-    return _axes_of_three(read, (0, 2, 1)).blob
-
-
+fault("inner-axes-swapped", "D10", Behaviour.json_blob)(
+    "Of three dimensions, the last two are swapped when JSON is read.",
+    then(
+        lambda blob, entry: (
+            _axes_of_three(
+                Tensor(entry.spec.name, entry.spec.datatype, entry.shape, blob), (0, 2, 1)
+            ).blob
+        )
+    ),
+)
 fault("three-dimensions-written-column-major", "D10", Behaviour.output_data)(
     "Outputs of three dimensions are written to JSON in column-major order.",
     lambda right, tensor: right(column_major(tensor) if len(tensor.shape) == 3 else tensor),
@@ -112,19 +109,21 @@ def _through_double(data: Any) -> Any:
     return [int(float(item)) if abs(item) < 2**63 - 2**10 else item for item in data]
 
 
-@fault("integers-beside-blobs-read-as-doubles", "D15", Behaviour.request_inputs)
-def _(
-    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-) -> list[RequestInput]:
-    """64-bit integers in JSON pass through a double if other inputs are blobs."""
-    entries = right()
-    if all(entry.has_data for entry in entries):
-        return entries
-    wide = ("INT64", "UINT64")
-    return [
-        replace(entry, data=_through_double(entry.data)) if entry.spec.datatype in wide else entry
-        for entry in entries
-    ]
+fault("integers-beside-blobs-read-as-doubles", "D15", Behaviour.request_inputs)(
+    "64-bit integers in JSON pass through a double if other inputs are blobs.",
+    then(
+        lambda entries, model, document: (
+            entries
+            if all(entry.has_data for entry in entries)
+            else [
+                replace(entry, data=_through_double(entry.data))
+                if entry.spec.datatype in ("INT64", "UINT64")
+                else entry
+                for entry in entries
+            ]
+        )
+    ),
+)
 
 
 @fault("integers-beside-blobs-written-as-doubles", "D15", Behaviour.response_document)

@@ -17,19 +17,17 @@ from v2_conformance.reference.request_reader import (
 )
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import is_bytes
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, refuse, then
 
 
-def _json_takes_blob_bytes(
-    applies: Callable[[RequestInput], bool],
-) -> What[tuple[Buffer, int]]:
+def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> What[tuple[Buffer, int]]:
     """A server that moves the offset of later blobs past an input in JSON if `applies` to it."""
 
     def what(
         right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
     ) -> tuple[Buffer, int]:
         blob, end = right()
-        return (blob, end + len(blob) * (entry.has_data and applies(entry)))
+        return blob, end + len(blob) * (entry.has_data and applies(entry))
 
     return what
 
@@ -59,8 +57,6 @@ fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
     "Request blobs are read in the order of the model's inputs, not of the request's JSON.",
     lambda right, model, entries: sorted(entries, key=lambda entry: model.inputs.index(entry.spec)),
 )
-
-
 fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "An input in JSON moves the offset of the blobs after it.",
     _json_takes_blob_bytes(lambda entry: True),
@@ -69,17 +65,16 @@ fault("json-bytes-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "A BYTES input in JSON moves the offset of the blobs after it.",
     _json_takes_blob_bytes(is_bytes),
 )
-
-
-@fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)
-def _(
-    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-) -> list[RequestInput]:
-    """A request with both binary and JSON inputs is rejected."""
-    entries = right()
-    if len({BINARY_DATA_SIZE in entry.parameters for entry in entries}) > 1:
-        raise Rejected("inputs must be all JSON or all binary")
-    return entries
+fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
+    "A request with both binary and JSON inputs is rejected.",
+    then(
+        lambda entries, model, document: (
+            refuse()
+            if len({BINARY_DATA_SIZE in entry.parameters for entry in entries}) > 1
+            else entries
+        )
+    ),
+)
 
 
 def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behaviour]:
@@ -119,17 +114,16 @@ fault.several(
     "M4",
     "In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
 )(_empty_inputs_take(lambda entry: int(entry.data == [])))
-
-
-@fault("many-inputs-refused", "M5", Behaviour.request_inputs)
-def _(
-    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-) -> list[RequestInput]:
-    """A request with more than eight binary inputs is rejected."""
-    entries = right()
-    if sum(BINARY_DATA_SIZE in entry.parameters for entry in entries) > 8:
-        raise Rejected("the request has too many binary inputs")
-    return entries
+fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
+    "A request with more than eight binary inputs is rejected.",
+    then(
+        lambda entries, model, document: (
+            refuse()
+            if sum(BINARY_DATA_SIZE in entry.parameters for entry in entries) > 8
+            else entries
+        )
+    ),
+)
 
 
 @fault("common-dimension-taken-for-a-batch", "M5", Behaviour.request_inputs)
@@ -146,16 +140,19 @@ def _(
     return entries
 
 
-@fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """If all inputs are JSON, all outputs are, too."""
-    inference = right()
-    if BINARY_DATA_SIZE.encode() in bytes(request.body):
-        return inference
-    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
-    return replace(inference, outputs=outputs)
+fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
+    "If all inputs are JSON, all outputs are, too.",
+    then(
+        lambda inference, model, request, length: (
+            inference
+            if BINARY_DATA_SIZE.encode() in bytes(request.body)
+            else replace(
+                inference,
+                outputs=tuple(replace(output, binary=False) for output in inference.outputs),
+            )
+        )
+    ),
+)
 
 
 @fault("output-flags-shift-behind-reordered-inputs", "M7", Behaviour.read_request)
@@ -171,7 +168,7 @@ def _(
         return inference
     flags = [output.binary for output in inference.outputs]
     shifted = zip(inference.outputs, flags[1:] + flags[:1], strict=True)
-    outputs = tuple((replace(output, binary=flag) for output, flag in shifted))
+    outputs = tuple(replace(output, binary=flag) for output, flag in shifted)
     return replace(inference, outputs=outputs)
 
 

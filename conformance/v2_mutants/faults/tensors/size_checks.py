@@ -18,11 +18,7 @@ from v2_mutants.faults.shared.blobs import (
     resize_to_shape,
     size_by_shape,
 )
-from v2_mutants.faults.shared.crashes import (
-    CrashingModels,
-    CrashingServer,
-    FatalRequest,
-)
+from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, FatalRequest
 from v2_mutants.registry import Right, What, fault
 
 
@@ -55,9 +51,7 @@ def _checks_one_size(position: int) -> type[Behaviour]:
     return ChecksOneSize
 
 
-def _pads_short_blobs_if(
-    applies: Callable[[RequestInput, Blobs], bool],
-) -> What[memoryview]:
+def _pads_short_blobs_if(applies: Callable[[RequestInput, Blobs], bool]) -> What[memoryview]:
     """A server that pads a blob with zeros if the body ends too early and `applies`."""
     return lambda right, entry, blobs, offset, size: (
         memoryview(resize(blobs.view[offset:], size))
@@ -162,11 +156,8 @@ fault("short-body-in-chunks-filled-up", "S3", Behaviour.slice_blob)(
     "If a chunked body ends before a blob does, the blob is padded with zeros.",
     _pads_short_blobs_if(lambda entry, blobs: bool(blobs.chunk_cuts)),
 )
-
-
 fault("slack-ignored", "S4", Behaviour.check_all_read)(
-    "Bytes after the last blob are ignored.",
-    lambda right, blobs, offset: None,
+    "Bytes after the last blob are ignored.", lambda right, blobs, offset: None
 )
 
 

@@ -46,28 +46,19 @@ def _out_json(change: Callable[[str], str]) -> What[Any]:
 
 for _name, _text, _change in (
     ("stripped", "White space at the ends of binary elements is lost", bytes.strip),
-    (
-        "lines-ended-with-lf",
-        "CRLF in binary elements becomes LF",
-        lambda element: element.replace(b"\r\n", b"\n"),
-    ),
-    (
-        "used-as-format",
-        "Binary elements are format strings",
-        lambda element: element.replace(b"%%", b"%"),
-    ),
-):
+    ("lines-ended-with-lf", "CRLF in binary elements becomes LF",
+     lambda element: element.replace(b"\r\n", b"\n")),
+    ("used-as-format", "Binary elements are format strings",
+     lambda element: element.replace(b"%%", b"%")),
+):  # fmt: skip
     fault(f"text-{_name}", "B4", Behaviour.bytes_blob)(f"{_text}.", _in_blobs(_change))
 
 for _name, _text, _changed in (
     ("stripped", "White space at the ends of strings in JSON is lost", str.strip),
-    (
-        "composed",
-        "Strings in JSON are read in Unicode's composed form",
-        lambda text: unicodedata.normalize("NFC", text),
-    ),
+    ("composed", "Strings in JSON are read in Unicode's composed form",
+     lambda text: unicodedata.normalize("NFC", text)),
     ("percent-decoded", "Strings in JSON are read as a URL's", unquote),
-):
+):  # fmt: skip
     fault(f"json-text-{_name}", "B5", Behaviour.json_blob)(f"{_text}.", _in_json(_changed))
 
 fault("json-text-escaped-for-html", "B5", Behaviour.output_data)(

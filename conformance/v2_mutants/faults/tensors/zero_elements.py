@@ -8,8 +8,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
-from v2_conformance.suite.models import TensorSpec
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, fault, then
 
 
 @fault("size-zero-refused", "E1", Behaviour.check_size)
@@ -33,31 +32,25 @@ fault("empty-output-adds-a-byte", "E2", Behaviour.response_body)(
     "A binary output without elements adds one byte to the body.",
     lambda right, text, blobs: right(blobs=[blob if len(blob) else b"\x00" for blob in blobs]),
 )
-
-
 fault("empty-response-header-length-zero", "E4", Behaviour.response_header_length)(
     "If all outputs are binary and empty, the header length of the response is 0.",
     lambda right, text, blobs: right() if any(map(len, blobs)) else "0",
 )
-
-
 fault("empty-response-without-json", "E4", Behaviour.response_body)(
     "If all outputs are binary and empty, the response has no body.",
     lambda right, text, blobs: () if blobs and (not any(map(len, blobs))) else right(),
 )
-
-
-@fault("empty-shape-flattened", "E5", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """An output without elements has the shape [0]."""
-    made = right()
-    return replace(made, shape=(0,)) if 0 in made.shape else made
-
-
-@fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """A BYTES output without elements is returned with one empty element."""
-    made = right()
-    if made.datatype != "BYTES" or 0 not in made.shape:
-        return made
-    return replace(made, blob=bytes(4))
+fault("empty-shape-flattened", "E5", Behaviour.output_tensor)(
+    "An output without elements has the shape [0].",
+    then(lambda made, output, tensor: replace(made, shape=(0,)) if 0 in made.shape else made),
+)
+fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)(
+    "A BYTES output without elements is returned with one empty element.",
+    then(
+        lambda made, output, tensor: (
+            made
+            if made.datatype != "BYTES" or 0 not in made.shape
+            else replace(made, blob=bytes(4))
+        )
+    ),
+)
