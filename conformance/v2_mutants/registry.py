@@ -128,6 +128,13 @@ class Registry(dict[str, Mutant[B]]):
         super().__init__()
         self.kind = kind
         self.right = right
+        self._mutants: dict[str, Mutant[Any]] = self
+
+    def family(self, right: type[T]) -> Registry[T]:
+        """Return what registers mutants of `right`, a class of the behaviour, among these."""
+        family = Registry(self.kind, right)
+        family._mutants = self._mutants
+        return family
 
     def __call__(
         self,
@@ -169,9 +176,9 @@ class Registry(dict[str, Mutant[B]]):
         return find(self.kind, name, self)
 
     def _add(self, mutant: Mutant[B]) -> None:
-        if mutant.name in self:
+        if mutant.name in self._mutants:
             raise ValueError(f"the {self.kind} {mutant.name} is registered twice")
-        self[mutant.name] = mutant
+        self._mutants[mutant.name] = mutant
 
 
 def _sentence(documented: object) -> str:

@@ -10,7 +10,6 @@ __all__ = ["CLIENT_FAULTS", "find_client_fault"]
 
 # Importing a module registers its faults.
 for _module in (
-    "header_lengths",
     "blobs_sent",
     "elements_sent",
     "json_sent",

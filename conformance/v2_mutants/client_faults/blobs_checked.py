@@ -82,9 +82,6 @@ def _(right: Right[None], blobs: Blobs) -> None:
     blobs.position = len(blobs.data)
 
 
-# --- the header length ------------------------------------------------------------------------
-
-
 client_fault("header-length-beyond-the-body-cut", "K24", PlainClient.length_read)(
     "A header length beyond the end of the body is cut to the body.",
     lambda right, text, body: right(str(min(int(text), len(body)))),
@@ -114,9 +111,6 @@ client_fault("header-length-zero-is-absent", "K24", PlainClient.length_field)(
     "A header length of 0 counts as none, and the whole body as JSON.",
     lambda right, fields: None if right() == "0" else right(),
 )
-
-
-# --- size, shape and datatype -----------------------------------------------------------------
 
 
 @client_fault.several("shape-trusted-over-size", "K25")

@@ -86,9 +86,6 @@ def _(
     return [replace(tensor, name=one.name) for tensor, one in zip(read, asked, strict=True)]
 
 
-# --- the header length ------------------------------------------------------------------------
-
-
 client_fault("header-name-by-case", "K4", PlainClient.length_field)(
     "The header length is found only under its name in the documents' letter case.",
     lambda right, fields: dict(fields.items()).get(HEADER_LENGTH),
@@ -97,9 +94,6 @@ client_fault("header-name-in-lowercase", "K4", PlainClient.length_field)(
     "The header length is found only under its name in lowercase.",
     lambda right, fields: dict(fields.items()).get(HEADER_LENGTH.lower()),
 )
-
-
-# --- no elements ------------------------------------------------------------------------------
 
 
 def _if_empty(tensor: Tensor, **changes: Any) -> Tensor:

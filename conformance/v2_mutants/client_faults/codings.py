@@ -77,9 +77,6 @@ def _(right: Right[bytes], coding: str, body: bytes) -> bytes:
     return stream.compress(body) + stream.flush(zlib.Z_SYNC_FLUSH)
 
 
-# --- responses --------------------------------------------------------------------------------
-
-
 client_fault("coding-not-undone", "K21", PlainClient.decoded)(
     "The content coding of a response is not undone.",
     lambda right, call, fields, body: body,

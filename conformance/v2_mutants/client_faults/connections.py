@@ -51,9 +51,6 @@ def ignores(cause: type[requests.RequestException]) -> What[Inference]:
     return what
 
 
-# --- fragments and chunks ---------------------------------------------------------------------
-
-
 client_fault("one-read-for-all", "K7", PlainClient.received)(
     "What the first read returns is taken for the whole body.",
     lambda right, response: bytes(response.raw.read1(1 << 16, decode_content=False)),
@@ -70,11 +67,6 @@ client_fault("body-only-with-content-length", "K7", PlainClient.received)(
     "A response without Content-Length counts as one without a body.",
     lambda right, response: right() if "Content-Length" in response.headers else b"",
 )
-
-
-# --- ends -------------------------------------------------------------------------------------
-
-
 client_fault("truncated-body-read-on", "K26", PlainClient.received)(
     "A body that ends before its Content-Length or last chunk is taken as it is.",
     lambda right, response: _what_came(response),
@@ -109,11 +101,6 @@ client_fault("silence-is-no-error", "K32", PlainClient.infer)(
     "A server that does not answer in time is an inference without outputs.",
     ignores(requests.Timeout),
 )
-
-
-# --- no Content-Length, HTTP/1.0 --------------------------------------------------------------
-
-
 client_fault("content-length-required", "K34", PlainClient.received)(
     "A response has to have a Content-Length or chunks.",
     lambda right, response: right() if _is_delimited(response) else fail("no Content-Length"),

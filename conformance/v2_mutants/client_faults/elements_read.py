@@ -87,11 +87,6 @@ client_fault("read-bytes-stripped", "K12", PlainClient.output)(
     "White space around BYTES elements is taken away.",
     reads(lambda element: element.strip()),
 )
-
-
-# --- numbers ----------------------------------------------------------------------------------
-
-
 client_fault("read-big-endian", "K14", PlainClient.binary_output)(
     "Blobs are read as big-endian, as Java does.",
     lambda right, name, datatype, shape, blob: right(blob=byteswapped(datatype, blob)),
@@ -132,9 +127,6 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes)
 def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
     """Every output that is a blob has one dimension."""
     return replace(right(), shape=shape if datatype == "BYTES" else (prod(shape),))
-
-
-# --- JSON -------------------------------------------------------------------------------------
 
 
 client_fault("read-json-integers-as-doubles", "K14", PlainClient.json_output)(

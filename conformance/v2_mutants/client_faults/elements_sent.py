@@ -41,9 +41,6 @@ def _upper(bits: Array) -> Array:
     return (bits >> 16).astype("<u2")
 
 
-# --- arrays that lie otherwise in memory ------------------------------------------------------
-
-
 client_fault("column-major-as-it-is", "K10", PlainClient.number_bytes)(
     "A column-major array is sent as it lies in memory.",
     lambda right, datatype, array: right(array=array.reshape(-1, order="A")),
@@ -60,11 +57,6 @@ client_fault("column-major-json", "K10", PlainClient.json_data)(
     "A column-major array is sent as JSON in that order.",
     lambda right, tensor: right(replace(tensor, array=tensor.array.flatten(order="A"))),
 )
-
-
-# --- BYTES ------------------------------------------------------------------------------------
-
-
 client_fault("bytes-trailing-nuls-dropped", "K12", PlainClient.elements)(
     "Trailing NULs of BYTES elements are dropped, as numpy's S type does.",
     lambda right, array: [element.rstrip(b"\0") for element in right()],
@@ -105,11 +97,6 @@ client_fault("bytes-empty-elements-dropped", "K12", PlainClient.bytes_blob)(
     "BYTES elements of no bytes are not sent.",
     lambda right, elements: right([element for element in elements if element]),
 )
-
-
-# --- numbers ----------------------------------------------------------------------------------
-
-
 client_fault("blobs-in-network-order", "K14", PlainClient.number_bytes)(
     "Blobs are sent big-endian.",
     lambda right, datatype, array: byteswapped(datatype, right()),
@@ -142,11 +129,6 @@ client_fault("negative-zero-lost", "K14", PlainClient.number_bytes)(
     "A negative zero is sent as a positive one.",
     floats(lambda array: np.where(array == 0, array.dtype.type(0), array)),
 )
-
-
-# --- BF16 -------------------------------------------------------------------------------------
-
-
 client_fault("bf16-cut", "K15", PlainClient.bf16_bits)(
     "BF16 is FP32 without its lower half.",
     lambda right, array: _upper(_bits(array)),

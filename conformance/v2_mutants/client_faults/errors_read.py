@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Mapping
 
 from v2_conformance.reference.client.connection import Answer
@@ -114,27 +115,26 @@ def _(right: Right[Inference], call: Call, answer: Answer) -> Inference:
     return Inference(()) if html else right()
 
 
-# --- retries ----------------------------------------------------------------------------------
+def retries(times: int) -> What[Answer]:
+    """Return what sends a request again at once while the answer is 503."""
+
+    def what(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
+        for _ in range(times - 1):
+            if (answer := right()).status != 503:
+                return answer
+        return right()
+
+    return what
 
 
-@client_fault("retries-without-end", "K31", PlainClient.exchange)
-def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-    """A request that is answered with 503 is sent again at once, without end."""
-    # It ends when the bench has gone.
-    while (answer := right()).status == 503:
-        continue
-    return answer
-
-
-@client_fault("retries-two-hundred-times", "K31", PlainClient.exchange)
-def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-    """A request that is answered with 503 is sent 200 times."""
-    for _ in range(199):
-        if (answer := right()).status != 503:
-            return answer
-    return right()
-
-
+client_fault("retries-without-end", "K31", PlainClient.exchange)(
+    "A request that is answered with 503 is sent again at once, without end.",
+    retries(sys.maxsize),  # it ends when the bench has gone
+)
+client_fault("retries-two-hundred-times", "K31", PlainClient.exchange)(
+    "A request that is answered with 503 is sent 200 times.",
+    retries(200),
+)
 client_fault("busy-is-no-error", "K31", PlainClient.read)(
     "503 is an inference without outputs.",
     lambda right, call, answer: Inference(()) if answer.status == 503 else right(),

@@ -14,8 +14,6 @@ from v2_conformance.reference.client.task import Call
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, client_fault
 
-# --- what stays from one request to the next --------------------------------------------------
-
 
 @client_fault("callers-headers-changed", "K9", PlainClient.with_callers)
 def _(right: Right[JsonObject], call: Call, fields: JsonObject) -> JsonObject:
@@ -63,9 +61,6 @@ class _EncodingStays(PlainClient):
         return self._before
 
 
-# --- the type ---------------------------------------------------------------------------------
-
-
 client_fault("content-type-missing", "K17", PlainClient.content_type)(
     "A request has no Content-Type.",
     lambda right, blobs: None,
@@ -86,9 +81,6 @@ client_fault("content-type-of-a-form", "K17", PlainClient.content_type)(
     "A request is typed as a form of a web page.",
     lambda right, blobs: "application/x-www-form-urlencoded",
 )
-
-
-# --- the caller's fields ----------------------------------------------------------------------
 
 
 class _CallersWin(PlainClient):

@@ -15,9 +15,6 @@ from v2_conformance.reference.client.task import Call
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, client_fault
 
-# --- elements ---------------------------------------------------------------------------------
-
-
 client_fault("json-integers-as-doubles", "K14", PlainClient.json_integer)(
     "Integers become doubles before they are JSON.",
     lambda right, value: int(float(value)),
@@ -87,11 +84,6 @@ client_fault("json-text-as-numbers", "K20", PlainClient.json_text)(
     "What is not UTF-8 is sent as a list of bytes.",
     lambda right, element: right() if _is_utf8(element) else list(element),
 )
-
-
-# --- the object -------------------------------------------------------------------------------
-
-
 client_fault("json-shape-as-text", "K35", PlainClient.json_shape)(
     "The dimensions of a shape are strings of digits.",
     lambda right, tensor: [str(dimension) for dimension in tensor.shape],

@@ -66,9 +66,6 @@ client_fault("outputs-only-first", "K16", PlainClient.document)(
 )
 
 
-# --- the caller's own parameters --------------------------------------------------------------
-
-
 def replaces(parameter: str) -> What[JsonObject]:
     """Return what loses the extension's parameter of that name if the caller has any."""
 

@@ -14,19 +14,13 @@ __all__ = ["VARIANTS"]
 
 # Importing a module registers its variants.
 for _module in (
-    "framing",
-    "fields",
-    "connections",
+    "http",
     "availability",
-    "json_text",
-    "json_members",
-    "json_numbers",
-    "media_types",
-    "codings",
+    "json",
+    "bodies",
     "metadata",
     "errors",
-    "requests_declined",
-    "requests_read",
+    "requests",
     "memory",
 ):
     import_module(f"{__name__}.{_module}")

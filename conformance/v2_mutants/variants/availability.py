@@ -10,6 +10,7 @@ from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_mutants.registry import variant
 
 _NOW: Headers = (("Retry-After", "0"),)
+_HTML = ("Content-Type", "text/html")
 
 
 class NowAndThen(Behaviour):
@@ -26,29 +27,23 @@ class NowAndThen(Behaviour):
         raise NotImplementedError
 
 
-@variant.several("overloaded-now-and-then", "RFC 9110, section 15.6.4")
-class _OverloadedNowAndThen(NowAndThen):
-    """Each twentieth request is answered with 503 and Retry-After."""
-
-    def unavailable(self) -> Response:
-        return self.error(503, "overloaded", _NOW)
-
-
-@variant.several("rate-limited", "RFC 6585, section 4")
-class _RateLimited(NowAndThen):
-    """Each twentieth request is answered with 429 and Retry-After, in HTML."""
-
-    def unavailable(self) -> Response:
-        page = b"<html>Too many requests</html>"
-        return Response(429, (("Content-Type", "text/html"), *_NOW), (page,))
+now_and_then = variant.family(NowAndThen)
+now_and_then("overloaded-now-and-then", "RFC 9110, section 15.6.4", NowAndThen.unavailable)(
+    "Each twentieth request is answered with 503 and Retry-After.",
+    lambda right: right.server.error(503, "overloaded", _NOW),
+)
 
 
-@variant.several("gateway-loses-connections", "RFC 9110, section 15.6.3")
-class _GatewayLosesConnections(NowAndThen):
-    """Each twentieth request is answered with 502 by a gateway, which then connects anew."""
+now_and_then("rate-limited", "RFC 6585, section 4", NowAndThen.unavailable)(
+    "Each twentieth request is answered with 429 and Retry-After, in HTML.",
+    lambda right: Response(429, (_HTML, *_NOW), (b"<html>Too many requests</html>",)),
+)
 
-    def unavailable(self) -> Response:
-        return Response(502, (("Server", "Caddy"),), ())
+
+now_and_then("gateway-loses-connections", "RFC 9110, section 15.6.3", NowAndThen.unavailable)(
+    "Each twentieth request is answered with 502 by a gateway, which then connects anew.",
+    lambda right: Response(502, (("Server", "Caddy"),)),
+)
 
 
 @variant.several("one-request-at-a-time", "RFC 9110, section 15.6.4")

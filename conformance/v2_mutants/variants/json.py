@@ -1,16 +1,77 @@
-"""Variants of what responses say beside what they must say."""
+"""Variants of JSON: how it is written, what it has beside what it must, and its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import json
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from math import isfinite
+from typing import Any
 
-from v2_conformance.protocol.datatypes import to_json
+import numpy as np
+
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    ElementError,
+    decode_bytes,
+    to_json,
+    to_values,
+)
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.changes import without
-from v2_mutants.registry import Right, variant
+from v2_mutants.registry import Right, What, variant
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+@variant("json-indented", "RFC 8259, section 2", Behaviour.json_text)
+def _(right: Right[bytes], value: object) -> bytes:
+    """JSON is indented, with white space around every colon and comma."""
+    separators = (" \t,", "  :\r\n")
+    text = json.dumps(value, indent=3, ensure_ascii=False, separators=separators)
+    return text.encode()
+
+
+@variant("json-in-ascii", "RFC 8259, section 7", Behaviour.json_text)
+def _(right: Right[bytes], value: object) -> bytes:
+    """Characters other than ASCII are escaped in JSON, and so is the solidus."""
+    text = right().decode()
+    compact = json.dumps(json.loads(text), separators=(",", ":")) if not text.isascii() else text
+    return compact.replace("/", r"\/").encode()
+
+
+variant("json-all-escaped", "RFC 8259, section 7", Behaviour.json_text)(
+    "Every character of every string is escaped in JSON, names of members too.",
+    lambda right, value: _STRING.sub(_escaped, right().decode()).encode(),
+)
+
+
+def _escaped(string: re.Match[str]) -> str:
+    units = json.loads(string[0]).encode("utf-16-be")
+    codes = (int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2))
+    return '"' + "".join(f"\\u{code:04X}" for code in codes) + '"'
+
+
+variant(
+    "json-members-reversed", "RFC 8259, section 4: an object is unordered", Behaviour.json_text
+)(
+    "The members of every JSON object are in reverse order.",
+    lambda right, value: right(_reversed(value)),
+)
+
+
+def _reversed(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _reversed(value[name]) for name in reversed(value)}
+    if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+        return [_reversed(item) for item in value]
+    return value
+
 
 _OPEN = "base protocol: the documents exclude no further members"
 _OWN = "base protocol, Parameters: a server may have parameters of its own"
@@ -117,4 +178,80 @@ variant("outputs-in-reverse", _NO_ORDER, Behaviour.response_order)(
 variant("nested-data", "base protocol, Tensor Data: nested or flat", Behaviour.output_data)(
     "JSON data is nested as the shape says.",
     lambda right, tensor: to_json(tensor.datatype, tensor.shape, tensor.blob, nested=True),
+)
+
+
+_DATA = re.compile(r'"data":\[[^\]"]*\]')  # without strings
+_NUMBER = re.compile(r"(?<![\d.eE+-])-?\d+(\.\d+)?(?=[,\]])")
+_DIGITS = "docs/disputes.md, D11: the number of digits is not said"
+_NO_NUMBER = "docs/disputes.md, P9: values that JSON cannot write"
+
+
+def respelled(number: Callable[[re.Match[str]], str]) -> What[bytes]:
+    """Return what writes the numbers of JSON data in other words: group 1 is the fraction."""
+
+    def what(right: Right[bytes], document: JsonObject) -> bytes:
+        return _DATA.sub(lambda data: _NUMBER.sub(number, data[0]), right().decode()).encode()
+
+    return what
+
+
+def non_finite(words: Callable[[float], object]) -> What[Any]:
+    """Return what has words for floats that JSON has no number for."""
+
+    def what(right: Right[Any], tensor: Tensor) -> Any:
+        if DATATYPES[tensor.datatype].kind != "float":
+            return right()
+        values = map(float, to_values(tensor.datatype, tensor.blob))
+        return [value if isfinite(value) else words(value) for value in values]
+
+    return what
+
+
+def floats(change: Callable[[float], float], *datatypes: str) -> What[Any]:
+    """Return what writes the floats of some datatypes otherwise."""
+
+    def what(right: Right[Any], tensor: Tensor) -> Any:
+        data = right()
+        return [*map(change, data)] if tensor.datatype in datatypes else data
+
+    return what
+
+
+variant("numbers-with-fraction", "RFC 8259, section 6", Behaviour.dump_document)(
+    "Integers in JSON data have a fraction, whole floats have none.",
+    respelled(lambda found: found[0].removesuffix(".0") if found[1] else f"{found[0]}.0"),
+)
+variant("numbers-with-exponent", "RFC 8259, section 6", Behaviour.dump_document)(
+    "Numbers in JSON data have an exponent, as in 1.5E+2 for 150.",
+    respelled(lambda found: f"{Decimal(found[0]):E}"),
+)
+variant("shortest-floats", _DIGITS, Behaviour.output_data)(
+    "An FP32 in JSON has the fewest digits that make the same FP32.",
+    floats(lambda value: float(str(np.float32(value))), "FP32"),
+)
+variant("six-digit-floats", _DIGITS, Behaviour.output_data)(
+    "Floats in JSON have six significant digits, as printf writes them.",
+    floats(lambda value: float(f"{value:.6g}"), "FP32", "FP64"),
+)
+
+
+@variant("base64-for-other-bytes", "docs/disputes.md, B14", Behaviour.output_data)
+def _(right: Right[Any], tensor: Tensor) -> Any:
+    """BYTES elements that are not UTF-8 come in base64, in JSON that is valid."""
+    try:
+        return right()
+    except ElementError:
+        if tensor.datatype != "BYTES":
+            raise
+        return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
+
+
+variant("nan-as-null", _NO_NUMBER, Behaviour.output_data)(
+    "NaN and infinities are null in JSON.",
+    non_finite(lambda value: None),
+)
+variant("nan-as-string", _NO_NUMBER, Behaviour.output_data)(
+    "NaN and infinities are strings in JSON, as protobuf writes them.",
+    non_finite(json.dumps),
 )

@@ -1,4 +1,4 @@
-"""Variants of content codings (RFC 9110, sections 8.4 and 12.5.3)."""
+"""Variants of media types, of the header length and of content codings (RFC 9110, section 8)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,60 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_mutants.registry import Right, variant
+
+_E3 = "docs/disputes.md, E3: neither required nor forbidden"
+
+
+@variant.several("media-types-of-its-own", "RFC 9110, section 8.3, and RFC 6839, section 3.1")
+class _MediaTypesOfItsOwn(Behaviour):
+    """Bodies have vendor types: JSON with the suffix +json, blobs a binary type."""
+
+    def json_content_type(self) -> str:
+        return "application/vnd.example.response+json"
+
+    def binary_content_type(self) -> str:
+        return "application/vnd.example.tensors"
+
+    def error_content_type(self) -> str:
+        return "application/problem+json"
+
+
+@variant.several("media-types-with-parameters", "RFC 9110, section 8.3.1")
+class _MediaTypesWithParameters(Behaviour):
+    """Media types are in upper case and have parameters."""
+
+    def json_content_type(self) -> str:
+        return 'APPLICATION/JSON;charset="utf-8"'
+
+    def binary_content_type(self) -> str:
+        return "Application/Octet-Stream ; charset=binary"
+
+    def error_content_type(self) -> str:
+        return "Application/Json;\tcharset=UTF-8; q=1"
+
+
+@variant("header-length-without-blobs", _E3, Behaviour.inference_headers)
+def _(right: Right[Headers], text: bytes, blobs: Sequence[Buffer], binary: bool) -> Headers:
+    """JSON responses have a header length, too: the length of their body."""
+    return right() if binary else (*right(), (HEADER_LENGTH, str(len(text))))
+
+
+@variant("header-length-on-errors", "docs/disputes.md, R6", Behaviour.error)
+def _(right: Right[Response], status: int, message: str, headers: Headers = ()) -> Response:
+    """An error has a header length, that of its whole body, as OpenVINO Model Server sends it."""
+    made = right()
+    return replace(made, headers=(*made.headers, (HEADER_LENGTH, str(made.size))))
+
+
+variant("no-header-length-for-no-bytes", "docs/disputes.md, E3", Behaviour.inference_headers)(
+    "A response whose binary outputs are all empty is typed as JSON, without header length.",
+    lambda right, text, blobs, binary: right(binary=binary and any(map(len, blobs))),
+)
+
 
 _IDENTITY = "RFC 9110, section 12.5.3: a server may always send identity"
 _ANY_CODING = "RFC 9110, section 12.5.3: without Accept-Encoding, any coding is acceptable"
@@ -40,12 +91,10 @@ class _CompressesAllResponses(CompressesAll):
     """Errors and metadata are compressed if the client asks for it, as gateways do."""
 
 
-@variant.several("compresses-unasked", _ANY_CODING)
-class _CompressesUnasked(CompressesAll):
-    """Every response to a request without Accept-Encoding is in gzip."""
-
-    def response_coding(self, request: Request) -> str | None:
-        return super().response_coding(request) if request.values("Accept-Encoding") else "gzip"
+variant.family(CompressesAll)("compresses-unasked", _ANY_CODING, CompressesAll.response_coding)(
+    "Every response to a request without Accept-Encoding is in gzip.",
+    lambda right, request: right() if request.values("Accept-Encoding") else "gzip",
+)
 
 
 @variant("gzip-in-members", "RFC 1952, sections 2.2 and 2.3.1", Behaviour.compress)

@@ -1,0 +1,215 @@
+"""Variants of what a server declines, and of how it reads what can be read in two ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from v2_conformance.protocol.datatypes import Buffer, Shape, blob_size, check_blob, to_values
+from v2_conformance.protocol.message import RepeatedMemberError, Tensor, parse_json
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Blobs, Request, Response
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.registry import Right, What, refuse, refuses, variant
+
+_LIMIT = 2**16
+_HALVES = ("FP16", "BF16")
+
+
+variant("content-length-required", "RFC 9110, section 15.5.12", Behaviour.infer)(
+    "A body in chunks is answered with 411.",
+    refuses(lambda model, request: is_chunked(request), 411),
+)
+variant("content-length-required-by-gateway", "RFC 9110, section 15.5.12", Behaviour.handle)(
+    "A body in chunks is answered with 411 by a gateway: in HTML, and the connection closed.",
+    lambda right, request: _page(411, b"Length Required") if is_chunked(request) else right(),
+)
+variant("bodies-limited-by-gateway", "RFC 9110, section 15.5.14", Behaviour.handle)(
+    "A body of more than 64 KiB is answered with 413 by a gateway.",
+    lambda right, request: _page(413, b"Too Large") if len(request.body) > _LIMIT else right(),
+)
+
+
+@variant("decoded-bodies-limited", "RFC 9110, section 15.5.14", Behaviour.decode_request)
+def _(right: Right[Request], request: Request) -> Request:
+    """A body that has or decodes to more than 64 KiB is answered with 413."""
+    decoded = right()
+    return decoded if len(decoded.body) <= _LIMIT else refuse("the body is too large", 413)
+
+
+variant("no-empty-tensors", "docs/disputes.md, E1 to E5", Behaviour.input_shape)(
+    "Tensors without elements are rejected, whatever their form.",
+    lambda right, spec, shape: refuse("a tensor without elements") if 0 in right() else right(),
+)
+
+
+@variant("redundant-header-length-refused", "docs/disputes.md, H11 and P12", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A header length on a request without blobs is rejected."""
+    found, server = right(), right.server
+    if length is not None:
+        text, _ = server.split_body(request, length)
+        entries = server.request_inputs(model, server.parse_document(text))
+        if not any(BINARY_DATA_SIZE in entry.parameters for entry in entries):
+            refuse(f"{HEADER_LENGTH} without blobs")
+    return found
+
+
+variant("unknown-parameters-refused", "docs/disputes.md, S14 and O15", Behaviour.declared_size)(
+    "Parameters of inputs that the server does not know are rejected.",
+    refuses(lambda entry: bool(set(entry.parameters) - {BINARY_DATA_SIZE})),
+)
+
+
+@variant.several("numbers-are-doubles", "docs/disputes.md, D15, and RFC 8259, section 6")
+class _NumbersAreDoubles(Behaviour):
+    """Integers in JSON beyond 2^53 are rejected, in requests and in responses."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        return self._only_doubles(entry.spec.datatype, super().json_blob(entry))
+
+    def output_data(self, tensor: Tensor) -> Any:
+        self._only_doubles(tensor.datatype, tensor.blob)
+        return super().output_data(tensor)
+
+    def _only_doubles(self, datatype: str, blob: Buffer) -> Buffer:
+        values = to_values(datatype, blob) if datatype in ("INT64", "UINT64") else []
+        return refuse("no double has it") if any(abs(n) > 2**53 for n in values) else blob
+
+
+@variant.several("no-halves-in-json", "docs/disputes.md, D12")
+class _NoHalvesInJson(Behaviour):
+    """FP16 and BF16 have no JSON form, as in Triton and KServe; outputs listed without
+    binary_data are JSON.
+    """
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        return refuse() if entry.spec.datatype in _HALVES else super().json_blob(entry)
+
+    def output_data(self, tensor: Tensor) -> Any:
+        return refuse() if tensor.datatype in _HALVES else super().output_data(tensor)
+
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, False)
+
+
+variant("space-around-json-refused", "docs/disputes.md, P11", Behaviour.parse_document)(
+    "White space around the JSON object is rejected.",
+    refuses(lambda text: bytes(text).strip() != text),
+)
+
+
+def _page(status: int, words: bytes) -> Response:
+    """A gateway's error: it knows nothing of the protocol's error bodies, and closes."""
+    page = b"<html><h1>%d %b</h1></html>" % (status, words)
+    return Response(status, (("Content-Type", "text/html"),), (page,), keep_open=False)
+
+
+_NO_BLOBS = "docs/disputes.md, H5, H6, H11 and P12"
+_TWICE = "RFC 8259, section 4, and docs/disputes.md, J3"
+
+
+@variant.several("disputes-read-the-other-way", "docs/disputes.md, O6 and W8")
+class _DisputesReadTheOtherWay(Behaviour):
+    """Listed outputs without binary_data are JSON, and raw BYTES begin with their length."""
+
+    def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
+        return super().binary_flag(parameters, False)
+
+    def raw_bytes_tensor(self, dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
+        check_blob("BYTES", (1,), body)
+        return (1,) * len(dims), body
+
+
+@variant("raw-bytes-of-any-shape", "docs/disputes.md, W7", Behaviour.raw_bytes_tensor)
+def _(right: Right[tuple[Shape, Buffer]], dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
+    """A raw request for BYTES of any shape is one element."""
+    shape, blob = right((1,))
+    return shape * len(dims), blob
+
+
+@variant("header-length-ignored-without-blobs", _NO_BLOBS, Behaviour.header_length)
+def _(right: Right[int | None], request: Request) -> int | None:
+    """The header length of a request typed application/json is not looked at, as in KServe."""
+    types = [value.partition(";")[0].strip() for value in request.values("content-type")]
+    return None if [*map(str.lower, types)] == [JSON_TYPE] else right()
+
+
+@variant.several("data-before-blobs", "docs/disputes.md, S5")
+class _DataBeforeBlobs(Behaviour):
+    """Of an input with both `data` and a size, the data is used and the blob is skipped."""
+
+    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
+        if size is None or not entry.has_data:
+            super().check_one_source(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not entry.has_data:
+            return super().slice_blob(entry, blobs, offset, size)
+        return memoryview(self.json_blob(entry))
+
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        if offset <= len(blobs.view):
+            super().check_all_read(blobs, offset)
+
+
+@variant.several("size-beyond-body-cut-by-shape", "docs/disputes.md, S2")
+class _SizeBeyondBodyCutByShape(Behaviour):
+    """A size beyond the body is no mistake if the body has exactly what the shape needs."""
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        if size != 20:
+            super().check_size(entry, size)
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        native = blob_size(entry.spec.datatype, entry.shape)
+        if native is not None and offset + native == len(blobs.view):
+            return blobs.view[offset:]
+        return super().slice_blob(entry, blobs, offset, size)
+
+    def next_offset(self, entry: RequestInput, offset: int, size: int) -> int:
+        native = blob_size(entry.spec.datatype, entry.shape)
+        return offset + (size if native is None else native)
+
+
+variant("any-bool-byte-is-true", "docs/disputes.md, D7", Behaviour.bool_blob)(
+    "A BOOL byte other than 0 counts as 1.",
+    lambda right, entry, blob: bytes(map(bool, bytes(blob))),
+)
+
+
+def if_repeated(read: Callable[[memoryview], JsonObject]) -> What[JsonObject]:
+    """Return what reads JSON in which a member stands twice."""
+
+    def what(right: Right[JsonObject], text: memoryview) -> JsonObject:
+        try:
+            return right()
+        except RepeatedMemberError:
+            return read(text)
+
+    return what
+
+
+def _first(pairs: list[tuple[str, Any]]) -> JsonObject:
+    return dict(reversed(pairs))
+
+
+variant("last-of-two-members-counts", _TWICE, Behaviour.parse_document)(
+    "Of two members with one name, the last one counts.",
+    if_repeated(lambda text: parse_json(text, unique=False)),
+)
+variant("first-of-two-members-counts", _TWICE, Behaviour.parse_document)(
+    "Of two members with one name, the first one counts.",
+    if_repeated(lambda text: json.loads(bytes(text), object_pairs_hook=_first)),
+)
