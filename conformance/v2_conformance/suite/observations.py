@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words
 
 Observed = Literal[
     "announced_closes",
@@ -105,61 +105,49 @@ class InvalidHttp(CauseBase, frozen=True):
 class StrayBytes(CauseBase, frozen=True):
     """`count` bytes came on a kept connection after its response, before any other request."""
 
+    says = (
+        "{count:byte} came on the connection before, after its response, although no request asked "
+        "for them"
+    )
     count: Count
-
-    def words(self) -> str:
-        return (
-            f"{counted(self.count, 'byte')} came on the connection before, after its response, "
-            "although no request asked for them"
-        )
 
 
 class UnannouncedClose(CauseBase, frozen=True):
     """A kept connection was closed within `after_ms` of a response that did not say so."""
 
+    says = (
+        "expected the response before to say Connection: close, got none, and the server closed "
+        "the connection within {after_ms} ms"
+    )
     after_ms: Count
-
-    def words(self) -> str:
-        return (
-            "expected the response before to say Connection: close, got none, and the server "
-            f"closed the connection within {self.after_ms} ms"
-        )
 
 
 class NotContinued(CauseBase, frozen=True):
     """A client that waits for 100 Continue heard nothing for `waited_ms`, and sent its body."""
 
+    says = (
+        "expected 100 Continue or a final status, got nothing, and so the client sent the body "
+        "after {waited_ms} ms"
+    )
     waited_ms: Count
-
-    def words(self) -> str:
-        return (
-            "expected 100 Continue or a final status, got nothing, and so the client sent the body "
-            f"after {self.waited_ms} ms"
-        )
 
 
 class NothingObserved(CauseBase, frozen=True):
     """No exchange of the run shows whether the requirement is kept; `answers` came whole."""
 
+    says = "none of {answers:answer} shows whether the server does this"
     answers: Count
-
-    def words(self) -> str:
-        return f"none of {counted(self.answers, 'answer')} shows whether the server does this"
 
 
 class AllKept(CauseBase, frozen=True):
     """All `judged` exchanges that the requirement is about keep it."""
 
+    says = "kept in all of {judged:exchange}"
     judged: Count
-
-    def words(self) -> str:
-        return f"kept in all of {counted(self.judged, 'exchange')}"
 
 
 class NoErrorToJudge(CauseBase, frozen=True):
     """The case is about the error alone, but the server accepted the request."""
 
+    says = "the server accepted the request with {status}, so there is no error to judge"
     status: int
-
-    def words(self) -> str:
-        return f"the server accepted the request with {self.status}, so there is no error to judge"

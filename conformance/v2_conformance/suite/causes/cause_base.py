@@ -7,10 +7,13 @@ Text in a cause that came from a server or a client is printable ASCII of bounde
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, ClassVar
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import msgspec
+
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -53,6 +56,13 @@ class CauseBase(
     in a module that `suite.causes` imports is a part of `Cause`, unless it has subclasses itself.
     """
 
+    says: ClassVar[str]
+    """The cause as one sentence or clause without a full stop, with members in braces.
+
+    Behind a colon stands how a member is shown: as one of `_SHOWN`, as a number with its noun
+    (`{received:byte}`), or as `format` has it. A member that is a cause is described.
+    """
+
     stable: ClassVar[tuple[str, ...]] = ()
     """The members that make another failure of a cause of the same kind.
 
@@ -67,8 +77,9 @@ class CauseBase(
         return str(self.__struct_config__.tag)
 
     def words(self) -> str:
-        """Return the cause as one sentence or clause without a full stop; see `describe`."""
-        raise NotImplementedError
+        """Return the sentence; what `says` cannot say overrides this. See `describe`."""
+        members = {name: getattr(self, name) for name in self.__struct_fields__}
+        return _FORMATTER.vformat(self.says, (), {**_NAMES, **members})
 
     @property
     def finding_kind(self) -> str:
@@ -129,3 +140,28 @@ def listed(items: Sequence[object]) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the singular or the plural."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_NAMES = {"HEADER_LENGTH": HEADER_LENGTH, "EXTENSION": EXTENSION}
+_SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "body": body_words,
+    "commas": ", ".join,
+    "list": listed,
+    "none": lambda value: "none" if value is None else value,
+    "quoted": lambda value: "none" if value is None else repr(value),
+    "shape": lambda value: str(list(value)),
+}
+
+
+class _Formatter(string.Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, CauseBase):
+            return describe(value)
+        if format_spec in _SHOWN:
+            return _SHOWN[format_spec](value)
+        if len(format_spec) > 1 and format_spec.isalpha():
+            return counted(value, format_spec)
+        return format(value, format_spec)
+
+
+_FORMATTER = _Formatter()

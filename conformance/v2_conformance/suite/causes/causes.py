@@ -102,15 +102,13 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
 class SeveralWrong(_AboutOthers, frozen=True):
     """`wrong` of `total` answers to requests that were sent at once are wrong."""
 
+    says = "{wrong} of {total} answers were wrong, the first: {first}"
     rank = 1
     about = "first"
 
     wrong: int
     total: int
     first: Cause
-
-    def words(self) -> str:
-        return f"{self.wrong} of {self.total} answers were wrong, the first: {describe(self.first)}"
 
     @property
     def first_difference(self) -> FirstDifference | None:
@@ -190,16 +188,11 @@ class FailedAtFirst(_AboutOthers, frozen=True):
 class SecondAnswerWrong(_AboutOthers, frozen=True):
     """The answer to the request that was pipelined behind is wrong; the first answer is right."""
 
+    says = "the answer to the request that was pipelined behind the case's own is wrong: {second}"
     rank = 1
     about = "second"
 
     second: Cause
-
-    def words(self) -> str:
-        return (
-            "the answer to the request that was pipelined behind the case's own is wrong: "
-            f"{describe(self.second)}"
-        )
 
 
 # What a pass or a reading adds
@@ -208,36 +201,30 @@ class SecondAnswerWrong(_AboutOthers, frozen=True):
 class Rejected(CauseBase, frozen=True):
     """The request was rejected, as it must or may be."""
 
+    says = "rejected with status {status}"
     status: int
-
-    def words(self) -> str:
-        return f"rejected with status {self.status}"
 
 
 class Accepted(CauseBase, frozen=True):
     """The request was accepted, which it may be."""
 
-    def words(self) -> str:
-        return "accepted"
+    says = "accepted"
 
 
 class AnsweredInJson(CauseBase, frozen=True):
     """The response is strict JSON, which is all that the case asks for."""
 
-    def words(self) -> str:
-        return "answered in strict JSON"
+    says = "answered in strict JSON"
 
 
 class NotDone(_AboutOthers, frozen=True):
     """A MAY that this server does not make use of."""
 
+    says = "optional, not done here: {finding}"
     stable = ("finding",)
     rank = 1
 
     finding: Cause
-
-    def words(self) -> str:
-        return f"optional, not done here: {describe(self.finding)}"
 
 
 class AnsweredInForm(CauseBase, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words
 from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
 from v2_conformance.suite.relations import ROLE
 
@@ -13,63 +13,51 @@ from v2_conformance.suite.relations import ROLE
 class ChangedAnswer(CauseBase, frozen=True):
     """A known-good request that no answer was exact for got another answer than at first."""
 
+    says = "expected {expected} as before, got {got}"
     stable = ("got",)
     expected: str
     got: str
-
-    def words(self) -> str:
-        return f"expected {self.expected} as before, got {self.got}"
 
 
 class Hung(CauseBase, frozen=True):
     """No whole answer came in `seconds`, but to a known-good request right after it one came in
     `known_good_ms`: the server is well, and hangs. `received` bytes had arrived."""
 
+    says = (
+        "no complete response in {seconds:.1f} s ({received:byte} received), but a known-good "
+        "request after it was answered in {known_good_ms} ms: the server hangs"
+    )
     seconds: float
     received: Count
     known_good_ms: Count
-
-    def words(self) -> str:
-        return (
-            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
-            f"received), but a known-good request after it was answered in {self.known_good_ms} "
-            "ms: the server hangs"
-        )
 
 
 class TimedOutEarly(CauseBase, frozen=True):
     """No whole answer came in `seconds`, which is less than the usual time limit: requests of the
     same kind had hung before. `received` bytes had arrived."""
 
+    says = (
+        "no complete response in {seconds:.1f} s ({received:byte} received); the run waits no "
+        "longer, because several requests of this kind in a row got no answer"
+    )
     seconds: float
     received: Count
-
-    def words(self) -> str:
-        return (
-            f"no complete response in {self.seconds:.1f} s ({counted(self.received, 'byte')} "
-            "received); the run waits no longer, because several requests of this kind in a row "
-            "got no answer"
-        )
 
 
 class OutOfTime(CauseBase, frozen=True):
     """Not sent: the run had taken all of its `limit_s` seconds."""
 
+    says = "not sent: the run had taken all of its {limit_s:g} s (--max-time)"
     limit_s: float
-
-    def words(self) -> str:
-        return f"not sent: the run had taken all of its {self.limit_s:g} s (--max-time)"
 
 
 class NoResponse(CauseBase, frozen=True):
     """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
 
+    says = "no complete response: {ending} ({detail})"
     stable = ("ending",)
     ending: str
     detail: str
-
-    def words(self) -> str:
-        return f"no complete response: {self.ending} ({self.detail})"
 
 
 class Unavailable(CauseBase, frozen=True):
@@ -93,13 +81,10 @@ class WasDown(CauseBase, frozen=True):
     `liveness` is the answer to GET /v2/health/live at that time, in short.
     """
 
+    says = (
+        "answered at last, but before that the server was down: GET /v2/health/live got {liveness}"
+    )
     liveness: str
-
-    def words(self) -> str:
-        return (
-            "answered at last, but before that the server was down: GET /v2/health/live got "
-            f"{self.liveness}"
-        )
 
 
 class KilledBy(CauseBase, frozen=True):
@@ -115,12 +100,10 @@ class KilledBy(CauseBase, frozen=True):
 class RoleAbsent(CauseBase, frozen=True):
     """The server has no model for the case's role."""
 
+    says = "the role {role} is absent: {reason}"
     stable = ("role",)
     role: str
     reason: str
-
-    def words(self) -> str:
-        return f"the role {self.role} is absent: {self.reason}"
 
 
 class AnswersDiffer(CauseBase, frozen=True):
@@ -142,10 +125,8 @@ class AnswersDiffer(CauseBase, frozen=True):
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 
+    says = "the server lists no single version of the model for {role}"
     role: str
-
-    def words(self) -> str:
-        return f"the server lists no single version of the model for {self.role}"
 
 
 BindingLacks = Literal[
@@ -194,28 +175,22 @@ class NotOverHttp2(CauseBase, frozen=True):
 class ProfileNotClaimed(CauseBase, frozen=True):
     """The case belongs to a profile that the target does not claim."""
 
+    says = "the profile {profile} is not claimed"
     profile: str
-
-    def words(self) -> str:
-        return f"the profile {self.profile} is not claimed"
 
 
 class DatatypesUnsupported(CauseBase, frozen=True):
     """The target declares datatypes unsupported that the case needs."""
 
+    says = "the target declares {datatypes:commas} unsupported"
     datatypes: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"the target declares {', '.join(self.datatypes)} unsupported"
 
 
 class CodingsUnsupported(CauseBase, frozen=True):
     """The target declares content codings unsupported that the case's request has."""
 
+    says = "the target declares {codings:commas} unsupported"
     codings: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"the target declares {', '.join(self.codings)} unsupported"
 
 
 class Flooded(CauseBase, frozen=True):
@@ -232,18 +207,15 @@ class Flooded(CauseBase, frozen=True):
 class NoKnownGoodAnswer(CauseBase, frozen=True):
     """Not sent: the model answers no known-good request at all."""
 
+    says = "not sent: {role} answers no known-good request: {detail}"
     role: str
     detail: str
-
-    def words(self) -> str:
-        return f"not sent: {self.role} answers no known-good request: {self.detail}"
 
 
 class NoUsableModel(CauseBase, frozen=True):
     """The server has no model that generated requests can go to."""
 
-    def words(self) -> str:
-        return "the server has no model that generated requests can go to"
+    says = "the server has no model that generated requests can go to"
 
 
 # The suite itself
@@ -252,17 +224,13 @@ class NoUsableModel(CauseBase, frozen=True):
 class InvalidCase(CauseBase, frozen=True):
     """The case cannot be encoded: its author's mistake."""
 
+    says = "{problem}"
     problem: str
-
-    def words(self) -> str:
-        return self.problem
 
 
 class SuiteError(CauseBase, frozen=True):
     """A mistake of the suite: the exception and where it was raised."""
 
+    says = "error of the suite: {error} at {where}"
     error: str
     where: str
-
-    def words(self) -> str:
-        return f"error of the suite: {self.error} at {self.where}"

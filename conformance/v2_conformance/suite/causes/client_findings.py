@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, listed
+from v2_conformance.suite.causes.cause_base import CauseBase, Count
 
 RequestRule = Literal[
     "chunk",
@@ -42,10 +41,6 @@ def _error(error: str, status: int | None) -> str:
     return f"'{error}'" + ("" if status is None else f" (status {status})")
 
 
-def _absent(value: str | None) -> str:
-    return "none" if value is None else value
-
-
 def _tail(stderr: str) -> str:
     return f": {stderr}" if stderr else ""
 
@@ -69,26 +64,21 @@ class InvalidRequestHttp(CauseBase, frozen=True):
 class NoRequest(CauseBase, frozen=True):
     """No inference request came that belongs to the task's."""
 
-    def words(self) -> str:
-        return "the client sent no inference request"
+    says = "the client sent no inference request"
 
 
 class UnreadableRequest(CauseBase, frozen=True):
     """What came is no request that a server can read."""
 
+    says = "no server can read the request: {problem}"
     problem: str
-
-    def words(self) -> str:
-        return f"no server can read the request: {self.problem}"
 
 
 class IncompleteRequest(CauseBase, frozen=True):
     """The client ended the connection, or stopped sending, before its request was whole."""
 
+    says = "the client stopped before its request was whole; {came} bytes came"
     came: Count
-
-    def words(self) -> str:
-        return f"the client stopped before its request was whole; {self.came} bytes came"
 
 
 class TooManyRequests(CauseBase, frozen=True):
@@ -104,62 +94,46 @@ class TooManyRequests(CauseBase, frozen=True):
 class RequestSent(CauseBase, frozen=True):
     """The client sent a request that it has to refuse to send."""
 
-    def words(self) -> str:
-        return "expected the client to refuse, since JSON cannot say these values, got a request"
+    says = "expected the client to refuse, since JSON cannot say these values, got a request"
 
 
 class NoHeaderLengthSent(CauseBase, frozen=True):
     """A request carries blobs, but no header length."""
 
+    says = "{blobs} bytes of blobs follow the JSON, but the request has no {HEADER_LENGTH}"
     blobs: Count
-
-    def words(self) -> str:
-        return (
-            f"{self.blobs} bytes of blobs follow the JSON, but the request has no {HEADER_LENGTH}"
-        )
 
 
 class WrongHeaderLength(CauseBase, frozen=True):
     """The header length of a request is not the length of its JSON in bytes."""
 
+    says = "expected {HEADER_LENGTH} {expected}, the length of the JSON in bytes, got {got}"
     expected: Count
     got: str
-
-    def words(self) -> str:
-        return (
-            f"expected {HEADER_LENGTH} {self.expected}, the length of the JSON in bytes, got "
-            f"{self.got}"
-        )
 
 
 class WrongTarget(CauseBase, frozen=True):
     """A request goes to another method or path."""
 
+    says = "expected {expected}, got {got}"
     expected: str
     got: str
-
-    def words(self) -> str:
-        return f"expected {self.expected}, got {self.got}"
 
 
 class WrongInputs(CauseBase, frozen=True):
     """A request has other inputs than the caller passed."""
 
+    says = "expected the inputs {expected:list}, got {got:list}"
     expected: tuple[str, ...]
     got: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected the inputs {listed(self.expected)}, got {listed(self.got)}"
 
 
 class WrongOutputsAsked(CauseBase, frozen=True):
     """A request asks for other outputs than the caller named."""
 
+    says = "expected `outputs` to list {expected:list}, got {got:list}"
     expected: tuple[str, ...]
     got: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected `outputs` to list {listed(self.expected)}, got {listed(self.got)}"
 
 
 class WrongParameter(CauseBase, frozen=True):
@@ -168,51 +142,40 @@ class WrongParameter(CauseBase, frozen=True):
     `owner` says whose it is; `expected` and `got` are JSON, None if the parameter is not there.
     """
 
+    says = "expected the parameter {name} of {owner} to be {expected:none}, got {got:none}"
     owner: str
     name: str
     expected: str | None
     got: str | None
 
-    def words(self) -> str:
-        return (
-            f"expected the parameter {self.name} of {self.owner} to be {_absent(self.expected)}, "
-            f"got {_absent(self.got)}"
-        )
-
 
 class WrongField(CauseBase, frozen=True):
     """A header field of a request is not what it has to be; `got` is None if it is not there."""
 
+    says = "expected {name} {expected}, got {got:none}"
     name: str
     expected: str
     got: str | None
-
-    def words(self) -> str:
-        return f"expected {self.name} {self.expected}, got {_absent(self.got)}"
 
 
 class StaleField(CauseBase, frozen=True):
     """A request has a header field of the one before it."""
 
+    says = "the header field {name} ('{value}') is that of the request before"
     name: str
     value: str
-
-    def words(self) -> str:
-        return f"the header field {self.name} ('{self.value}') is that of the request before"
 
 
 class ChangedHeaders(CauseBase, frozen=True):
     """After the call the caller's own headers are not what the caller passed."""
 
+    says = (
+        "the caller's own header {name} was {before:none} before the call, and is {after:none} "
+        "after it"
+    )
     name: str
     before: str | None
     after: str | None
-
-    def words(self) -> str:
-        return (
-            f"the caller's own header {self.name} was {_absent(self.before)} before the call, and "
-            f"is {_absent(self.after)} after it"
-        )
 
 
 # Readings
@@ -221,10 +184,8 @@ class ChangedHeaders(CauseBase, frozen=True):
 class NumbersForError(CauseBase, frozen=True):
     """The user got tensors, but the answer is none, or is not to be trusted."""
 
+    says = "expected an error for the user, got tensors: {outputs:list}"
     outputs: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected an error for the user, got tensors: {listed(self.outputs)}"
 
 
 class ErrorForAnswer(CauseBase, frozen=True):
@@ -251,22 +212,18 @@ class ErrorLacks(CauseBase, frozen=True):
 class WrongOutputsRead(CauseBase, frozen=True):
     """The user got other outputs than the answer has."""
 
+    says = "expected the outputs {expected:list}, got {got:list}"
     expected: tuple[str, ...]
     got: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected the outputs {listed(self.expected)}, got {listed(self.got)}"
 
 
 class WrongMemberRead(CauseBase, frozen=True):
     """A member of the answer is not what the user got of it."""
 
+    says = "expected {name} {expected:none}, got {got:none}"
     name: str
     expected: str | None
     got: str | None
-
-    def words(self) -> str:
-        return f"expected {self.name} {_absent(self.expected)}, got {_absent(self.got)}"
 
 
 class ReportedError(CauseBase, frozen=True):
@@ -288,29 +245,23 @@ class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
     `basic` says that the case asks for nothing but tensors in binary form, there and back.
     """
 
+    says = "the client cannot be asked for this: {what}"
     what: str
     basic: bool = False
-
-    def words(self) -> str:
-        return f"the client cannot be asked for this: {self.what}"
 
 
 class ClientTimedOut(CauseBase, frozen=True):
     """The client did not end within its time."""
 
+    says = "the client did not end within {seconds:g} s"
     seconds: float
-
-    def words(self) -> str:
-        return f"the client did not end within {self.seconds:g} s"
 
 
 class ClientFlooded(CauseBase, frozen=True):
     """The client printed more than `limit` bytes."""
 
+    says = "the client printed more than {limit} bytes"
     limit: Count
-
-    def words(self) -> str:
-        return f"the client printed more than {self.limit} bytes"
 
 
 class ClientDied(CauseBase, frozen=True):
@@ -327,10 +278,8 @@ class ClientDied(CauseBase, frozen=True):
 class ClientGarbage(CauseBase, frozen=True):
     """The client printed a line that is none of the documented form."""
 
+    says = "the client printed a line of no documented form: {problem}"
     problem: str
-
-    def words(self) -> str:
-        return f"the client printed a line of no documented form: {self.problem}"
 
 
 class ClientSaidLess(CauseBase, frozen=True):

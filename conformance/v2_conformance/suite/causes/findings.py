@@ -5,8 +5,8 @@ What is wrong with an output is in `output_findings`.
 
 from __future__ import annotations
 
-from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite.causes.cause_base import CauseBase, body_words, counted, listed
+from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes.cause_base import CauseBase, counted, listed
 
 # Status codes and error bodies
 
@@ -14,42 +14,35 @@ from v2_conformance.suite.causes.cause_base import CauseBase, body_words, counte
 class WrongStatus(CauseBase, frozen=True):
     """A response with another status than `expected` ("200", "4xx")."""
 
+    says = "expected status {expected}, got {got}: {body:body}"
     stable = ("got",)
     expected: str
     got: int
     body: str
 
-    def words(self) -> str:
-        return f"expected status {self.expected}, got {self.got}: {body_words(self.body)}"
-
 
 class AcceptedInvalidRequest(CauseBase, frozen=True):
     """A request that must be rejected got a status below 400."""
 
+    says = (
+        "expected an error status, but the server accepted the request with {status}: {body:body}"
+    )
     stable = ("status",)
     status: int
     body: str
-
-    def words(self) -> str:
-        return (
-            f"expected an error status, but the server accepted the request with {self.status}: "
-            f"{body_words(self.body)}"
-        )
 
 
 class InvalidErrorBody(CauseBase, frozen=True):
     """A rejection whose body is not {"error": string}: `problem` says what it is instead."""
 
+    says = (
+        'rejected with status {status}, but the body is not {{"error": string}}: {problem}: '
+        "{body:body}"
+    )
     stable = ("status",)
     status: int
     problem: str
     body: str
-
-    def words(self) -> str:
-        return (
-            f'rejected with status {self.status}, but the body is not {{"error": string}}: '
-            f"{self.problem}: {body_words(self.body)}"
-        )
 
 
 # Content codings
@@ -58,11 +51,9 @@ class InvalidErrorBody(CauseBase, frozen=True):
 class UndeclaredCoding(CauseBase, frozen=True):
     """The body seems to be in a content coding that no Content-Encoding names."""
 
+    says = "the body seems to be in {coding}, but no Content-Encoding says so"
     stable = ("coding",)
     coding: str
-
-    def words(self) -> str:
-        return f"the body seems to be in {self.coding}, but no Content-Encoding says so"
 
 
 class UnrequestedCoding(CauseBase, frozen=True):
@@ -80,19 +71,16 @@ class UnrequestedCoding(CauseBase, frozen=True):
 class BrokenCoding(CauseBase, frozen=True):
     """The body is not in the content coding that Content-Encoding names."""
 
+    says = "Content-Encoding is {coding}, but the body is not: {problem}"
     stable = ("coding",)
     coding: str
     problem: str
-
-    def words(self) -> str:
-        return f"Content-Encoding is {self.coding}, but the body is not: {self.problem}"
 
 
 class NotEncoded(CauseBase, frozen=True):
     """The response came without a content coding, which is allowed, but shows nothing."""
 
-    def words(self) -> str:
-        return "a server need not encode a response, and this one came without a coding"
+    says = "a server need not encode a response, and this one came without a coding"
 
 
 # The response's header length and JSON
@@ -110,52 +98,43 @@ class RepeatedHeaderLength(CauseBase, frozen=True):
 class InvalidHeaderLength(CauseBase, frozen=True):
     """The response's header length is not one plain decimal number."""
 
+    says = "{HEADER_LENGTH} is '{value}', not a decimal number"
     value: str
-
-    def words(self) -> str:
-        return f"{HEADER_LENGTH} is '{self.value}', not a decimal number"
 
 
 class HeaderLengthPastBody(CauseBase, frozen=True):
     """The response's header length is larger than its whole body."""
 
+    says = (
+        "{HEADER_LENGTH} is {header_length}, but the whole body has {body:byte}: the JSON cannot "
+        "be longer than the body"
+    )
     header_length: int
     body: int
-
-    def words(self) -> str:
-        return (
-            f"{HEADER_LENGTH} is {self.header_length}, but the whole body has "
-            f"{counted(self.body, 'byte')}: the JSON cannot be longer than the body"
-        )
 
 
 class HeaderLengthMissing(CauseBase, frozen=True):
     """The response carries blobs, or must show a header length, and has none."""
 
-    def words(self) -> str:
-        return f"the response has no {HEADER_LENGTH} header"
+    says = "the response has no {HEADER_LENGTH} header"
 
 
 class HeaderLengthUnexpected(CauseBase, frozen=True):
     """The response has a header length, but no blob follows."""
 
+    says = "{HEADER_LENGTH} is '{value}', but no blob follows the JSON"
     value: str
-
-    def words(self) -> str:
-        return f"{HEADER_LENGTH} is '{self.value}', but no blob follows the JSON"
 
 
 class BodyNotJson(CauseBase, frozen=True):
     """Without a header length the whole body must be JSON, and is not."""
 
+    says = (
+        "without {HEADER_LENGTH} the whole body ({body:byte}) must be JSON, but it is not: "
+        "{problem}"
+    )
     body: int
     problem: str
-
-    def words(self) -> str:
-        return (
-            f"without {HEADER_LENGTH} the whole body ({counted(self.body, 'byte')}) must be JSON, "
-            f"but it is not: {self.problem}"
-        )
 
 
 class HeaderLengthNotJson(CauseBase, frozen=True):
@@ -181,22 +160,18 @@ class HeaderLengthNotJson(CauseBase, frozen=True):
 class SchemaViolation(CauseBase, frozen=True):
     """The JSON breaks a schema of the protocol at `path`."""
 
+    says = "the JSON breaks the {schema} schema at {path}: {problem}"
     stable = ("schema", "path")
     schema: str
     path: str
     problem: str
 
-    def words(self) -> str:
-        return f"the JSON breaks the {self.schema} schema at {self.path}: {self.problem}"
-
 
 class RepeatedMember(CauseBase, frozen=True):
     """An object of the response's JSON has a member more than once."""
 
+    says = "an object of the response's JSON has the member '{member}' more than once"
     member: str
-
-    def words(self) -> str:
-        return f"an object of the response's JSON has the member '{self.member}' more than once"
 
 
 class LeftoverBytes(CauseBase, frozen=True):
@@ -219,52 +194,36 @@ class LeftoverBytes(CauseBase, frozen=True):
 class WrongContentType(CauseBase, frozen=True):
     """The response has another Content-Type, or none."""
 
+    says = "expected Content-Type {expected}, got {got:quoted}"
     expected: str
     got: str | None
-
-    def words(self) -> str:
-        return (
-            f"expected Content-Type {self.expected}, got "
-            f"{'none' if self.got is None else repr(self.got)}"
-        )
 
 
 class WrongId(CauseBase, frozen=True):
     """The response does not have the request's id; `expected` and `got` as Python literals."""
 
+    says = "expected the id {expected}, got {got}"
     expected: str
     got: str
-
-    def words(self) -> str:
-        return f"expected the id {self.expected}, got {self.got}"
 
 
 class WrongModelName(CauseBase, frozen=True):
     """The response's `model_name` is not the model's, or, with `got` None, is not there."""
 
+    says = "expected the model_name '{expected}', got {got:quoted}"
     expected: str
     got: str | None
-
-    def words(self) -> str:
-        return (
-            f"expected the model_name '{self.expected}', got "
-            f"{'none' if self.got is None else repr(self.got)}"
-        )
 
 
 class MetadataNotJson(CauseBase, frozen=True):
     """The server metadata is not JSON."""
 
+    says = "the server metadata is not JSON: {problem}"
     problem: str
-
-    def words(self) -> str:
-        return f"the server metadata is not JSON: {self.problem}"
 
 
 class ExtensionNotListed(CauseBase, frozen=True):
     """The server metadata does not list the extension."""
 
+    says = "expected '{EXTENSION}' in `extensions`, got {extensions:list}"
     extensions: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected '{EXTENSION}' in `extensions`, got {listed(self.extensions)}"

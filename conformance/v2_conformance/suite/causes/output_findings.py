@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.cause_base import CauseBase, FirstDifference, counted, listed
+from v2_conformance.suite.causes.cause_base import CauseBase, FirstDifference, counted
 
 _WRONG_VALUE = "wrong_value"  # one finding in all datatypes and forms
 
@@ -10,56 +10,43 @@ _WRONG_VALUE = "wrong_value"  # one finding in all datatypes and forms
 class TooManyDimensions(CauseBase, frozen=True):
     """An output's shape has absurdly many dimensions."""
 
+    says = "{output} has a shape of {dimensions} dimensions"
     output: str
     dimensions: int
-
-    def words(self) -> str:
-        return f"{self.output} has a shape of {self.dimensions} dimensions"
 
 
 class DataAndSize(CauseBase, frozen=True):
     """An output has both `data` and `binary_data_size`."""
 
+    says = "{output} has both `data` and `binary_data_size`"
     output: str
-
-    def words(self) -> str:
-        return f"{self.output} has both `data` and `binary_data_size`"
 
 
 class NoDataNoSize(CauseBase, frozen=True):
     """An output has neither `data` nor `binary_data_size`."""
 
+    says = "{output} has neither `data` nor `binary_data_size`"
     output: str
-
-    def words(self) -> str:
-        return f"{self.output} has neither `data` nor `binary_data_size`"
 
 
 class BlobPastBody(CauseBase, frozen=True):
     """An output's declared size goes past the end of the body."""
 
+    says = "{output} declares {size:byte} from byte {start}, but the body ends after {body:byte}"
     output: str
     size: int
     start: int
     body: int
 
-    def words(self) -> str:
-        return (
-            f"{self.output} declares {counted(self.size, 'byte')} from byte {self.start}, but the "
-            f"body ends after {counted(self.body, 'byte')}"
-        )
-
 
 class InvalidTensor(CauseBase, frozen=True):
     """An output's bytes or JSON are not a tensor of its datatype and shape."""
 
+    says = "{output} {datatype} {shape}: {problem}"
     output: str
     datatype: str
     shape: str
     problem: str
-
-    def words(self) -> str:
-        return f"{self.output} {self.datatype} {self.shape}: {self.problem}"
 
     @property
     def finding_kind(self) -> str:
@@ -69,70 +56,58 @@ class InvalidTensor(CauseBase, frozen=True):
 class MissingOutput(CauseBase, frozen=True):
     """An expected output is not in the response."""
 
+    says = "expected {output}, got {got:list}"
     stable = ("output",)
     output: str
     got: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"expected {self.output}, got {listed(self.got)}"
 
 
 class UnrequestedOutputs(CauseBase, frozen=True):
     """The response has outputs that the request does not ask for."""
 
+    says = "the response has outputs that were not requested: {outputs:list}"
     outputs: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"the response has outputs that were not requested: {listed(self.outputs)}"
 
 
 class WrongForm(CauseBase, frozen=True):
     """An output came in the other form: binary or json."""
 
+    says = "{output}: expected {expected} form, got {got} form"
     stable = ("got",)
     output: str
     expected: str
     got: str
-
-    def words(self) -> str:
-        return f"{self.output}: expected {self.expected} form, got {self.got} form"
 
 
 class MixedForms(CauseBase, frozen=True):
     """Outputs that were requested alike came in different forms: `binary` and `json` name them."""
 
+    says = (
+        "expected all outputs in the same form, since they were requested alike, got {binary:list} "
+        "in binary form and {json:list} in json form"
+    )
     binary: tuple[str, ...]
     json: tuple[str, ...]
-
-    def words(self) -> str:
-        return (
-            "expected all outputs in the same form, since they were requested alike, got "
-            f"{listed(self.binary)} in binary form and {listed(self.json)} in json form"
-        )
 
 
 class WrongDatatype(CauseBase, frozen=True):
     """An output has another datatype."""
 
+    says = "{output}: expected datatype {expected}, got {got}"
     stable = ("got",)
     output: str
     expected: str
     got: str
 
-    def words(self) -> str:
-        return f"{self.output}: expected datatype {self.expected}, got {self.got}"
-
 
 class WrongShape(CauseBase, frozen=True):
     """An output has another shape."""
 
+    says = "{output}: expected shape {expected:shape}, got {got:shape}"
     stable = ("got",)
     output: str
     expected: tuple[int, ...]
     got: tuple[int, ...]
-
-    def words(self) -> str:
-        return f"{self.output}: expected shape {list(self.expected)}, got {list(self.got)}"
 
     @property
     def wrong_output(self) -> str:
@@ -142,12 +117,10 @@ class WrongShape(CauseBase, frozen=True):
 class WrongElementCount(CauseBase, frozen=True):
     """A BYTES output has another number of elements."""
 
+    says = "{output} BYTES: expected {expected:element}, got {got}"
     output: str
     expected: int
     got: int
-
-    def words(self) -> str:
-        return f"{self.output} BYTES: expected {counted(self.expected, 'element')}, got {self.got}"
 
     @property
     def finding_kind(self) -> str:

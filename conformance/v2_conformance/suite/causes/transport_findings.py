@@ -5,7 +5,7 @@ A response that is whole but badly framed is here, too, and what a server may de
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words, counted
+from v2_conformance.suite.causes.cause_base import CauseBase, Count, counted
 from v2_conformance.suite.http_versions import error_name
 
 # What a server may decline, which shows nothing
@@ -14,34 +14,29 @@ from v2_conformance.suite.http_versions import error_name
 class LengthRequired(CauseBase, frozen=True):
     """The server asks for a Content-Length (411): the case sends its body in chunks."""
 
+    says = (
+        "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
+        "chunks: {body:body}"
+    )
     body: str
-
-    def words(self) -> str:
-        return (
-            "answered with 411: a server may ask for a Content-Length, and the case sends its body "
-            f"in chunks: {body_words(self.body)}"
-        )
 
 
 class ChunksToOldClient(CauseBase, frozen=True):
     """The response is in chunks, but the request is HTTP/1.0, which does not know them."""
 
-    def words(self) -> str:
-        return "the response is in chunks, but a client of HTTP/1.0 cannot read them"
+    says = "the response is in chunks, but a client of HTTP/1.0 cannot read them"
 
 
 class VariationDeclined(CauseBase, frozen=True):
     """The server refuses to be asked in this way, as it may, with a status that says so."""
 
+    says = (
+        "answered with {status}: a server may refuse a request in the variation {variation}: "
+        "{body:body}"
+    )
     variation: str
     status: int
     body: str
-
-    def words(self) -> str:
-        return (
-            f"answered with {self.status}: a server may refuse a request in the variation "
-            f"{self.variation}: {body_words(self.body)}"
-        )
 
 
 class BodyTooLarge(CauseBase, frozen=True):
@@ -51,15 +46,13 @@ class BodyTooLarge(CauseBase, frozen=True):
     may limit either.
     """
 
+    says = (
+        "answered with 413: a server may limit the size of bodies, and the case sends {size} "
+        "bytes, more than {limit}: {body:body}"
+    )
     size: int
     limit: int
     body: str
-
-    def words(self) -> str:
-        return (
-            "answered with 413: a server may limit the size of bodies, and the case sends "
-            f"{self.size} bytes, more than {self.limit}: {body_words(self.body)}"
-        )
 
 
 class BodyNotTaken(CauseBase, frozen=True):
@@ -84,34 +77,25 @@ class BodyNotTaken(CauseBase, frozen=True):
 class ConnectionRefused(CauseBase, frozen=True):
     """No connection could be made."""
 
+    says = "no connection: {detail}"
     detail: str
-
-    def words(self) -> str:
-        return f"no connection: {self.detail}"
 
 
 class TimedOut(CauseBase, frozen=True):
     """No whole response within the limit; `received` bytes had arrived."""
 
+    says = "{detail} ({seconds:.1f} s, {received:byte} received)"
     seconds: float
     received: int
     detail: str
-
-    def words(self) -> str:
-        return f"{self.detail} ({self.seconds:.1f} s, {counted(self.received, 'byte')} received)"
 
 
 class ConnectionClosed(CauseBase, frozen=True):
     """The connection ended before a whole response; `received` bytes had arrived."""
 
+    says = "the connection ended without a complete response after {received:byte} ({detail})"
     received: int
     detail: str
-
-    def words(self) -> str:
-        return (
-            f"the connection ended without a complete response after "
-            f"{counted(self.received, 'byte')} ({self.detail})"
-        )
 
 
 class StreamReset(CauseBase, frozen=True):
@@ -145,48 +129,38 @@ class GoneAway(CauseBase, frozen=True):
 class NotHttp(CauseBase, frozen=True):
     """What arrived is not an HTTP response."""
 
+    says = "the response is not HTTP: {detail}"
     detail: str
-
-    def words(self) -> str:
-        return f"the response is not HTTP: {self.detail}"
 
 
 class ResponseTooLarge(CauseBase, frozen=True):
     """The response, or its head, is larger than any answer can need."""
 
+    says = "the response is too large: {detail}"
     detail: str
-
-    def words(self) -> str:
-        return f"the response is too large: {self.detail}"
 
 
 class ContentLengthTooLong(CauseBase, frozen=True):
     """The message is complete, but Content-Length promises more bytes than `body`."""
 
+    says = (
+        "the message is complete after {body:byte} of body, but Content-Length promises "
+        "{content_length}"
+    )
     body: int
     content_length: str
-
-    def words(self) -> str:
-        return (
-            f"the message is complete after {counted(self.body, 'byte')} of body, but "
-            f"Content-Length promises {self.content_length}"
-        )
 
 
 class BytesAfterResponse(CauseBase, frozen=True):
     """`count` bytes followed the end of the response."""
 
+    says = "{count:byte} followed the end of the response"
     count: int
-
-    def words(self) -> str:
-        return f"{counted(self.count, 'byte')} followed the end of the response"
 
 
 class NoContentLength(CauseBase, frozen=True):
     """The response has no Content-Length; `framing` is what delimits it."""
 
+    says = "no Content-Length: the response is delimited by {framing}"
     stable = ("framing",)
     framing: str
-
-    def words(self) -> str:
-        return f"no Content-Length: the response is delimited by {self.framing}"
