@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+import msgspec
+
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import RequestCase
@@ -61,15 +63,8 @@ def relations() -> dict[str, Relation]:
             taken[requirement] = name
         if name in found:
             raise CaseFileError(f"{file.name}:{line}: {name} is there twice")
-        found[name] = Relation(
-            name=name,
-            holds=" ".join(entry["holds"].split()),
-            why=" ".join(entry["why"].split()),
-            requirements=tuple(entry["requirements"]),
-            without=tuple(entry.get("without", ())),
-            about_outputs=entry.get("about_outputs", False),
-            own_tensors=entry.get("own_tensors"),
-        )
+        words = {key: " ".join(entry[key].split()) for key in ("holds", "why")}
+        found[name] = msgspec.convert({**entry, **words}, Relation)
     return found
 
 

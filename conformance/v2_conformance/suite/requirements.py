@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import msgspec
+
 from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
@@ -23,7 +25,6 @@ Basis = Literal["text", "oip", "http", "derived"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 _FILE = "requirements.yaml"
-_LISTS = ("superseded_by", "datatypes", "findings", "prerequisite_of")
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class Requirement:
 @cache
 def catalogue() -> dict[str, Requirement]:
     """Every requirement by id, in the order of the file."""
-    return {entry["id"]: _requirement(entry) for entry in _data()["requirements"]}
+    found = msgspec.convert(_data()["requirements"], list[Requirement])
+    return {requirement.id: requirement for requirement in found}
 
 
 @cache
@@ -122,7 +124,7 @@ def families() -> dict[str, str]:
 @cache
 def documents() -> dict[str, Document]:
     """The documents that citations name, by their key."""
-    return {key: Document(**entry) for key, entry in _data()["documents"].items()}
+    return msgspec.convert(_data()["documents"], dict[str, Document])
 
 
 @cache
@@ -234,12 +236,6 @@ def _data() -> dict[str, Any]:
 def _read_data() -> dict[str, Any]:
     document: dict[str, Any] = _file().document
     return document
-
-
-def _requirement(entry: Mapping[str, Any]) -> Requirement:
-    cite = tuple(Citation(**cited) for cited in entry["cite"])
-    lists = {name: tuple(entry.get(name, ())) for name in _LISTS}
-    return Requirement(**{**entry, "cite": cite, **lists})
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ from functools import cache
 from math import ceil, prod
 from typing import Any, Literal
 
+import msgspec
+
 from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES
@@ -115,23 +117,10 @@ def variation(name: str) -> Variation:
 
 
 def _variation(entry: Mapping[str, Any]) -> Variation:
-    members = dict(entry)
-    operation, parameters = next(iter(members.pop("operation", {"": {}}).items()))
-    return Variation(
-        name=members["name"],
-        kind=members["kind"],
-        does=" ".join(members["does"].split()),
-        why=" ".join(members["why"].split()),
-        cite=Citation(**members["cite"]),
-        request=members.get("request", {}),
-        operation=operation,
-        parameters=parameters,
-        needs=tuple(members.get("needs", ())),
-        excludes=tuple(members.get("excludes", ())),
-        level=members.get("level", "MUST"),
-        either=members.get("either", False),
-        declined_by=tuple(members.get("declined_by", ())),
-    )
+    operation, parameters = next(iter(entry.get("operation", {"": {}}).items()))
+    words = {key: " ".join(entry[key].split()) for key in ("does", "why")}
+    changed = {**words, "operation": operation, "parameters": parameters}
+    return msgspec.convert({**entry, **changed}, Variation)
 
 
 def apply(

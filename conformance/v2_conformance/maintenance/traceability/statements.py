@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.requirements import Citation
@@ -47,14 +49,14 @@ class DocumentSection:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A mistake in the documents: what they say, what is correct, and the evidence for it.
+    """A mistake in the documents: what they say, what is right, and the evidence for it.
 
     `where` has names of statements, and citations of paragraphs whose statements are not listed.
     """
 
     where: tuple[str | Citation, ...]
     says: str
-    correction: str
+    right: str
     evidence: str
 
 
@@ -82,15 +84,7 @@ def sections() -> tuple[DocumentSection, ...]:
 @cache
 def errata() -> tuple[Erratum, ...]:
     """The errata, in the order of the file. Raises CaseFileError if the file breaks its rules."""
-    return tuple(
-        Erratum(
-            tuple(at if isinstance(at, str) else Citation(**at) for at in entry["where"]),
-            entry["says"],
-            entry["right"],
-            entry["evidence"],
-        )
-        for entry in _statements_file().document["errata"]
-    )
+    return msgspec.convert(_statements_file().document["errata"], tuple[Erratum, ...])
 
 
 def _entries_by_name(file: YamlFile) -> dict[str, Mapping[str, Any]]:
