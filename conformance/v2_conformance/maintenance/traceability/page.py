@@ -18,7 +18,7 @@ from v2_conformance.suite.requirements import (
     families,
 )
 
-_TEMPLATE = "traceability.md.j2"
+_TEMPLATE = "page.md.j2"
 
 
 def traceability_page(trace: Trace) -> str:
