@@ -40,12 +40,6 @@ def test_names_of_faults_of_clients_and_servers_differ() -> None:
     assert not set(CLIENT_FAULTS) & set(FAULTS)
 
 
-def test_texts_of_client_faults_are_sentences_and_each_is_said_once() -> None:
-    texts = [fault.text for fault in CLIENT_FAULTS.values()]
-    assert len(set(texts)) == len(texts)
-    assert all(text.endswith(".") for text in texts)
-
-
 def test_an_unknown_client_fault_is_refused_with_what_was_meant() -> None:
     with pytest.raises(UsageError, match="did you mean header-length-missing"):
         find_client_fault("header-length-mising")

@@ -6,7 +6,6 @@ each mutation is noticed for its own. `v2-conformance selftest` tries all of the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
 
@@ -146,15 +145,7 @@ def test_the_case_made_for_a_fault_catches_it(fault: str, case: str) -> None:
     assert case in {name.partition("[")[0] for name in caught(fault)}
 
 
-def test_a_fault_is_named_and_described_in_its_own_words() -> None:
-    texts = Counter(fault.text for fault in FAULTS.values())
-    assert max(texts.values()) == 1
-    for fault in FAULTS.values():
-        assert fault.requirement in catalogue()
-        assert fault.text.endswith(".")
-
-
-def test_faults_are_listed_in_the_order_of_requirements() -> None:
+def test_faults_are_listed_in_the_order_of_known_requirements() -> None:
     broken = [fault.requirement for fault in FAULTS.values()]
     assert broken == sorted(broken, key=list(catalogue()).index)
 

@@ -179,6 +179,7 @@ def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config)
 
 def test_under_forty_variants_and_more_everything_passes() -> None:
     assert DIFFERS.keys() <= VARIANTS.keys()
+    assert all(variant.allowed_by for variant in VARIANTS.values())
     other = {name for name, differs in DIFFERS.items() if not differs.meets}
     assert len(VARIANTS.keys() - other) >= 40
 
@@ -214,13 +215,6 @@ def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
 def test_every_variant_composes_with_every_other_and_with_faults(backwards: bool) -> None:
     names = sorted(VARIANTS, reverse=backwards)
     assert mutated(sorted(FAULTS)[:5], variants=names).handle is not None
-
-
-def test_a_variant_is_described_in_its_own_words() -> None:
-    assert len({variant.text for variant in VARIANTS.values()}) == len(VARIANTS)
-    for variant in VARIANTS.values():
-        assert variant.text.endswith(".")
-        assert variant.why
 
 
 def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:

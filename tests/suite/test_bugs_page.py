@@ -43,13 +43,3 @@ def test_a_bug_has_a_case_or_a_reason(bug: str, noticed: str) -> None:
 @pytest.mark.parametrize("pattern", sorted(set(A_CASE.findall(PAGE))))
 def test_a_pattern_of_the_page_means_a_case(pattern: str) -> None:
     assert select([*suite_cases(large=True, huge=True, thorough=True), *client_cases()], [pattern])
-
-
-def test_a_link_within_the_documentation_leads_somewhere() -> None:
-    for target in LINK.findall(PAGE):
-        if target.startswith("https://"):
-            continue
-        name, _, anchor = target.partition("#")
-        headings = re.findall(r"(?m)^#+ (.*)$", (DOCS / name).read_text(encoding="utf-8"))
-        anchors = {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
-        assert not anchor or anchor in anchors, target
