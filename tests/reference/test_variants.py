@@ -179,7 +179,6 @@ def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config)
 
 def test_under_forty_variants_and_more_everything_passes() -> None:
     assert DIFFERS.keys() <= VARIANTS.keys()
-    assert all(variant.allowed_by for variant in VARIANTS.values())
     other = {name for name, differs in DIFFERS.items() if not differs.meets}
     assert len(VARIANTS.keys() - other) >= 40
 
