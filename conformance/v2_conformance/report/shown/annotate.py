@@ -19,6 +19,14 @@ from typing import Any, Literal, NamedTuple
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.shown.visible_text import on_one_line
 from v2_conformance.wire.endpoint_bindings import size_in_type
+from v2_conformance.wire.messages import (
+    Head,
+    begins_message,
+    decimal,
+    one_number,
+    read_chunks,
+    read_head,
+)
 
 _WIDTH = 16
 # A page is made of thousands of messages, and nobody reads on after so much JSON.
@@ -30,18 +38,8 @@ _MAX_LABEL = 60
 _MAX_INTERIM = 50
 _MAX_CHUNKS_NAMED = 12
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_LINE_END = re.compile(rb"\r?\n")
-_INTERIM = re.compile(rb"HTTP/[0-9.]{1,8} +1[0-9][0-9][ \r\n]")
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r?\n")
-_TRAILER = re.compile(rb"(?:[^\r\n]+\r?\n)*\r?\n")
-_DIGITS = re.compile(r"[0-9]{1,19}")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
-_PIPELINED = {
-    "inputs": re.compile(rb"[A-Z]{3,10} [!-~]{1,4096} HTTP/1\.[01]\r\n"),
-    "outputs": re.compile(rb"HTTP/1\.[01] [1-5][0-9][0-9][ \r]"),
-}
 _MESSAGE = {"inputs": "request", "outputs": "response"}
 _NOT_HTTP = {"inputs": "no HTTP request head", "outputs": "no HTTP status line"}
 
@@ -145,28 +143,11 @@ class _Cuts(NamedTuple):
         return _Cuts(*(None if end is None else _recorded(end, spans, at) for end in self))
 
 
-@dataclass(frozen=True)
-class _Fields:
-    """A message's header fields, as they were written, names in lower case."""
-
-    pairs: tuple[tuple[str, str], ...]
-
-    def values(self, name: str) -> list[str]:
-        return [value for key, value in self.pairs if key == name.lower()]
-
-    def number(self, name: str) -> int | None:
-        """The one plain decimal number that every field `name` has."""
-        values = set(self.values(name))
-        text = values.pop() if len(values) == 1 else ""
-        return int(text) if _DIGITS.fullmatch(text) else None
-
-    @property
-    def header_length(self) -> int | None:
-        """The header length, wherever its binding has it."""
-        sizes = size_in_type(self.values("content-type"))
-        if len(sizes) == 1 and _DIGITS.fullmatch(sizes[0]):
-            return int(sizes[0])
-        return self.number(HEADER_LENGTH)
+def _header_length(head: Head) -> int | None:
+    """The header length, wherever its binding has it."""
+    sizes = size_in_type(head.values("content-type"))
+    found = decimal(sizes[0]) if len(sizes) == 1 else None
+    return one_number(head.values(HEADER_LENGTH.lower())) if found is None else found
 
 
 def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
@@ -175,113 +156,79 @@ def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
 
 
 def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
-    if not data:
-        return AnnotatedMessage(())
     sections: list[Section] = []
     at = 0
-    while len(sections) < _MAX_INTERIM and member == "outputs" and _INTERIM.match(data, at):
-        end = _head_end(data, at)
-        sections.append(Section("head", "interim response", at, end, data[at:end], at))
-        at = end
+    head = read_head(data)
+    while len(sections) < _MAX_INTERIM and member == "outputs" and head.is_interim:
+        sections.append(_whole("head", "interim response", data, at, head.end))
+        at = head.end
+        head = read_head(data, at)
     if at == len(data):
         return AnnotatedMessage(tuple(sections))
-    end = _head_end(data, at)
-    if not _is_head(data[at:end], member):
-        raw = Section("raw", _NOT_HTTP[member], at, len(data), data[at:], at)
+    if not _is_head(head, member):
+        raw = _whole("raw", _NOT_HTTP[member], data, at, len(data))
         return AnnotatedMessage((*sections, raw))
-    sections.append(Section("head", "head", at, end, data[at:end], at))
-    more, notes, end, cuts = _body(data, end, _fields(data[at:end]), member)
+    sections.append(_whole("head", "head", data, at, head.end))
+    more, notes, end, cuts = _body(data, head, member)
     sections += more
-    if answers > 1 and _PIPELINED[member].match(data, end):
-        start, end = end, _head_end(data, end)
+    if answers > 1 and begins_message(data, end):
+        head = read_head(data, end)
         label = "head of the second " + _MESSAGE[member]
-        sections.append(Section("head", label, start, end, data[start:end], start))
-        more, more_notes, end, _ = _body(data, end, _fields(data[start:end]), member)
+        sections.append(_whole("head", label, data, end, head.end))
+        more, more_notes, end, _ = _body(data, head, member)
         sections += more
         notes += more_notes
     if len(data) > end:
         label = f"after the end of the {_MESSAGE[member]}"
-        sections.append(Section("slack", label, end, len(data), data[end:], end))
+        sections.append(_whole("slack", label, data, end, len(data)))
     return AnnotatedMessage(tuple(sections), tuple(notes), cuts.json, cuts.header)
+
+
+def _whole(kind: SectionKind, label: str, data: bytes, start: int, end: int) -> Section:
+    """A section with all of its bytes as its content."""
+    return Section(kind, label, start, end, data[start:end], start)
 
 
 # After most cases comes the same known-good request.
 _annotated_before = lru_cache(maxsize=256)(_annotated)
 
 
-def _head_end(data: bytes, at: int) -> int:
-    while data[at : at + 1] in (b"\r", b"\n"):
-        at += 1
-    match = _HEAD_END.search(data, at)
-    return match.end() if match else len(data)
+def _is_head(head: Head, member: str) -> bool:
+    return head.first.startswith(b"HTTP/") if member == "outputs" else b" HTTP/" in head.first
 
 
-def _is_head(head: bytes, member: str) -> bool:
-    line = _LINE_END.split(_without_empty_lines(head), maxsplit=1)[0]
-    return line.startswith(b"HTTP/") if member == "outputs" else b" HTTP/" in line
-
-
-def _without_empty_lines(head: bytes) -> bytes:
-    """A head without the empty lines that may stand before it (RFC 9112, section 2.2)."""
-    return head.lstrip(b"\r\n")
-
-
-def _fields(head: bytes) -> _Fields:
-    lines = _LINE_END.split(_without_empty_lines(head))[1:]
-    pairs = (line.decode("latin-1").partition(":")[::2] for line in lines if b":" in line)
-    return _Fields(tuple((name.strip().lower(), value.strip(" \t")) for name, value in pairs))
-
-
-def _body(
-    data: bytes, at: int, fields: _Fields, member: str
-) -> tuple[list[Section], list[str], int, _Cuts]:
-    """The sections of the body that follows the head, notes, where the body ends, and its JSON."""
+def _body(data: bytes, head: Head, member: str) -> tuple[list[Section], list[str], int, _Cuts]:
+    """The sections of the body that follows a head, notes, where the body ends, and its JSON."""
     notes: list[str] = []
     trailer = ""
-    if any("chunked" in value.lower() for value in fields.values("transfer-encoding")):
-        spans, end, whole = _chunks(data, at)
+    at = head.end
+    if head.is_chunked:
+        *chunks, last = read_chunks(data, at)
+        # What cannot be read as chunks is shown with their framing.
+        spans = [(one.data, one.end) for one in chunks if one.data < one.end]
+        end = last.after
         sizes = [b - a for a, b in spans]
         named = ", ".join(str(size) for size in sizes[:_MAX_CHUNKS_NAMED])
         named += ", …" if len(sizes) > _MAX_CHUNKS_NAMED else ""
         if sizes:
             notes.append(f"chunked body: {_count(len(sizes), 'chunk')} ({named} bytes)")
-        if not whole:
+        if not last.whole:
             notes.append("the chunked body is incomplete or malformed")
-        trailer = "the last chunk" if whole else "the rest of the chunks"
+        trailer = "the last chunk" if last.whole else "the rest of the chunks"
     else:
-        length = fields.number("Content-Length")
+        length = one_number(head.values("content-length"))
         end = len(data) if length is None else min(len(data), at + length)
         spans = [(at, end)] if end > at else []
         if length is not None and at + length > len(data):
             there = _count(len(data) - at, "byte")
             notes.append(f"Content-Length is {length}, but the body has {there}")
     content = b"".join(data[a:b] for a, b in spans)
-    ranges, more, cuts = _ranges(content, fields, member)
+    ranges, more, cuts = _ranges(content, head, member)
     sections = list(_place(content, ranges, spans, at))
     cursor = sections[-1].end if sections else at
     if end > cursor:
-        sections.append(Section("raw", trailer, cursor, end, data[cursor:end], cursor))
+        sections.append(_whole("raw", trailer, data, cursor, end))
     return sections, notes + more, end, cuts.recorded(spans, at)
-
-
-def _chunks(data: bytes, at: int) -> tuple[list[tuple[int, int]], int, bool]:
-    """The ranges of the chunks' content, where the chunked body ends, whether it is whole."""
-    spans: list[tuple[int, int]] = []
-    while True:
-        line = _CHUNK_SIZE.match(data, at)
-        if line is None:  # what cannot be read as chunks is shown with their framing
-            return spans, len(data), False
-        size, start = int(line[1], 16), line.end()
-        if size == 0:
-            trailer = _TRAILER.match(data, start)
-            return spans, trailer.end() if trailer else len(data), trailer is not None
-        end = min(start + size, len(data))
-        if end > start:
-            spans.append((start, end))
-        after = _LINE_END.match(data, end)
-        if after is None:
-            return spans, len(data), False
-        at = after.end()
 
 
 def _place(
@@ -311,18 +258,18 @@ def _recorded(end: int, spans: Sequence[tuple[int, int]], at: int) -> int:
     return at
 
 
-def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange], list[str], _Cuts]:
+def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], list[str], _Cuts]:
     """JSON, blobs and the rest of a body; the ranges follow each other from 0 to its end. Then
     notes, and where its JSON ends."""
     if not body:
         return [], [], _Cuts()
     size = len(body)
-    codings = [c for c in fields.values("content-encoding") if c.lower() != "identity"]
+    codings = [c for c in head.values("content-encoding") if c.lower() != "identity"]
     if codings:
         words = f"body, compressed ({_short(', '.join(codings))})"
         return [_BodyRange("raw", words, 0, size)], [], _Cuts()
     document, object_end = _document(body)
-    declared = fields.header_length
+    declared = _header_length(head)
     if declared == 0:
         whole = [_BodyRange("blob", "body without JSON (header length 0)", 0, size)]
         return whole, [], _Cuts(header=0)
@@ -333,7 +280,7 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
         if document is not None:
             cuts = _Cuts(object_end, declared)
         declared = None
-    elif declared is None and fields.values(HEADER_LENGTH):
+    elif declared is None and head.values(HEADER_LENGTH.lower()):
         notes.append(f"{HEADER_LENGTH} is not one decimal number")
     if document is None and _is_long(body):
         end = size if declared is None else declared
@@ -343,9 +290,9 @@ def _ranges(body: bytes, fields: _Fields, member: str) -> tuple[list[_BodyRange]
     if document is None:
         if declared is None:
             return [_BodyRange("raw", "body, not a JSON object", 0, size)], notes, cuts
-        head = _BodyRange("raw", "declared to be JSON, but not a JSON object", 0, end)
+        read = _BodyRange("raw", "declared to be JSON, but not a JSON object", 0, end)
         rest = [_BodyRange("slack", "after the declared JSON", end, size)] if end < size else []
-        return [head, *rest], notes, cuts
+        return [read, *rest], notes, cuts
     wrong = end != object_end and body[object_end:end].strip(b" \t\r\n") + body[end:object_end]
     if wrong:
         notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
