@@ -30,7 +30,6 @@ WRITTEN: dict[str, Callable[[bytes], bytes]] = {
     "with an extension": lambda size: size + b";name=value\r\n",
     "with a quoted extension": lambda size: size + b' ; a="b;c"; d\r\n',
     "with a bare LF": lambda size: size + b"\n",
-    "with junk": lambda size: size + b" junk\r\n",
 }
 
 

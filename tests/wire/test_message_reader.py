@@ -65,7 +65,7 @@ def test_a_head_is_read_the_same_whatever_follows_it(data: bytes, more: bytes) -
 
 
 @pytest.mark.parametrize("digits", [1, 8, 9, 15, 16, 17, 40, 100_000])
-@pytest.mark.parametrize("after", [b"", b" ", b";name=value", b'\t; a="b"', b" junk"])
+@pytest.mark.parametrize("after", [b"", b" ", b";name=value", b'\t; a="b"'])
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_a_size_may_have_any_number_of_digits(digits: int, after: bytes, end: bytes) -> None:
     size = b"%0*x" % (digits, 5)

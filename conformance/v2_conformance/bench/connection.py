@@ -103,11 +103,10 @@ class Connection:
             received = self._data
             if ending is Ending.COMPLETE and not request.whole:
                 request, received = self._rest(request, answer.then)
-            used = len(request.head) + len(request.raw) + _blank(received)
             self._stage.keep(
                 number,
                 turn,
-                received[:used],
+                received[: request.end],
                 bytes(sent),
                 ending,
                 detail,
@@ -115,7 +114,7 @@ class Connection:
                 reused=self._reused,
                 infers=model_asked(request) is not None,
             )
-        self._data = received[used:]
+        self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
             return False
         return self._part(answer.then) and request.whole and _keeps(request)
@@ -206,11 +205,6 @@ class Connection:
             infers=True,
         )
         self._linger()
-
-
-def _blank(data: bytes) -> int:
-    """Empty lines before a request (RFC 9112, section 2.2)."""
-    return len(data) - len(data.lstrip(b"\r\n"))
 
 
 def _waits(request: ClientRequest) -> bool:

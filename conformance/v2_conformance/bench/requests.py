@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.wire.messages import Head, decimal, one_number, read_chunks, read_head
 
 MOST_HEAD = 64 * 1024
 """Bytes that the head of a request may have."""
@@ -25,10 +26,6 @@ MOST_BODY = 64 * 1024 * 1024
 # More chunks, or more JSON, than a client needs for any scenario would take too long to read.
 _MOST_CHUNKS = 1 << 16
 _MOST_JSON = 8 * 1024 * 1024
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_CHUNK_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[^\n]*\n")
-_TRAILER_END = re.compile(rb"(?:\r?\n){2}")
-_DIGITS = re.compile(r"[0-9]{1,19}")
 # In waiting mode the path begins with the scenario's id.
 _INFER = re.compile(r"(?:/[^/]+)?/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
 
@@ -41,8 +38,8 @@ class UnreadableRequestError(ValueError):
 class ClientRequest:
     """A request as far as it came. Names of `fields` are in lower case.
 
-    `head` is the request line and the fields as they came; `body` is without transfer coding, `raw`
-    with it. `whole` says whether all of the request came.
+    `head` is the request line and the fields as they came, `body` is without transfer coding. The
+    request ends at `end` of what came, and `whole` says whether all of it did.
     """
 
     method: str
@@ -51,7 +48,7 @@ class ClientRequest:
     fields: tuple[tuple[str, str], ...]
     head: bytes
     body: bytes
-    raw: bytes
+    end: int
     whole: bool
 
     def values(self, name: str) -> list[str]:
@@ -87,9 +84,7 @@ class ClientRequest:
     @cached_property
     def header_length(self) -> int | None:
         """The header length, if it is one number."""
-        found = set(self.values(HEADER_LENGTH.lower()))
-        value = found.pop() if len(found) == 1 else ""
-        return int(value) if _DIGITS.fullmatch(value) else None
+        return one_number(self.values(HEADER_LENGTH.lower()))
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -126,80 +121,50 @@ def _object(data: bytes) -> tuple[dict[str, Any], int] | None:
     return (document, end) if isinstance(document, dict) else None
 
 
-def head_end(data: bytes) -> int | None:
-    """Where the head of a request ends, None while it has not come.
-
-    Raises UnreadableRequestError for a head that does not end, or is none.
-    """
-    found = _HEAD_END.search(data, 0, MOST_HEAD)
-    if found is None:
-        if len(data) >= MOST_HEAD:
-            raise UnreadableRequestError(f"its head is longer than {MOST_HEAD} bytes")
-        return None
-    return found.end()
-
-
 def read_client_request(data: bytes) -> ClientRequest | None:
     """The request at the start of `data`, None while its head has not come.
 
     It is `whole` as soon as all of it is there. Raises UnreadableRequestError.
     """
-    start = len(data) - len(data.lstrip(b"\r\n"))
-    end = head_end(data[start:])
-    if end is None:
+    head = read_head(data)
+    if not head.whole or head.end > MOST_HEAD:
+        if len(data) >= MOST_HEAD:
+            raise UnreadableRequestError(f"its head is longer than {MOST_HEAD} bytes")
         return None
-    end += start
-    head = data[start:end]
-    first, *lines = head.replace(b"\r\n", b"\n").strip(b"\n").split(b"\n")
-    words = first.decode("latin-1").split()
+    words = head.first.decode("latin-1").split()
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         raise UnreadableRequestError("its first line is no request line of HTTP/1.1")
-    fields = []
-    for line in lines:
-        name, _, value = line.decode("latin-1").partition(":")
-        fields.append((name.strip().lower(), value.strip(" \t")))
-    body, raw, whole = _body(data, end, fields)
-    return ClientRequest(words[0], words[1], words[2][5:], tuple(fields), head, body, raw, whole)
+    fields = tuple((one.name.decode("latin-1"), one.value.decode("latin-1")) for one in head.fields)
+    body, end, whole = _chunks(data, head.end) if head.is_chunked else _counted(data, head)
+    written = data[head.start : head.end]
+    return ClientRequest(words[0], words[1], words[2][5:], fields, written, body, end, whole)
 
 
-def _body(data: bytes, at: int, fields: list[tuple[str, str]]) -> tuple[bytes, bytes, bool]:
-    codings = ",".join(value for name, value in fields if name == "transfer-encoding").lower()
-    if "chunked" in codings:
-        return _chunks(data, at)
-    lengths = [value for name, value in fields if name == "content-length"]
-    length = int(lengths[0]) if lengths and _DIGITS.fullmatch(lengths[0]) else 0
+def _counted(data: bytes, head: Head) -> tuple[bytes, int, bool]:
+    """A body without chunks, where it ends as far as it came, whether it is whole."""
+    length = next(map(decimal, head.values("content-length")), None) or 0
     if length > MOST_BODY:
         raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
-    body = data[at : at + length]
-    return body, body, len(body) == length
+    body = data[head.end : head.end + length]
+    return body, head.end + len(body), len(body) == length
 
 
-def _chunks(data: bytes, start: int) -> tuple[bytes, bytes, bool]:
-    """A body in chunks: what it is, what came of it, whether it is whole."""
+def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool]:
+    """The same of a body in chunks."""
     pieces: list[bytes] = []
-    at = start
-    while True:
-        line = _CHUNK_LINE.match(data, at)
-        if line is None:
-            if len(data) - at > MOST_HEAD or b"\n" in data[at:]:
+    for chunk in read_chunks(data, start):
+        if chunk.size is None:
+            if len(data) - chunk.start > MOST_HEAD or b"\n" in data[chunk.start :]:
                 raise UnreadableRequestError("a chunk has no size")
-            return b"".join(pieces), data[start:], False
-        size = int(line[1], 16)
-        if size > MOST_BODY or at - start > MOST_BODY:
+            break
+        if chunk.size > MOST_BODY or chunk.start - start > MOST_BODY:
             raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
-        if size == 0:
-            end = _TRAILER_END.search(data, line.end() - (2 if line[0][-2:] == b"\r\n" else 1))
-            if end is None:
-                return b"".join(pieces), data[start:], False
-            return b"".join(pieces), data[start : end.end()], True
-        piece = data[line.end() : line.end() + size]
-        pieces.append(piece)
+        if chunk.size == 0:
+            return b"".join(pieces), chunk.after, chunk.whole
+        pieces.append(data[chunk.data : chunk.end])
         if len(pieces) > _MOST_CHUNKS:
             raise UnreadableRequestError(f"its body has more than {_MOST_CHUNKS} chunks")
-        at = line.end() + size
-        if len(data) <= at:
-            return b"".join(pieces), data[start:], False
-        at += 2 if data[at : at + 2] == b"\r\n" else 1
+    return b"".join(pieces), len(data), False
 
 
 @dataclass(frozen=True)

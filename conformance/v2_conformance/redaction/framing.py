@@ -5,13 +5,10 @@ Nothing is judged here: what does not look like HTTP is a body.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from v2_conformance.wire.messages import Head, decimal, read_chunks, read_head
-
-_START = re.compile(rb"HTTP/|[A-Z]{3,10} [!-~]+ HTTP/")
+from v2_conformance.wire.messages import begins_message, decimal, read_chunks, read_head
 
 Span = tuple[int, int]
 
@@ -32,16 +29,16 @@ class Message:
 def messages(data: bytes) -> Iterator[Message]:
     """Every message in `data`, interim responses and pipelined ones too."""
     at = 0
-    while at < len(data) and (at == 0 or _START.match(data, at)):
+    while at < len(data) and (at == 0 or begins_message(data, at)):
         head = read_head(data, at)
         heads = ((at, head.end),)
         at = head.end
-        if head.status is not None and 100 <= head.status < 200:
+        if head.is_interim:
             yield Message(heads)
             continue
         codings = tuple(head.listed("content-encoding"))
-        if _is_chunked(head):
-            *chunks, last = read_chunks(data, at)
+        *chunks, last = read_chunks(data, at)
+        if chunks or last.size == 0:  # whatever the fields say
             trailers = ((last.data, last.end),) if last.size == 0 else ()
             rest = ((last.data, last.end),) if last.data < last.end and not trailers else ()
             body = (*((chunk.data, chunk.end) for chunk in chunks), *rest)
@@ -57,12 +54,3 @@ def messages(data: bytes) -> Iterator[Message]:
             at = body[-1][1]
     if at < len(data):
         yield Message((), ((at, len(data)),))
-
-
-def _is_chunked(head: Head) -> bool:
-    """Whether a body comes in chunks, or looks as if it did although no field says so."""
-    if any("chunked" in coding for coding in head.listed("transfer-encoding")):
-        return True
-    first = next(read_chunks(head.data, head.end))
-    extension = head.data[first.digits[1] : first.data].lstrip(b" \t")
-    return first.size is not None and extension.startswith((b"\r\n", b"\n", b";"))

@@ -1,8 +1,8 @@
 """The one reader of HTTP/1.1 messages in bytes that came or were recorded, however broken.
 
-It reads as the most tolerant recipient does: lines may end with LF alone, fields may be folded or
-have white space before the colon, the size of a chunk may have any number of digits and anything
-after them. It raises nothing and judges nothing: who does, looks at the lines and offsets here.
+It reads as tolerant recipients do: lines may end with LF alone, fields may be folded or have white
+space before the colon, the size of a chunk may have any number of digits. It raises nothing and
+judges nothing: code that does looks at the lines and offsets given here.
 
 Offsets count from the start of the data. Time grows with the length of the data alone; of a body,
 one chunk at a time is in memory.
@@ -11,7 +11,7 @@ one chunk at a time is in memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -19,8 +19,9 @@ from typing import NamedTuple
 _SECTION_END = re.compile(rb"\n\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
+_BEGINNING = re.compile(rb"HTTP/|[A-Z]{3,10} [!-~]+ HTTP/")
 _STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?![0-9])")
-_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)")
+_SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*|\r?)\n")
 _DECIMAL = re.compile(r"[0-9]{1,19}")
 _BLANKS = (b" ", b"\t")
 # With more digits than these, a size is larger than any message.
@@ -31,6 +32,12 @@ _HUGE = 1 << 60
 def decimal(text: str) -> int | None:
     """The number that a field's value is, such as a length; None for anything else."""
     return int(text) if _DECIMAL.fullmatch(text) else None
+
+
+def one_number(values: Iterable[str]) -> int | None:
+    """The number that all values of a field are; None if they differ, are none, or are others."""
+    found = set(values)
+    return decimal(found.pop()) if len(found) == 1 else None
 
 
 class Field(NamedTuple):
@@ -103,6 +110,22 @@ class Head(Section):
         found = _STATUS.match(self.data, self.start, self.end)
         return None if found is None else int(found[1])
 
+    @property
+    def is_interim(self) -> bool:
+        """Whether it is that of an interim response, which has no body."""
+        status = self.status
+        return status is not None and 100 <= status < 200
+
+    @property
+    def is_chunked(self) -> bool:
+        """Whether its fields say that the body comes in chunks."""
+        return any("chunked" in coding for coding in self.listed("transfer-encoding"))
+
+
+def begins_message(data: bytes, at: int) -> bool:
+    """Whether the bytes at `at` look like the first line of a message."""
+    return _BEGINNING.match(data, at) is not None
+
 
 def read_head(data: bytes, at: int = 0) -> Head:
     """The head at `at`."""
@@ -160,11 +183,10 @@ def read_chunks(data: bytes, at: int = 0) -> Iterator[Chunk]:
 
 
 def _chunk(data: bytes, at: int) -> Chunk:
-    size_line = _SIZE.match(data, at)
-    begin = 0 if size_line is None else data.find(b"\n", size_line.end()) + 1
-    if size_line is None or not begin:
+    size_line = _SIZE_LINE.match(data, at)
+    if size_line is None:
         return _rest(data, at)
-    size, digits = _number(size_line[1]), size_line.span(1)
+    size, digits, begin = _number(size_line[1]), size_line.span(1), size_line.end()
     if not size:
         closing = _SECTION_END.search(data, begin - 1)
         end = len(data) if closing is None else closing.end()

@@ -228,7 +228,7 @@ def _check_sent(
         if request.whole:
             check_request(Sent(asked[number], request, tuple(asked[:number])), names)
         elif not early:
-            raise Finding(IncompleteRequest(len(request.head) + len(request.raw)))
+            raise Finding(IncompleteRequest(request.end))
     most = expect.get("most_requests", math.inf)
     if len(came.tries) > most:
         raise Finding(TooManyRequests(int(most), len(came.tries)))

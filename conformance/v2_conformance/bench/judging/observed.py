@@ -19,6 +19,7 @@ from v2_conformance.bench.requests import (
     read_client_request,
 )
 from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.http_syntax import bare_line, wrong_in_chunk
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.cases import ClientCase
@@ -26,10 +27,10 @@ from v2_conformance.suite.causes.cause_base import excerpt
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.client_findings import InvalidRequestHttp, RequestRule
 from v2_conformance.suite.observations import Observed
+from v2_conformance.wire.messages import read_chunks, read_head
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP/1\.[01]")
 _FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*")
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t -~\x80-\xff]*)?\r\n")
 _SHOWN = 80
 _MAY_REFUSE = ("error_or_exact", "refused")
 
@@ -99,41 +100,27 @@ def _rule(check: Callable[[_Look], None]) -> Callable[[_Look], _Judged | None]:
 
 def _syntax(look: _Look) -> None:
     """Request line, field lines, line ends and chunks (RFC 9112, sections 2 to 7)."""
-    end = re.search(rb"\r?\n\r?\n", look.data)
-    if end is None:
+    head = read_head(look.data)
+    if not head.whole:
         raise _Broken("request_line", look.data[:_SHOWN])
-    lines = look.data[: end.end()].split(b"\n")[:-2]
-    if lines and not lines[0].strip(b"\r"):
+    if head.start:
         raise _Broken("line_end", look.data[:_SHOWN])
-    for line in (*lines, look.data[end.start() : end.end()].split(b"\n")[-2]):
-        if not line.endswith(b"\r"):
-            raise _Broken("line_end", line)
-    first, *fields = (line.removesuffix(b"\r") for line in lines)
-    if not _REQUEST_LINE.fullmatch(first):
-        raise _Broken("request_line", first)
-    for line in fields:
+    bare = bare_line(head)
+    if bare is not None:
+        raise _Broken("line_end", bare)
+    if not _REQUEST_LINE.fullmatch(head.first):
+        raise _Broken("request_line", head.first)
+    for line in (line for one in head.fields for line in one.lines):
         if not _FIELD.fullmatch(line):
             raise _Broken("field", line)
     request = look.request
     if request is not None and request.whole and request.values("transfer-encoding"):
-        _chunks(request.raw)
-
-
-def _chunks(raw: bytes) -> None:
-    at = 0
-    while True:
-        line = _CHUNK_LINE.match(raw, at)
-        if line is None:
-            raise _Broken("chunk", raw[at : at + _SHOWN])
-        size = int(line[1], 16)
-        at = line.end() + size
-        if not size:
-            break
-        if raw[at : at + 2] != b"\r\n":
-            raise _Broken("chunk", raw[at : at + _SHOWN])
-        at += 2
-    if not raw[at:].endswith(b"\r\n"):
-        raise _Broken("chunk", raw[at : at + _SHOWN])
+        for chunk in read_chunks(look.data, head.end):
+            wrong = wrong_in_chunk(look.data, chunk)
+            if wrong is not None:
+                raise _Broken("chunk", look.data[wrong : wrong + _SHOWN])
+        if not look.data[chunk.data : chunk.end].endswith(b"\r\n"):
+            raise _Broken("chunk", look.data[chunk.data : chunk.data + _SHOWN])
 
 
 def _host(look: _Look) -> None:

@@ -16,20 +16,18 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.cause_base import excerpt
 from v2_conformance.suite.observations import HttpRule, InvalidHttp
+from v2_conformance.wire.messages import Chunk, Head, Section, read_chunks, read_head
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_TRAILER_END = re.compile(rb"\n\r?\n")
 _BEGINNING = b"HTTP/"
 _OLD = b"HTTP/1.0 "
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5][0-9][0-9] [\t -~\x80-\xff]*")
-_ANY_STATUS = re.compile(rb"\S*[ \t]+([0-9]{3})(?![0-9])")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(rb"[\t -~\x80-\xff]*")
 _DIGITS = re.compile(rb"[0-9]+")
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[\t -~\x80-\xff]*)?\r\n")
+_CHUNK_LINE = re.compile(rb"[0-9A-Fa-f]{1,20}(?:;[\t -~\x80-\xff]*)?\r\n")
+_LINE_END = b"\r\n"
 _HEX = b"0123456789ABCDEFabcdef"
 _LINE_SHOWN = 80
-_LONGEST_HEAD = 1 << 20  # far more than the suite reads of one
 _SWITCHING_PROTOCOLS = 101
 _NO_CONTENT = 204
 _NOT_MODIFIED = 304
@@ -129,21 +127,22 @@ class _Reading:
             if self._interim and not _begins(data, at):
                 self._break("interim_response", data[at : at + _LINE_SHOWN])
                 return
-            end = _HEAD_END.search(data, at, at + _LONGEST_HEAD)
-            if end is None:
+            head = read_head(data, at)
+            if not head.whole:
                 return
-            first, *lines = self._lines(data[at : end.end()])[:-1]
-            at = end.end()
+            at = head.end
             self.judged = True
-            status = self._status(first)
-            fields = self._fields(lines)
+            self._line_ends(head)
+            status = self._status(head)
+            self._field_lines(head)
             if status is None or status == _SWITCHING_PROTOCOLS:
                 return  # what follows is another protocol, or nobody knows what it is
+            fields = [(one.name, one.value) for one in head.fields]
             if status >= 200:
                 break
             self._of_interim(fields)
         self.once(fields)
-        old = self._old_client or first.startswith(_OLD)
+        old = self._old_client or head.first.startswith(_OLD)
         if self._framing(status, fields, old=old) and not self._old_client:
             self._chunks(data, at)
 
@@ -155,34 +154,26 @@ class _Reading:
         start = len(data) - len(data.lstrip(b"\r\n"))
         return start if _begins(data, start) else len(data)
 
-    def _lines(self, section: bytes) -> list[bytes]:
-        """The lines of a section, without their ends."""
-        lines = section.removesuffix(b"\n").split(b"\n")
-        bare = next((line for line in lines if not line.endswith(b"\r")), None)
+    def _line_ends(self, section: Section) -> None:
+        bare = bare_line(section)
         if bare is not None:
             self._break("line_end", bare)
-        return [line.removesuffix(b"\r") for line in lines]
 
-    def _status(self, first: bytes) -> int | None:
+    def _status(self, head: Head) -> int | None:
         """The status of a head as a client reads it, None if there is none to read."""
-        if not _STATUS_LINE.fullmatch(first):
-            self._break("status_line", first)
-        found = _ANY_STATUS.match(first)
-        status = 0 if found is None else int(found[1])
-        if 100 <= status < 200:
+        if not _STATUS_LINE.fullmatch(head.first):
+            self._break("status_line", head.first)
+        if head.is_interim:
             self._interim = True
-            if status == _SWITCHING_PROTOCOLS or self._old_client:
-                self._break("interim_response", first)
-        return status if status >= 100 else None
+            if head.status == _SWITCHING_PROTOCOLS or self._old_client:
+                self._break("interim_response", head.first)
+        return None if head.status is None or head.status < 100 else head.status
 
-    def _fields(self, lines: Sequence[bytes]) -> _Fields:
-        fields: list[tuple[bytes, bytes]] = []
-        for line in lines:
+    def _field_lines(self, section: Section) -> None:
+        for line in (line for one in section.fields for line in one.lines):
             if line[:1] in (b" ", b"\t"):
                 self._break("folded_line", line)
                 value = line
-                if fields:
-                    fields[-1] = fields[-1][0], (fields[-1][1] + b" " + line).strip(b" \t")
             else:
                 name, colon, value = line.partition(b":")
                 if colon and name.endswith((b" ", b"\t")):
@@ -190,10 +181,8 @@ class _Reading:
                     name = name.rstrip(b" \t")
                 if not colon or not _TOKEN.fullmatch(name):
                     self._break("field_name", line)
-                fields.append((name.lower(), value.strip(b" \t")))
             if not _VALUE.fullmatch(value):
                 self._break("field_value", line)
-        return fields
 
     def _of_interim(self, fields: _Fields) -> None:
         for name, value in fields:
@@ -228,36 +217,47 @@ class _Reading:
 
     def _chunks(self, data: bytes, at: int) -> None:
         """The chunks from `at` on, and the trailer section after them."""
-        while True:
-            line = _CHUNK_LINE.match(data, at)
-            if line is None:
-                if b"\n" in data[at:] or data[at : at + 1].strip(_HEX):
-                    self._break("chunk", data[at : at + _LINE_SHOWN])
+        for chunk in read_chunks(data, at):
+            wrong = wrong_in_chunk(data, chunk)
+            if wrong is not None:
+                shown = _LINE_SHOWN if wrong == chunk.start else len(_LINE_END)
+                self._break("chunk", data[wrong : wrong + shown])
+            if wrong is not None or (chunk.size and not chunk.whole):
                 return
-            at, size = line.end(), int(line[1], 16)
-            if not size:
-                break
-            at += size
-            end = data[at : at + 2]
-            if not b"\r\n".startswith(end):
-                self._break("chunk", end)
-            if end != b"\r\n":
-                return
-            at += 2
-        self._trailers(data, at)
+        if chunk.size == 0:
+            self._trailers(Section(data, chunk.data, chunk.end, chunk.whole))
 
-    def _trailers(self, data: bytes, at: int) -> None:
-        if at == len(data):
+    def _trailers(self, section: Section) -> None:
+        if section.start == len(section.data):
             self._break("chunk", b"0\r\n")  # what ends the trailer section never came
+        if not section.whole:
             return
-        end = _TRAILER_END.search(data, at - 1, at + _LONGEST_HEAD)
-        lines = self._lines(data[at : end.end()]) if end else []
-        for name, value in self._fields([line for line in lines if line]):
+        self._line_ends(section)
+        self._field_lines(section)
+        for name, value, _ in section.fields:
             if name in _FRAMING:
                 self._break("content_length_not_allowed", name + b": " + value)
 
     def _break(self, rule: HttpRule, shown: bytes) -> None:
         self.broken.setdefault(rule, InvalidHttp(rule, excerpt(shown, _LINE_SHOWN)))
+
+
+def bare_line(section: Section) -> bytes | None:
+    """The first line of a section that ends with LF alone, which no sender may write (RFC 9112,
+    section 2.2); None if there is none."""
+    return next((line for line in section.ended_lines if not line.endswith(b"\r")), None)
+
+
+def wrong_in_chunk(data: bytes, chunk: Chunk) -> int | None:
+    """Where a chunk breaks the rules for senders (RFC 9112, section 7.1), as far as it came; None
+    if it breaks none."""
+    if chunk.size is None:
+        cut_off = b"\n" not in data[chunk.start :] and not data[chunk.start :][:1].strip(_HEX)
+        return None if cut_off else chunk.start
+    if not _CHUNK_LINE.fullmatch(data, chunk.start, chunk.data):
+        return chunk.start
+    ends = not chunk.size or _LINE_END.startswith(data[chunk.end : chunk.end + len(_LINE_END)])
+    return None if ends else chunk.end
 
 
 def _begins(data: bytes, at: int) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_INTERIM = re.compile(rb"HTTP/[0-9.]+[ \t]+1(?!01)[0-9][0-9]")
+from v2_conformance.wire.messages import read_head
+
+_SWITCHING_PROTOCOLS = 101
 _STATUS_LINE = re.compile(rb"HTTP/([0-9]+(?:\.[0-9]+)?)[ \t]+([1-9][0-9][0-9])(?:[ \t](.*))?")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(rb"[^\t -~\x80-\xff]")
@@ -25,19 +26,17 @@ def tolerated(received: bytes) -> bytes | None:
     at = 0
     heads = b""
     while True:
-        end = _HEAD_END.search(received, at)
-        if end is None:
+        head = read_head(received, at)
+        if not head.whole or head.start != at:
             return None
-        head = received[at : end.start()]
-        heads += _head(head)
-        at = end.end()
-        if not _INTERIM.match(head):
+        heads += _head(*head.lines)
+        at = head.end
+        if not head.is_interim or head.status == _SWITCHING_PROTOCOLS:
             break
     return None if heads == received[:at] else heads + received[at:]
 
 
-def _head(head: bytes) -> bytes:
-    first, *lines = (line.removesuffix(b"\r") for line in head.split(b"\n"))
+def _head(first: bytes, *lines: bytes) -> bytes:
     fields: list[bytes] = []
     codings: list[bytes] = []
     for line in lines:
