@@ -24,7 +24,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
-from v2_conformance.runs.targets.access import Access
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.circumstances import NotOverHttp2
@@ -55,7 +54,7 @@ FORMS = chosen(
 
 
 def http2_target(url: str, *headers: str, **how: object) -> Target:
-    return make_target(url, headers=headers, timeout=5, access=Access(http2=True, **how))  # type: ignore[arg-type]
+    return make_target(url, headers=headers, timeout=5, http2=True, **how)
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from support.responses import http
 from support.runs import command
 from support.servers import Peer, Script, Start, always, free_port, serving, steps
 from v2_conformance.certifying import servers as certifying
+from v2_conformance.cli import reporting
 from v2_conformance.cli.main import main
-from v2_conformance.formats.text import terminal
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance.selftest import servers as selftest
 from v2_conformance.maintenance.selftest.trials import FaultTrial, Half
@@ -113,7 +113,7 @@ class TestRun:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(terminal, "print_summary", broken)
+        monkeypatch.setattr(reporting, "print_summary", broken)
         ended = cli("run", "--case", "R3", "--report-dir", tmp_path, code=3)
         assert "bug in the suite" in ended.err
 

@@ -58,7 +58,7 @@ def test_models_with_other_names_are_found_by_what_they_do(
     assert target.binding("identity/INT32").model == "my-identity_int32"
     assert target.binding("mixed").model == "my-mixed"
     assert target.binding("raw/two_outputs").model == "my-raw_two_outputs"
-    found = discover(make_target(file=path, profiles=("raw", "bf16")))
+    found = discover(make_target(target_file=path, profiles=("raw", "bf16")))
     assert set(found.absent) <= {"batched", "raw/batched"}
     assert "metadata does not tell which model batches" in printed
     assert "# no model for batched: " in text

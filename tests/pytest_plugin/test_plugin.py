@@ -82,7 +82,10 @@ class TestWithoutUrl:
             "    loaded = {name for name in sys.modules if name.startswith('v2_conformance')}\n"
             "    plugin = 'v2_conformance.pytest_plugin'\n"
             "    ours = {'v2_conformance', 'v2_conformance.version', plugin, f'{plugin}.plugin'}\n"
-            "    assert loaded <= ours\n"
+            "    options = {f'v2_conformance.options{one}' for one in\n"
+            "        ('', '.kinds', '.rows', '.targets', '.selection')}\n"
+            "    names = {'v2_conformance.protocol', 'v2_conformance.protocol.names'}\n"
+            "    assert loaded <= ours | options | names | {f'{plugin}.options'}\n"
             "    assert 'requests' not in sys.modules\n"
         )
         result = pytester.runpytest_subprocess("-p", "no:html", "-p", "no:metadata", "-W", "error")

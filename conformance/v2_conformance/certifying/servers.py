@@ -14,6 +14,7 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
+from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
@@ -81,6 +82,19 @@ def make_plan(
         chosen = shards(chosen, shard.of)[shard.number - 1]
     asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard, huge)
     return Plan(planned, chosen, own, asked)
+
+
+def plan_of(options: SelectionOptions) -> Plan:
+    """The plan that the options describe, see `make_plan`."""
+    return make_plan(
+        patterns=options.patterns,
+        files=options.case_files,
+        large=options.large,
+        huge=options.huge,
+        thorough=options.thorough,
+        variations=options.variations,
+        shard=None if options.shard is None else Shard(*options.shard),
+    )
 
 
 @dataclass(frozen=True)

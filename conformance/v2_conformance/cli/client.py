@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-import cloup
-
-from v2_conformance.cli import exit_codes, known_values
-from v2_conformance.cli.command import FILE, Command, seconds, whole_number
-from v2_conformance.cli.report_options import report_options
-from v2_conformance.cli.reports.sign import signing_key
-from v2_conformance.cli.stopping import naming_the_record
+from v2_conformance.cli import exit_codes
+from v2_conformance.cli.command import command
+from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.errors import UsageError
+from v2_conformance.options.others import ClientOptions
 
 if TYPE_CHECKING:
     from v2_conformance.certifying.clients import ClientRun
@@ -38,96 +33,9 @@ _EXIT_CODES = {
     4: "No scenario ran.",
 }
 
-_SELECTION = cloup.option_group(
-    "Selection",
-    cloup.option(
-        "--scenario",
-        "patterns",
-        multiple=True,
-        metavar="PATTERN",
-        shell_complete=known_values.scenarios,
-        help="Run only the scenarios of this requirement, such as K3, or whose id matches this "
-        "pattern, such as 'K3/*'. A run that leaves scenarios out is never conformant. Repeatable.",
-    ),
-    cloup.option(
-        "--profile",
-        "profiles",
-        multiple=True,
-        metavar="NAME",
-        help="Claim a profile besides client: bf16. Repeatable.",
-    ),
-    cloup.option(
-        "--scenarios",
-        "files",
-        type=FILE,
-        metavar="FILE|DIR",
-        help="Run the scenarios in this file or folder instead of the suite's own. Such a run is "
-        "never conformant.",
-    ),
-)
-_CLIENT = cloup.option_group(
-    "Client",
-    cloup.option(
-        "--timeout",
-        type=seconds,
-        default=10,
-        metavar="SECONDS",
-        help="Time limit of the client for each request. The command has 20 seconds more in all.",
-    ),
-    cloup.option(
-        "--port",
-        type=whole_number(least=0, most=65535),
-        default=0,
-        metavar="N",
-        help="Without a command: wait on this port for a client that is run by hand. 0 is any free "
-        "port.",
-    ),
-    cloup.option(
-        "--secret",
-        "secrets",
-        multiple=True,
-        metavar="VALUE",
-        help="A value that no report may show. Other users of this machine can see it in the list "
-        "of processes: --secret-env cannot be seen. Repeatable.",
-    ),
-    cloup.option(
-        "--secret-env",
-        multiple=True,
-        metavar="NAME",
-        help="A value that no report may show, in this environment variable. Repeatable.",
-    ),
-)
 
-
-@cloup.command("client", cls=Command, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
-@cloup.argument(
-    "command",
-    nargs=-1,
-    required=False,
-    type=click.UNPROCESSED,
-    help="The command that runs the client, after `--`; no shell reads it. {url}, {scenario} and "
-    "{task} in it stand for the base URL, the scenario's id and a JSON file with the task, which "
-    "are in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK, too.  [default: wait for clients "
-    "that are run by hand]",
-)
-@_SELECTION
-@_CLIENT
-@report_options()
-def client(
-    *,
-    command: tuple[str, ...],
-    patterns: tuple[str, ...],
-    profiles: tuple[str, ...],
-    files: Path | None,
-    timeout: float,
-    port: int,
-    secrets: tuple[str, ...],
-    secret_env: tuple[str, ...],
-    report_dir: Path,
-    expectation_file: Path | None,
-    key_file: Path | None,
-    strict: bool,
-) -> int:
+@command("client", ClientOptions, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
+def client(options: ClientOptions) -> int:
     """Test a client and write a report.
 
     Runs the command once for each scenario against a server of its own, judges the bytes that came
@@ -141,50 +49,40 @@ def client(
         make_client_plan,
         start_client_run,
     )
-    from v2_conformance.certifying.servers import NO_EXPECTATIONS
-    from v2_conformance.cli.masked_errors import masked_errors
-    from v2_conformance.cli.reports.expect import print_comparison
-    from v2_conformance.cli.run.command import present
+    from v2_conformance.cli.reporting import Reporting
     from v2_conformance.formats.registry import file_names
     from v2_conformance.formats.text.terminal import Reporter
-    from v2_conformance.report.expectations.known import load_expectations
-    from v2_conformance.report.files import REPORT
     from v2_conformance.report.folder_lock import sole_run
-    from v2_conformance.report.signatures.signing import sign_report
     from v2_conformance.runs.targets.access import of_environment
 
-    key = None if key_file is None else signing_key(key_file)
-    target = client_target(profiles, (*secrets, *map(of_environment, secret_env)))
-    plan = make_client_plan(patterns, files)
-    known = load_expectations(expectation_file) if expectation_file else NO_EXPECTATIONS
+    secrets = (*options.secrets, *map(of_environment, options.secret_env))
+    target = client_target(options.profiles, secrets)
+    plan = make_client_plan(options.patterns, options.files)
+    reporting = Reporting(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
-        tested = CommandClient(command) if command else None
-        stack.enter_context(sole_run(report_dir))
+        tested = CommandClient(options.command) if options.command else None
+        stack.enter_context(sole_run(options.report_dir))
         if tested is not None:
-            check_client(plan, tested, timeout_s=timeout)
+            check_client(plan, tested, timeout_s=options.timeout)
         started = start_client_run(
             target,
             plan,
-            report_dir,
-            command=command,
-            timeout_s=timeout,
-            expectations=known,
+            options.report_dir,
+            command=options.command,
+            timeout_s=options.timeout,
+            expectations=reporting.expected,
             outdated=file_names(),
         )
         if tested is None:
-            report = _by_hand(started, port, timeout)
+            report = _by_hand(started, options.port, options.timeout)
         else:
-            shown = target.mask.text(" ".join(command))
-            stack.enter_context(naming_the_record(report_dir))
+            shown = target.mask.text(" ".join(options.command))
+            stack.enter_context(naming_the_record(options.report_dir))
             with Reporter(len(plan.chosen), f"the client {shown!a:.100}") as reporter:
-                report = started.finish(tested, timeout_s=timeout, on_case=reporter.show)
-        if key is not None:
-            sign_report(report_dir / REPORT, key)
-        present(report, report_dir, started.record.mask)
-    if expectation_file:
-        return print_comparison(report, known, plan.planned, strict=strict)
-    return exit_codes.of_report(report, strict=strict)
+                report = started.finish(tested, timeout_s=options.timeout, on_case=reporter.show)
+        reporting.show(report, started.record.mask.check)
+    return reporting.exit_code(report, plan.planned)
 
 
 def _by_hand(started: ClientRun, port: int, timeout_s: float) -> Report:

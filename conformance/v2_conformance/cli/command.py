@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import cloup
 from cloup.formatting import HelpSection, ensure_is_cloup_formatter
 
+from v2_conformance.cli import known_values
 from v2_conformance.cli.usage import unknown
+from v2_conformance.options import kinds
+from v2_conformance.options.rows import Placed, Row, rows
 
 PROGRAM = "v2-conformance"
-_DAY_S = 86400
-_LONGEST = 80
+_Options = TypeVar("_Options")
 
 HELP_SETTINGS = cloup.Context.settings(
     help_option_names=["-h", "--help"],
     show_default=True,
     formatter_settings=cloup.HelpFormatter.settings(col2_min_width=30),
 )
-
-FILE = click.Path(path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
-REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
 
 
 class Command(cloup.Command):
@@ -76,46 +74,101 @@ class CommandGroup(Command, cloup.Group):
         raise unknown("command", bad_name, valid_names, f"see `{PROGRAM} --help`")
 
 
-def whole_number(least: int | None = None, most: int | None = None) -> Callable[[Any], int]:
-    """A type of option: a whole number, at least `least` and at most `most`."""
-    expected = "a whole number"
-    expected += "" if least is None else f" from {least}"
-    expected += "" if most is None else f" to {most}"
+def command(
+    name: str,
+    options: type[_Options],
+    *,
+    cls: type[Command] = Command,
+    examples: Mapping[str, str] | None = None,
+    exit_codes: Mapping[int, str] | None = None,
+) -> Callable[[Callable[[_Options], int]], Command]:
+    """Make a command of a function that takes its options as one value and returns the exit code.
 
-    def convert(value: Any) -> int:
+    The function's docstring is the help, and the rows of `options` are the parameters.
+    """
+
+    def made(function: Callable[[_Options], int]) -> Command:
+        return cls(
+            name,
+            params=_parameters(options, name),
+            callback=lambda **values: function(options(**values)),
+            help=inspect.cleandoc(function.__doc__ or ""),
+            examples=examples,
+            exit_codes=exit_codes,
+        )
+
+    return made
+
+
+def _parameters(options: type, command: str) -> list[click.Parameter]:
+    """The parameters of a command, in the sections of its options."""
+    sections: dict[str, cloup.OptionGroup] = {}
+    found: list[click.Parameter] = []
+    for placed in rows(options):
+        row = placed.row
+        if row.on is not None and command not in row.on:
+            continue
+        if row.name is None:
+            found.append(_argument(placed))
+            continue
+        group = None
+        if placed.section is not None:
+            group = sections.setdefault(placed.section, cloup.OptionGroup(placed.section))
+        found.append(_option(placed, group))
+    return found
+
+
+def _option(placed: Placed, group: cloup.OptionGroup | None) -> click.Option:
+    row = placed.row
+    short = [f"-{row.short}"] if row.short else []
+    names = [placed.member, *short, f"--{row.name}"]
+    values: dict[str, Any] = {"is_flag": True}
+    if not row.is_flag:
+        values = {
+            "type": _type(row),
+            "metavar": None if row.choices else row.metavar,
+            "multiple": row.several,
+            "shell_complete": row.complete and getattr(known_values, row.complete),
+        }
+        if placed.default not in (None, ()):
+            values["default"] = placed.default
+    if row.shown is not None:
+        values["show_default"] = False
+    return cloup.Option(names, help=row.text, group=group, **values)
+
+
+def _argument(placed: Placed) -> click.Argument:
+    row = placed.row
+    more = {} if row.required or row.several else {"default": placed.default}
+    return cloup.Argument(
+        [placed.member],
+        help=row.text,
+        type=_type(row),
+        metavar=row.metavar,
+        nargs=-1 if row.several else 1,
+        required=row.required,
+        shell_complete=row.complete and getattr(known_values, row.complete),
+        **more,
+    )
+
+
+def _type(row: Row) -> Any:
+    if row.choices:
+        return click.Choice(row.choices)
+    known = {
+        kinds.file_path: click.Path(path_type=Path),
+        kinds.folder_path: click.Path(file_okay=False, path_type=Path),
+        kinds.words: click.UNPROCESSED,
+        str: click.STRING,
+    }
+    return known.get(row.kind) or _checked(row.kind)
+
+
+def _checked(kind: kinds.Kind) -> kinds.Kind:
+    def convert(value: Any) -> Any:
         try:
-            number = int(value)
-        except ValueError:
-            shown = repr(value if len(value) < _LONGEST else f"{value[:_LONGEST]}…")
-            raise click.BadParameter(f"expected {expected}, got {shown}") from None
-        if (least is not None and number < least) or (most is not None and number > most):
-            raise click.BadParameter(f"expected {expected}, got {value}")
-        return number
-
-    return convert
-
-
-def seconds(value: Any) -> float:
-    """A type of option: a number of seconds, from 0 to a day."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number):
-        raise click.BadParameter(f"expected a number of seconds, got {value!r}")
-    if number < 0:
-        raise click.BadParameter(f"expected at least 0 seconds, got {value}")
-    if number > _DAY_S:
-        raise click.BadParameter(f"expected at most {_DAY_S} seconds, got {value}")
-    return number
-
-
-def one_of(what: str, names: Collection[str]) -> Callable[[str], str]:
-    """A type of argument: one of `names`, each of which is a `what`."""
-
-    def convert(value: str) -> str:
-        if value not in names:
-            raise unknown(what, value, names)
-        return value
+            return kind(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
 
     return convert

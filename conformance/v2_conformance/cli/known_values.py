@@ -63,6 +63,20 @@ def kits(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
     return _beginning(begun, KITS)
 
 
+def listings(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """What `list` can list."""
+    from v2_conformance.cli.suite.listing import LISTINGS
+
+    return _beginning(begun, LISTINGS)
+
+
+def shells(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The shells for which there is a script."""
+    from v2_conformance.cli.completion import SHELLS
+
+    return _beginning(begun, SHELLS)
+
+
 def cases(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
     from v2_conformance.suite.library import suite_cases

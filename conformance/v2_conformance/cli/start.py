@@ -1,31 +1,20 @@
-"""The option `--start`: a run starts the server under test, and ends it."""
+"""The server that `--start` starts, and ends."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import cloup
-
-if TYPE_CHECKING:
-    from v2_conformance.runs.targets.target import Target
-
-START = cloup.option(
-    "--start",
-    "start_command",
-    metavar="COMMAND",
-    help="Start the server with this shell command, wait until it is ready (--wait-ready, here 60 "
-    "by default), and end it at the end. What it prints is in server.log beside the report.",
-)
+from v2_conformance.options.targets import TargetOptions
+from v2_conformance.runs.targets.started import OUTPUT, started_server
+from v2_conformance.runs.targets.target import Target
 
 
 def server_under_test(
-    command: str | None, target: Target, directory: Path, ready_within_s: float | None
+    options: TargetOptions, target: Target, directory: Path
 ) -> AbstractContextManager[int | None]:
-    """The process of the server that `command` starts, while the block lasts; without one, None."""
-    from v2_conformance.runs.targets.started import OUTPUT, started_server
-
+    """The process of the server of --start, while the block lasts; None if there is none."""
+    command = options.start_command
     if command is None:
         return nullcontext()
-    return started_server(command, target, directory / OUTPUT, ready_within_s)
+    return started_server(command, target, directory / OUTPUT, options.wait_ready)

@@ -10,13 +10,13 @@ from urllib.parse import unquote
 import cloup
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.access import ACCESS
-from v2_conformance.cli.command import FILE, HELP_SETTINGS, PROGRAM, Command, CommandGroup, seconds
+from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup, command
 from v2_conformance.errors import UsageError
+from v2_conformance.options.rows import Row, rows
+from v2_conformance.options.runs import InitOptions
 
 if TYPE_CHECKING:
     from v2_conformance.runs.matching_models import Matched
-    from v2_conformance.runs.targets.access import Access
 
 _COMMENT = "# "
 
@@ -29,9 +29,9 @@ def target() -> None:
     """
 
 
-@target.command(
+@command(
     "init",
-    cls=Command,
+    InitOptions,
     examples={
         "v2-conformance target init http://localhost:8000": (
             "Write target.yaml for the models that this server lists."
@@ -42,52 +42,25 @@ def target() -> None:
     },
     exit_codes={0: "The file was written.", 2: "Wrong usage.", 3: exit_codes.OF_A_RUN[3]},
 )
-@cloup.argument("url", help="Base URL of the server, such as http://localhost:8000.")
-@cloup.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="NAME",
-    help="Also try this model, for a server that does not list its models. Repeatable.",
-)
-@cloup.option(
-    "--output",
-    type=FILE,
-    default=Path("target.yaml"),
-    metavar="FILE",
-    help="Write the target file here. A file that is already there is not replaced.",
-)
-@cloup.option("--timeout", type=seconds, metavar="SECONDS", help="Time limit for one exchange.")
-@cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@ACCESS
-def init(
-    *,
-    url: str,
-    models: tuple[str, ...],
-    output: Path,
-    timeout: float | None,
-    insecure: bool,
-    **access: Any,
-) -> int:
+def init(options: InitOptions) -> int:
     """Write a target file from what a server says of itself.
 
     Asks the server for its models, asks each that looks right for a role of the model contract to
     echo a request, and says which roles no model plays.
     """
-    from v2_conformance.cli.masked_errors import masked_errors
+    from v2_conformance.cli.ending import masked_errors
     from v2_conformance.report.files import write_atomically
     from v2_conformance.runs.matching_models import match_models
-    from v2_conformance.runs.targets.access import Access
-    from v2_conformance.runs.targets.make import make_target
+    from v2_conformance.runs.targets.make import target_of
     from v2_conformance.terminal_safe_text import defused, wrapped
 
+    output = options.output
     if output.exists():
         raise UsageError(f"{output} is there already: name another --output, or remove it")
-    given = Access(**access)
-    tested = make_target(url, timeout=timeout, insecure=insecure, access=given)
+    tested = target_of(options)
     with masked_errors(tested.mask):
-        found = match_models(tested, models)
-    text = _file_text(found, tested.public_url, given, output, timeout, insecure=insecure)
+        found = match_models(tested, options.models)
+    text = _file_text(found, tested.public_url, options)
     tested.mask.check(text, str(output))
     write_atomically(output, text)
     lines = [
@@ -95,7 +68,7 @@ def init(
         f"{len(found.present) + len(found.absent)} roles",
         *(f"not found: {role}: {why}" for role, why in found.absent.items()),
     ]
-    if not found.listed and not models:
+    if not found.listed and not options.models:
         lines.append("the server lists no models: name yours with --model")
     lines.append(f"next: {PROGRAM} run --target {output}")
     for line in lines:
@@ -104,15 +77,10 @@ def init(
     return 0
 
 
-def _file_text(
-    found: Matched,
-    url: str,
-    access: Access,
-    output: Path,
-    timeout: float | None,
-    *,
-    insecure: bool,
-) -> str:
+target.add_command(init)
+
+
+def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     """The target file in YAML. Every text of the server's is quoted, or printable in a comment."""
     import yaml
 
@@ -120,29 +88,10 @@ def _file_text(
     from v2_conformance.suite.causes.cause_base import printable
 
     document: dict[str, Any] = {"url": url}
-    if access.host is not None:
-        document["host"] = access.host
-    for scheme, env, file in (
-        ("bearer", access.bearer_env, access.bearer_file),
-        ("basic", access.basic_env, access.basic_file),
-    ):
-        if env is not None:
-            document["auth"] = {scheme: {"env": env}}
-        if file is not None:
-            document["auth"] = {scheme: {"file": _beside(file, output)}}
-    if insecure:
-        document["verify"] = False
-    if access.cacert is not None:
-        document["verify"] = _beside(access.cacert, output)
-    for name, path in (("cert", access.cert), ("key", access.key)):
-        if path is not None:
-            document[name] = _beside(path, output)
-    if access.rate is not None:
-        document["rate"] = access.rate
-    if access.http2:
-        document["http2"] = True
-    if timeout is not None:
-        document["timeout"] = timeout
+    for placed in rows(type(options)):
+        value = getattr(options, placed.member)
+        if placed.row.member is not None and value != placed.default:
+            _set(document, placed.row.member.split("."), _written(placed.row, value, options))
     document["models"] = {}
     for role, binding in found.present.items():
         name = unquote(binding.model)
@@ -158,6 +107,17 @@ def _file_text(
     return "\n".join([*lines, *(_COMMENT + line for line in tail), ""])
 
 
-def _beside(path: Path, output: Path) -> str:
-    """A path as the target file must have it, which is relative to its own folder."""
-    return str(path) if path.is_absolute() else os.path.relpath(path, output.parent)
+def _set(document: dict[str, Any], path: list[str], value: Any) -> None:
+    """Set a member of members, such as auth.bearer.env."""
+    for name in path[:-1]:
+        document = document.setdefault(name, {})
+    document[path[-1]] = value
+
+
+def _written(row: Row, value: Any, options: InitOptions) -> Any:
+    """The value of an option as the target file must have it: paths are relative to its folder."""
+    if row.name == "insecure":
+        return False
+    if not isinstance(value, Path) or value.is_absolute():
+        return str(value) if isinstance(value, Path) else value
+    return os.path.relpath(value, options.output.parent)

@@ -8,14 +8,13 @@ import shutil
 from collections.abc import Generator
 from contextlib import ExitStack
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from v2_conformance.certifying.servers import make_plan, today
+from v2_conformance.certifying.servers import plan_of, today
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
@@ -30,6 +29,7 @@ from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.junit import add_suite_properties
+from v2_conformance.pytest_plugin.options import options_of
 from v2_conformance.pytest_plugin.xdist import (
     FOLDER,
     LEFT_S,
@@ -39,6 +39,7 @@ from v2_conformance.pytest_plugin.xdist import (
     SharedServer,
     is_worker,
     shared_folder,
+    shared_rate,
 )
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Calibration
@@ -58,8 +59,7 @@ from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.running import in_order, run_beside
-from v2_conformance.runs.targets.access import Access
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
@@ -71,6 +71,7 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._options = shared_rate(options_of(config), config)
         self._engine: Engine | None = None
         self._coming: Case | None = None
         self._record: Record | None = None
@@ -93,60 +94,22 @@ class Session:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
         if self._engine is None:
-            option = self._config.getoption
-            file, folder = option("--v2-target"), option("--v2-report-dir")
-            target = make_target(
-                option("v2_url"),
-                file=Path(file) if file else None,
-                profiles=tuple(option("--v2-profile")),
-                headers=tuple(option("--v2-header")),
-                public=tuple(option("--v2-public")),
-                secrets=tuple(option("--v2-secret")),
-                secret_env=tuple(option("--v2-secret-env")),
-                timeout=option("--v2-timeout"),
-                max_time=option("--v2-max-time"),
-                insecure=option("--v2-insecure"),
-                access=self._access(),
-                binding=option("--v2-binding"),
-            )
+            target = target_of(self._options)
             given = getattr(self._config, "workerinput", {})
             known = given.get(SERVER)
             usual_s = usual_limit_s(self._chosen, target.limits, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
-                wait_until_ready(target, option("--v2-wait-ready"))
+                wait_until_ready(target, self._options.wait_ready)
             server = server_from(json.loads(known)) if known else discover(target)
             self._engine = Engine(
                 target,
                 server,
                 deaths=SharedDeaths(self._shared) if self._has_company() else None,
                 budget=self._budget,
-                directory=Path(folder) if folder else None,
+                directory=self._options.report_dir,
             )
         return self._engine
-
-    def _access(self) -> Access:
-        """How to get in to the server. Workers of xdist share the rate that it allows."""
-        option = self._config.getoption
-
-        def path(name: str) -> Path | None:
-            return Path(option(name)) if option(name) else None
-
-        rate = option("--v2-rate")
-        if rate is not None:
-            rate /= getattr(self._config, "workerinput", {}).get("workercount", 1)
-        return Access(
-            host=option("--v2-host-header"),
-            cacert=path("--v2-cacert"),
-            cert=path("--v2-cert"),
-            key=path("--v2-key"),
-            bearer_env=option("--v2-bearer-env"),
-            bearer_file=path("--v2-bearer-file"),
-            basic_env=option("--v2-basic-env"),
-            basic_file=path("--v2-basic-file"),
-            rate=rate,
-            http2=option("--v2-http2"),
-        )
 
     def run(self, case: Case) -> Result:
         """Run one case; what may damage the server has it for itself.
@@ -187,17 +150,14 @@ class Session:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
-            sizes = ("--v2-large", "--v2-huge", "--v2-thorough")
-            large, huge, thorough = map(self._config.getoption, sizes)
-            varied = self._config.getoption("--v2-variation")
-            plan = make_plan(large=large, huge=huge, thorough=thorough, variations=varied)
+            plan = plan_of(self._options)
             self._cases, self._chosen = list(plan.planned), list(plan.chosen)
-            expect = self._config.getoption("--v2-expect")
-            self._expectations = load_expectations(Path(expect)) if expect else None
+            expect = self._options.expectation_file
+            self._expectations = load_expectations(expect) if expect else None
             if is_worker(self._config):
                 return
             # Without a folder for it the verdict is still for pytest's own reports.
-            folder = Path(self._config.getoption("--v2-report-dir") or self._shared)
+            folder = self._options.report_dir or self._shared
             self._resources.enter_context(sole_run(folder))
             engine = self.engine()
             check_claims(engine.target, self._cases)
@@ -343,7 +303,7 @@ class Session:
             return
         stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
         self.report = self._record.finish(complete=not stopped)
-        if self._config.getoption("--v2-report-dir"):
+        if self._options.report_dir:
             record = self._record
             write_formats(record.directory, self.report, check=record.mask.check)
         self._record = None
@@ -374,9 +334,9 @@ class Session:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict, and tell a CI service of it."""
-        folder = self._config.getoption("--v2-report-dir")
+        folder = self._options.report_dir
         judged = self._judgement()
-        lines = summary_lines(self.report, Path(folder)) if self.report and folder else []
+        lines = summary_lines(self.report, folder) if self.report and folder else []
         if judged is not None and self._expectations is not None:
             lines += problem_lines(self._expectations.name, judged)
         if lines:
@@ -384,7 +344,7 @@ class Session:
         for line in lines:
             terminalreporter.write_line(line)
         if self.report and self.report.cases:
-            publish(self.report, Path(folder) if folder else None, terminalreporter.write_line)
+            publish(self.report, folder, terminalreporter.write_line)
 
 
 def _is_observed(item: pytest.Item) -> bool:

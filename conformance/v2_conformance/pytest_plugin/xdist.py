@@ -7,9 +7,12 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from v2_conformance.options.selection import PluginOptions
 
 FOLDER = "v2_conformance_folder"
 SERVER = "v2_conformance_server"
@@ -58,6 +61,14 @@ def shared_folder(config: pytest.Config) -> Path:
     """A folder that this session's processes share, and no other session does."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     return Path(folder or tempfile.mkdtemp(prefix="v2-conformance-"))
+
+
+def shared_rate(options: PluginOptions, config: pytest.Config) -> PluginOptions:
+    """The options of this process: workers share the rate that the server allows."""
+    if options.rate is None:
+        return options
+    count = getattr(config, "workerinput", {}).get("workercount", 1)
+    return replace(options, rate=options.rate / count)
 
 
 class SharedServer:

@@ -13,6 +13,7 @@ from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.cli.run.any_model import read_asked
 from v2_conformance.errors import UsageError
+from v2_conformance.options.runs import AnyModelOptions
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
@@ -34,7 +35,6 @@ def call(*arguments: str, directory: Path) -> int:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"models": [], "shapes": ["A=1"]}, "--shape needs --model"),
         ({"shapes": ["A=1,x"]}, "expected sizes with commas"),
         ({"shapes": ["1,3"]}, "expected INPUT=1,3,8,8"),
         ({"ranges": ["A=1"]}, "expected the least and the most"),
@@ -44,9 +44,13 @@ def call(*arguments: str, directory: Path) -> int:
     ],
 )
 def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:
-    given = {"models": ["m"], "shapes": [], "ranges": [], "inputs": [], **options}
+    given = {name: tuple(values) for name, values in options.items()}
     with pytest.raises(UsageError, match=problem):
-        read_asked(**given, rtol=0, atol=0)
+        read_asked(AnyModelOptions(models=("m",), **given))  # type: ignore[arg-type]
+
+
+def inputs(*files: str) -> AnyModelOptions:
+    return AnyModelOptions(models=("m",), inputs=files)
 
 
 def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
@@ -55,7 +59,7 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     document = {"datatype": "FP32", "shape": [2], "data": [1.5, 2]}
     (tmp_path / "b.json").write_text(json.dumps(document))
     files = [f"A={tmp_path}/a.npy", f"B={tmp_path}/b.json", f"S={tmp_path}/s.npy"]
-    asked = read_asked(["m"], [], [], files, 0, 0)
+    asked = read_asked(inputs(*files))
     assert asked is not None
     tensors = asked.choice.tensors
     assert tensors["A"].blob == np.arange(6, dtype="<i4").tobytes()
@@ -64,10 +68,10 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     assert decode_bytes(tensors["S"].blob) == ["é".encode(), b"b"]
     np.save(tmp_path / "o.npy", np.array([1j]))
     with pytest.raises(UsageError, match="no V2 datatype"):
-        read_asked(["m"], [], [], [f"A={tmp_path}/o.npy"], 0, 0)
+        read_asked(inputs(f"A={tmp_path}/o.npy"))
     (tmp_path / "c.json").write_text("[1, 2]")
     with pytest.raises(UsageError, match="with a datatype of V2"):
-        read_asked(["m"], [], [], [f"A={tmp_path}/c.json"], 0, 0)
+        read_asked(inputs(f"A={tmp_path}/c.json"))
 
 
 def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ def test_a_version_in_a_binding_without_versions_is_refused(tmp_path: Path) -> N
         encoding="utf-8",
     )
     with pytest.raises(UsageError, match="has no place for"):
-        make_target(file=file)
+        make_target(target_file=file)
 
 
 def test_a_gateway_is_compared_without_a_binding(cli: Cli) -> None:

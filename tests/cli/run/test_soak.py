@@ -18,6 +18,7 @@ from v2_conformance.cli.main import main
 from v2_conformance.cli.run.soak import load_of
 from v2_conformance.formats.ci.github import markdown
 from v2_conformance.formats.html.page import render
+from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import read_report
@@ -46,9 +47,11 @@ def report(folder: Path) -> Report:
 
 
 def test_process_here_and_server_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert load_of(1, os.getpid(), None, None, Target("http://192.0.2.1:8000")) is not None
+    options = RunOptions(soak_minutes=1, pid=os.getpid())
+    assert load_of(options, None, Target("http://192.0.2.1:8000")) is not None
     assert "may not be on it" in capsys.readouterr().err
-    here = load_of(0.5, os.getpid(), None, 4, Target("http://127.0.0.1:8000"))
+    options = RunOptions(soak_minutes=0.5, pid=os.getpid(), workers=4)
+    here = load_of(options, None, Target("http://127.0.0.1:8000"))
     assert here is not None
     assert (here.seconds, here.connections, here.pid) == (30, 4, os.getpid())
     assert capsys.readouterr().err == ""

@@ -17,7 +17,6 @@ from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.budget import default_limit_s
-from v2_conformance.runs.targets.access import Access
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.wire.pace import Pace
@@ -31,12 +30,12 @@ def sent(target: Target) -> dict[str, str]:
 
 
 def with_access(url: str = "http://h", **access: Any) -> Target:
-    return make_target(url, access=Access(**access))
+    return make_target(url, **access)
 
 
 def refused(file: Path | None = None, url: str | None = "http://h", **access: Any) -> str:
     with pytest.raises(UsageError) as error:
-        make_target(url, file=file, access=Access(**access))
+        make_target(url, target_file=file, **access)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -71,7 +70,7 @@ def test_credentials_replace_those_of_the_file_and_the_url(
     monkeypatch.setenv("MY_TOKEN", TOKEN)
     path = tmp_path / "t.yaml"
     path.write_text("url: http://me:pw@h\nheaders: {authorization: Basic b2xk, X-A: b}\n")
-    target = make_target(file=path, access=Access(bearer_env="MY_TOKEN"))
+    target = make_target(target_file=path, bearer_env="MY_TOKEN")
     values = [value for name, value in target.address.fields if name.lower() == "authorization"]
     assert values == [f"Bearer {TOKEN}"]
     assert sent(target)["X-A"] == "b"
@@ -80,7 +79,7 @@ def test_credentials_replace_those_of_the_file_and_the_url(
 def test_credentials_cannot_be_public(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MY_TOKEN", TOKEN)
     with pytest.raises(UsageError, match="always secret"):
-        make_target("http://h", public=("authorization",), access=Access(bearer_env="MY_TOKEN"))
+        make_target("http://h", public=("authorization",), bearer_env="MY_TOKEN")
     path = tmp_path / "t.yaml"
     path.write_text("auth: {bearer: {env: MY_TOKEN}}\npublic: [Authorization]\n")
     assert "always secret" in refused(path)
@@ -118,7 +117,7 @@ def test_credentials_that_cannot_be_used_are_refused(
     assert "cannot read" in refused(basic_file=tmp_path / "missing")
     assert "give one of" in refused(bearer_env="MY_TOKEN", basic_env="MY_TOKEN")
     with pytest.raises(UsageError, match="given twice"):
-        make_target("http://h", headers=("Authorization: x",), access=Access(bearer_env="MY_TOKEN"))
+        make_target("http://h", headers=("Authorization: x",), bearer_env="MY_TOKEN")
 
 
 # The target file.
@@ -136,7 +135,7 @@ def test_a_target_file_says_how_to_get_in(tmp_path: Path) -> None:
         "url: https://h\nhost: model.example\nauth: {bearer: {file: token}}\nverify: ca.pem\n"
         "cert: cert.pem\nkey: key.pem\nrate: 50\nheaders: {X-Key: {file: token}}\n"
     )
-    target = make_target(file=path)
+    target = make_target(target_file=path)
     assert sent(target)["Host"] == "model.example"
     assert sent(target)["Authorization"] == f"Bearer {TOKEN}"
     assert sent(target)["X-Key"] == TOKEN
@@ -166,7 +165,7 @@ def test_certificates_that_cannot_be_used_are_one_line(
     assert "cannot use" in refused(url=url, cert=cert, key=tmp_path / "other.pem")
     assert "cannot read the CA file" in refused(url=url, cacert=tmp_path / "missing.pem")
     with pytest.raises(UsageError, match="remove it, or --cacert"):
-        make_target(url, insecure=True, access=Access(cacert=cert))
+        make_target(url, insecure=True, cacert=cert)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
     assert "which SSL_CERT_FILE names" in refused(url=url)
 
@@ -190,7 +189,7 @@ def test_nobody_is_asked_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
 
 
 def test_host_is_what_a_gateway_chooses_by() -> None:
-    target = make_target("http://h", headers=("Host: a",), access=Access(host="b.example"))
+    target = make_target("http://h", headers=("Host: a",), host="b.example")
     assert [value for name, value in target.address.fields if name == "Host"] == ["b.example"]
     assert target.public_url == "http://h"
     assert "printable ASCII" in refused(host="a\r\nX: y")
@@ -206,7 +205,7 @@ def test_a_version_in_a_target_file_is_in_every_url_of_the_model(
             f"url: {server.url}\nmodels:\n  identity/INT32: {{model: identity_int32, "
             f"version: {version}}}\n  identity/FP32: {{model: identity_fp32, version: 77}}\n"
         )
-        found = discover(make_target(file=path))
+        found = discover(make_target(target_file=path))
     binding = found.present["identity/INT32"]
     assert binding.path == "/v2/models/identity_int32/versions/1"
     assert "identity/FP32" not in found.present

@@ -59,20 +59,22 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     path.write_text(
         '{"url": "http://file", "timeout": 9, "headers": {"A": "1"}, "profiles": ["raw"]}'
     )
-    target = make_target("http://given", file=path, timeout=1, headers=("B: 2",), insecure=True)
+    target = make_target(
+        "http://given", target_file=path, timeout=1, headers=("B: 2",), insecure=True
+    )
     assert (target.url, target.limits.exchange_s, target.verify) == ("http://given", 1, False)
     assert target.headers == (("A", "1"), ("B", "2"))
     assert target.profiles == ("binary", "raw")
-    assert make_target(file=path).url == "http://file"
+    assert make_target(target_file=path).url == "http://file"
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "{}"])
 def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(text)
-    assert "no URL" in refused(None, file=path)
+    assert "no URL" in refused(None, target_file=path)
 
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.yaml", tmp_path):
-        assert f"cannot read {path}: " in refused(file=path)
+        assert f"cannot read {path}: " in refused(target_file=path)

@@ -103,7 +103,7 @@ def test_a_ca_file_that_is_missing_or_no_ca_file_is_refused_before_anything_runs
     (tmp_path / "not-a-ca.pem").write_text("x")
     for name in ("missing.pem", "not-a-ca.pem"):
         path.write_text(f"url: https://h\nverify: {tmp_path / name}\n")
-        assert "cannot read the CA file" in refused(file=path)
+        assert "cannot read the CA file" in refused(target_file=path)
 
 
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
@@ -133,4 +133,4 @@ def test_what_is_claimed_cannot_be_declared_unsupported_too(
     path = tmp_path / "target.yaml"
     path.write_text(f"url: http://h\n{text}\n")
     with pytest.raises(UsageError, match=words):
-        make_target(file=path)
+        make_target(target_file=path)

@@ -18,7 +18,6 @@ from support.servers import Peer, always, answering, serving, steps
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.targets.access import Access
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
@@ -61,7 +60,7 @@ def met(target: Target) -> tuple[Obstacle | None, str]:
 
 
 def target_for(url: str, **access: object) -> Target:
-    return make_target(url, timeout=5, access=Access(**access))  # type: ignore[arg-type]
+    return make_target(url, timeout=5, **access)
 
 
 # TLS.
@@ -312,14 +311,14 @@ def test_a_server_that_speaks_no_http2_is_told_so_over_tls(
     context = server_context(authority.issue_cert("127.0.0.1"))
     context.set_alpn_protocols(["http/1.1"])
     with serving(Peer.until_closed, tls=context) as server:
-        access = Access(cacert=cacert, http2=True)
-        obstacle, message = met(make_target(server.url, timeout=2, access=access))
+        access = {"cacert": cacert, "http2": True}
+        obstacle, message = met(make_target(server.url, timeout=2, **access))
     assert obstacle is Obstacle.NO_HTTP2
     assert message.endswith("leave out --http2 (`http2` of a target file) to test it over HTTP/1.1")
 
 
 def test_a_server_that_closes_on_http2_is_said_perhaps_not_to_speak_it() -> None:
     with serving(lambda peer: peer.end()) as server:
-        obstacle, message = met(make_target(server.url, timeout=2, access=Access(http2=True)))
+        obstacle, message = met(make_target(server.url, timeout=2, http2=True))
     assert obstacle is None
     assert "if it does not speak HTTP/2, leave out --http2" in message

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import cloup
-
-from v2_conformance.cli.command import FILE, FOLDER, REPORT_HELP, Command
+from v2_conformance.cli.command import command
+from v2_conformance.options.reports import BadgeOptions
 
 
-@cloup.command(
+@command(
     "badge",
-    cls=Command,
+    BadgeOptions,
     examples={
         "v2-conformance badge reports/report.json docs": (
             "Write docs/badge.svg and docs/badge.json."
         ),
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-@cloup.argument("directory", type=FOLDER, metavar="DIR", help="Folder to write the badges to.")
-def badge(*, report: Path, directory: Path) -> int:
+def badge(options: BadgeOptions) -> int:
     """Write badge.svg and badge.json of a report.
 
     badge.json is for services, such as shields.io, that draw badges from an endpoint.
@@ -28,6 +23,6 @@ def badge(*, report: Path, directory: Path) -> int:
     from v2_conformance.formats.registry import BADGES, write_formats
     from v2_conformance.report.files import load_report
 
-    for path in write_formats(directory, load_report(report), BADGES):
+    for path in write_formats(options.directory, load_report(options.report), BADGES):
         print(path)
     return 0

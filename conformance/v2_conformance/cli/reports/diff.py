@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import cloup
-
-from v2_conformance.cli.command import FILE, REPORT_HELP, Command
+from v2_conformance.cli.command import command
 from v2_conformance.errors import UnreachableError
+from v2_conformance.options.reports import DiffOptions
 
 
-@cloup.command(
+@command(
     "diff",
-    cls=Command,
+    DiffOptions,
     examples={
         "v2-conformance diff main/report.json reports/report.json": "Show what a change did.",
         "v2-conformance diff OLD.json NEW.json --markdown --exit-zero": (
@@ -27,12 +24,7 @@ from v2_conformance.errors import UnreachableError
         3: "The new report is incomplete, and nothing broke in what it has.",
     },
 )
-@cloup.argument("old", type=FILE, help=REPORT_HELP)
-@cloup.argument("new", type=FILE, help="The report to compare with OLD.")
-@cloup.option("--markdown", is_flag=True, help="Print Markdown, for a pull request's comment.")
-@cloup.option("--strict", is_flag=True, help="Exit with 1 if a SHOULD case broke, too.")
-@cloup.option("--exit-zero", is_flag=True, help="Exit with 0, whatever broke.")
-def diff(*, old: Path, new: Path, markdown: bool, strict: bool, exit_zero: bool) -> int:
+def diff(options: DiffOptions) -> int:
     """Show what changed between two reports.
 
     Compares them case by case: what is broken, fixed, new, gone or otherwise changed.
@@ -41,11 +33,11 @@ def diff(*, old: Path, new: Path, markdown: bool, strict: bool, exit_zero: bool)
     from v2_conformance.report.comparing.diff import diff_reports
     from v2_conformance.report.files import load_report
 
-    found = diff_reports(load_report(old), load_report(new))
-    for line in (as_markdown if markdown else as_text)(found):
+    found = diff_reports(load_report(options.old), load_report(options.new))
+    for line in (as_markdown if options.markdown else as_text)(found):
         print(line)
-    if exit_zero:
+    if options.exit_zero:
         return 0
-    if found.broken(strict=strict):
+    if found.broken(strict=options.strict):
         return 1
     return 0 if found.complete else UnreachableError.exit_code

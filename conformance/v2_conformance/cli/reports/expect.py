@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import cloup
-
-from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import FILE, REPORT_HELP, Command
+from v2_conformance.cli.command import command
+from v2_conformance.options.reports import ExpectOptions
 
 if TYPE_CHECKING:
     from v2_conformance.report.document import Report
-    from v2_conformance.report.expectations.known import Expectations
-    from v2_conformance.suite.cases import Case
 
-_DEFAULT = Path("v2-expect.yaml")
 _STANDARD_OUTPUT = Path("-")
 
 
-@cloup.command(
+@command(
     "expect",
-    cls=Command,
+    ExpectOptions,
     examples={
-        "v2-conformance expect --write reports/report.json": f"Write its failures to {_DEFAULT}.",
-        "v2-conformance expect reports/report.json": f"Compare it with {_DEFAULT}.",
+        "v2-conformance expect --write reports/report.json": (
+            "Write its failures to v2-expect.yaml."
+        ),
+        "v2-conformance expect reports/report.json": "Compare it with v2-expect.yaml.",
     },
     exit_codes={
         0: "Every result is as expected; with --write, the file is written.",
@@ -36,53 +32,22 @@ _STANDARD_OUTPUT = Path("-")
         4: "No case ran.",
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-@cloup.argument(
-    "file",
-    type=FILE,
-    default=_DEFAULT,
-    help=f"File of known failures.  [default: {_DEFAULT}]",
-)
-@cloup.option(
-    "--write",
-    is_flag=True,
-    help="Write FILE from the report, or bring it up to date. If FILE is '-', print it.",
-)
-@cloup.option("--strict", is_flag=True, help="Exit with 1 on warnings that are not known, too.")
-def expect(*, report: Path, file: Path, write: bool, strict: bool) -> int:
+def expect(options: ExpectOptions) -> int:
     """Compare a report with known failures, or write them to a file.
 
     docs/ci.md describes the file and how to use it.
     """
+    from v2_conformance.cli.reporting import print_comparison
     from v2_conformance.report.expectations.known import load_expectations
     from v2_conformance.report.files import load_report
     from v2_conformance.suite.library import every_case
 
-    document = load_report(report)
-    if write:
-        _write(document, file)
+    document = load_report(options.report)
+    if options.write:
+        _write(document, options.file)
         return 0
-    known = load_expectations(file)
-    return print_comparison(document, known, every_case(), strict=strict)
-
-
-def print_comparison(
-    report: Report, known: Expectations, cases: Sequence[Case], *, strict: bool
-) -> int:
-    """Print how a report compares with known failures, and return the exit code that this means.
-
-    `cases` are all cases of the suite that the report could have.
-    """
-    from v2_conformance.certifying.servers import today
-    from v2_conformance.formats.text.terminal import expectation_lines
-    from v2_conformance.report.expectations.known import judge_expectations
-    from v2_conformance.report.verdict.standing import standing
-
-    ids = {case.id: case.requirement for case in cases}
-    judged = judge_expectations(known, report.cases, ids, today(), strict=strict)
-    for line in expectation_lines(known.name, judged, words=standing(report).words):
-        print(line)
-    return exit_codes.beside_expectations(report, as_expected=judged.good, strict=strict)
+    known = load_expectations(options.file)
+    return print_comparison(document, known, every_case(), strict=options.strict)
 
 
 def _write(report: Report, file: Path) -> None:

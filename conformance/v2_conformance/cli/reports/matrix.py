@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import click
-import cloup
 
-from v2_conformance.cli.command import FILE, PROGRAM, Command
+from v2_conformance.cli.command import PROGRAM, Command, command
 from v2_conformance.cli.reports.matrix_run import matrix_run
 from v2_conformance.errors import UsageError
+from v2_conformance.options.reports import MatrixOptions
 
 
 class _Matrix(Command):
@@ -32,8 +32,9 @@ class _Matrix(Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@cloup.command(
+@command(
     "matrix",
+    MatrixOptions,
     cls=_Matrix,
     examples={
         "v2-conformance matrix */report.json --output index.html": "Compare several servers.",
@@ -42,37 +43,13 @@ class _Matrix(Command):
         ),
     },
 )
-@cloup.argument(
-    "reports",
-    type=FILE,
-    nargs=-1,
-    required=True,
-    metavar="REPORT...",
-    help="Reports, each a report.json, packed with gzip or not, or a report.jsonl, in the order of "
-    "the columns.",
-)
-@cloup.option(
-    "--output",
-    type=FILE,
-    default=Path("matrix.html"),
-    metavar="FILE",
-    help="Write the page to this file.",
-)
-@cloup.option(
-    "--link-base",
-    default="",
-    show_default=False,
-    metavar="URL",
-    help="URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
-    "reports start with it.  [default: relative links]",
-)
-def matrix(*, reports: tuple[Path, ...], output: Path, link_base: str) -> int:
+def matrix(options: MatrixOptions) -> int:
     """Write one page with requirements as rows and servers as columns.
 
     Each cell links to its requirement in the report.html beside that server's report. `matrix run
     FOLDER` makes the reports first.
     """
-    for line in write_matrix(reports, output, link_base):
+    for line in write_matrix(options.reports, options.output, options.link_base):
         print(line)
     return 0
 

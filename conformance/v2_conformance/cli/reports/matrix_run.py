@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-import click
-import cloup
-
-from v2_conformance.cli.command import FOLDER, PROGRAM, Command, whole_number
+from v2_conformance.cli.command import PROGRAM, command
 from v2_conformance.errors import UnreachableError, UsageError
+from v2_conformance.options.reports import MatrixRunOptions
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _OURS = ("--target", "--report-dir", "--shard", "--fuzz")
@@ -24,9 +22,9 @@ _PAGE = "index.html"
 _LONGEST_LOG = 1 << 16
 
 
-@cloup.command(
+@command(
     "run",
-    cls=Command,
+    MatrixRunOptions,
     examples={
         "v2-conformance matrix run targets --report-dir certified --jobs 8": (
             "Certify every target in the folder, eight at a time."
@@ -43,32 +41,7 @@ _LONGEST_LOG = 1 << 16
         4: "No case ran for a target.",
     },
 )
-@cloup.argument(
-    "folder", type=FOLDER, metavar="FOLDER", help="A folder of target files (YAML or JSON)."
-)
-@cloup.argument(
-    "options",
-    nargs=-1,
-    type=click.UNPROCESSED,
-    metavar="[-- OPTION...]",
-    help="Options of `run` that every run gets.",
-)
-@cloup.option(
-    "--report-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    metavar="DIR",
-    help="Write each report to a folder in here that is named like its target file, and the page "
-    "to index.html.",
-)
-@cloup.option(
-    "--jobs",
-    type=whole_number(least=1, most=256),
-    default=4,
-    metavar="N",
-    help="Number of targets to test at the same time.",
-)
-def matrix_run(*, folder: Path, options: tuple[str, ...], report_dir: Path, jobs: int) -> int:
+def matrix_run(options: MatrixRunOptions) -> int:
     """Certify every target of a folder and write one page that compares them.
 
     What each run prints is in run.log beside its report. A target of which there is no report, such
@@ -80,17 +53,20 @@ def matrix_run(*, folder: Path, options: tuple[str, ...], report_dir: Path, jobs
     from v2_conformance.report.verdict.standing import standing
     from v2_conformance.terminal_safe_text import plain
 
-    for option in options:
+    for option in options.options:
         if option.partition("=")[0] in _OURS:
             raise UsageError(f"{option.partition('=')[0]} cannot be the same for every target")
-    targets = _targets(folder)
+    targets = _targets(options.folder)
     done: dict[str, _Done] = {}
-    with _Runs(report_dir, options) as runs, ThreadPoolExecutor(jobs) as pool:
+    with (
+        _Runs(options.report_dir, options.options) as runs,
+        ThreadPoolExecutor(options.jobs) as pool,
+    ):
         try:
             for future in as_completed([pool.submit(runs.run, target) for target in targets]):
                 one = future.result()
                 done[one.name] = one
-                path = report_dir / one.name / REPORT
+                path = options.report_dir / one.name / REPORT
                 words = standing(load_report(path)).words if one.reported else one.said
                 print(plain(f"{one.name}: exit code {one.code}: {words}"), flush=True)
         except BaseException:
@@ -98,12 +74,12 @@ def matrix_run(*, folder: Path, options: tuple[str, ...], report_dir: Path, jobs
             runs.stop()
             raise
     names = [target.stem for target in targets]
-    reports = [report_dir / name / REPORT for name in names if done[name].reported]
+    reports = [options.report_dir / name / REPORT for name in names if done[name].reported]
     for name in names:
         if not done[name].reported:
             print(plain(f"not on the page: {name}, which left no report"))
     if reports:
-        print(*write_matrix(reports, report_dir / _PAGE), sep="\n")
+        print(*write_matrix(reports, options.report_dir / _PAGE), sep="\n")
     return max(one.code for one in done.values())
 
 

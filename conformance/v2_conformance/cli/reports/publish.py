@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-import cloup
-
-from v2_conformance.cli.command import FILE, FOLDER, PROGRAM, Command
+from v2_conformance.cli.command import PROGRAM, command
 from v2_conformance.errors import UsageError
+from v2_conformance.options.reports import PublishOptions
 
 if TYPE_CHECKING:
     from v2_conformance.formats.site.build import Admission
@@ -25,9 +24,9 @@ _DEEPEST = 6
 _LONGEST_URL = 1000
 
 
-@cloup.command(
+@command(
     "publish",
-    cls=Command,
+    PublishOptions,
     examples={
         "v2-conformance publish site reports": "Make a site of every report in a folder.",
         "v2-conformance publish site site new/report.json": "Add a report to a site.",
@@ -44,53 +43,7 @@ _LONGEST_URL = 1000
         3: "The suite itself failed.",
     },
 )
-@cloup.argument(
-    "directory",
-    type=FOLDER,
-    metavar="DIR",
-    help="Folder of the site: a new one, an empty one, or one that has a site.",
-)
-@cloup.argument(
-    "reports",
-    type=FILE,
-    nargs=-1,
-    required=True,
-    metavar="REPORT...",
-    help="Every report of the site, each a report.json, packed with gzip or not, or a folder of "
-    "such; DIR stands for the reports that it has.",
-)
-@cloup.option(
-    "--base-url",
-    default=None,
-    metavar="URL",
-    help="URL where DIR is published. Snippets for badges then have whole links, too.",
-)
-@cloup.option(
-    "--allowed-signers",
-    type=FILE,
-    metavar="FILE",
-    help="Show who signed each report, by the keys in this file, in the format of ssh-keygen(1).",
-)
-@cloup.option(
-    "--newest",
-    is_flag=True,
-    help="Of several reports on the same version with the same claims, publish the newest.",
-)
-@cloup.option(
-    "--outdated",
-    is_flag=True,
-    help="Also publish reports that another version of the suite or its cases made, marked as "
-    "outdated.",
-)
-def publish(
-    *,
-    directory: Path,
-    reports: tuple[Path, ...],
-    base_url: str | None,
-    allowed_signers: Path | None,
-    newest: bool,
-    outdated: bool,
-) -> int:
+def publish(options: PublishOptions) -> int:
     """Make a static site of reports, each of which is judged again.
 
     It has a matrix, a page for each server with its versions, badges, and index.json for programs.
@@ -103,21 +56,28 @@ def publish(
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.signatures.allowed_signers import read_allowed_signers
 
-    base_url = _base_url(base_url)
-    signers = [] if allowed_signers is None else read_allowed_signers(allowed_signers)
-    with opened(directory) as folder:
-        paths = _report_files(directory, reports)
-        entries, codes = _admitted(folder, paths, Admission(every_case(), signers, outdated))
-        kept, more = _one_for_each(entries, newest=newest)
+    base_url = _base_url(options.base_url)
+    signers = (
+        [] if options.allowed_signers is None else read_allowed_signers(options.allowed_signers)
+    )
+    with opened(options.directory) as folder:
+        paths = _report_files(options.directory, options.reports)
+        entries, codes = _admitted(
+            folder, paths, Admission(every_case(), signers, options.outdated)
+        )
+        kept, more = _one_for_each(entries, newest=options.newest)
         if codes or more:
-            print(f"{PROGRAM}: nothing was published; {directory} is as it was", file=sys.stderr)
+            print(
+                f"{PROGRAM}: nothing was published; {options.directory} is as it was",
+                file=sys.stderr,
+            )
             return 1 if 1 in codes else UsageError.exit_code
         entries = placed(kept)
         built = folder.work / "built"
         built.mkdir()
         files = build(entries, built, base_url)
-        replace_site(folder, built, files, _derived(directory, paths))
-    print(directory / "index.html")
+        replace_site(folder, built, files, _derived(options.directory, paths))
+    print(options.directory / "index.html")
     print(f"{counted(len(entries), 'report')}, {counted(len(files), 'file')}")
     return 0
 

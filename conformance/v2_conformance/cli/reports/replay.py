@@ -5,21 +5,16 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-import cloup
-
-from v2_conformance.cli import known_values
-from v2_conformance.cli.access import ACCESS
-from v2_conformance.cli.command import FILE, REPORT_HELP, Command, seconds, whole_number
-from v2_conformance.cli.start import START, server_under_test
+from v2_conformance.cli.command import command
 from v2_conformance.errors import NothingRanError
+from v2_conformance.options.runs import ReplayOptions
 
 
-@cloup.command(
+@command(
     "replay",
-    cls=Command,
+    ReplayOptions,
     examples={
         "v2-conformance replay reports/report.json": "Send what failed again to the same server.",
         "v2-conformance replay reports/report.json http://localhost:8001 --case H6": (
@@ -37,80 +32,7 @@ from v2_conformance.errors import NothingRanError
         4: "Nothing failed in the report.",
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-@cloup.argument(
-    "url", required=False, help="Base URL of the server.  [default: that in the report]"
-)
-@cloup.option(
-    "--case",
-    "patterns",
-    multiple=True,
-    metavar="PATTERN",
-    shell_complete=known_values.cases_of_report,
-    help="Send only what failed of this requirement, such as H6, or what has an id that matches "
-    "this pattern, such as 'H6/*'. Repeatable.",
-)
-@cloup.option(
-    "--target",
-    "target_file",
-    type=FILE,
-    metavar="FILE",
-    help="Read the URL, credentials and model names from this target file; the report has the "
-    "claims.",
-)
-@cloup.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="'NAME: VALUE'",
-    help="Send this header field with every request. Its value is a secret. Repeatable.",
-)
-@cloup.option("--timeout", type=seconds, metavar="SECONDS", help="Time limit for one exchange.")
-@cloup.option(
-    "--wait-ready",
-    type=seconds,
-    metavar="SECONDS",
-    help="Time limit for the server to become ready before the first case.",
-)
-@START
-@cloup.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@cloup.option(
-    "-n",
-    "--workers",
-    type=whole_number(least=1),
-    default=1,
-    metavar="N",
-    help="Number of cases to run at the same time.",
-)
-@cloup.option(
-    "--restart-command",
-    metavar="COMMAND",
-    help="Run this shell command to restart the server after a case has killed it.",
-)
-@cloup.option(
-    "--wait",
-    type=seconds,
-    default=0,
-    metavar="SECONDS",
-    help="Time limit for a killed server to recover or restart.",
-)
-@ACCESS
-def replay(
-    *,
-    report: Path,
-    url: str | None,
-    patterns: tuple[str, ...],
-    target_file: Path | None,
-    headers: tuple[str, ...],
-    timeout: float | None,
-    wait_ready: float | None,
-    start_command: str | None,
-    insecure: bool,
-    workers: int,
-    restart_command: str | None,
-    wait: float,
-    **access: Any,
-) -> int:
+def replay(options: ReplayOptions) -> int:
     """Send what failed in a report again, and say whether it is fixed.
 
     Sends only the cases that failed, judges the answers anew and prints a line for each: fixed, or
@@ -118,32 +40,28 @@ def replay(
     """
     from v2_conformance.certifying.reported_target import reported_target, shown_url
     from v2_conformance.certifying.resending import Now, resend
-    from v2_conformance.cli.masked_errors import masked_errors
+    from v2_conformance.cli.ending import masked_errors
+    from v2_conformance.cli.start import server_under_test
     from v2_conformance.formats.text.secrets import warnings_about_secrets
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.deaths import Recovery
-    from v2_conformance.runs.targets.access import Access
     from v2_conformance.runs.targets.file import load_target
-    from v2_conformance.runs.targets.make import make_target
+    from v2_conformance.runs.targets.make import target_of
     from v2_conformance.suite.library import every_case
     from v2_conformance.terminal_safe_text import wrapped
     from v2_conformance.verifying.failures import failures
 
-    document = load_report(report)
-    failed = failures(document, every_case(), patterns)
+    document = load_report(options.report)
+    failed = failures(document, every_case(), options.patterns)
     if not failed:
-        chosen = " of these cases" if patterns else ""
-        raise NothingRanError(f"nothing{chosen} failed in {report}: there is nothing to send again")
-    if url is None and not (target_file is not None and load_target(target_file).url):
-        url = shown_url(document)
-    given = make_target(
-        url,
-        file=target_file,
-        headers=headers,
-        timeout=timeout,
-        insecure=insecure,
-        access=Access(**access),
-    )
+        chosen = " of these cases" if options.patterns else ""
+        raise NothingRanError(
+            f"nothing{chosen} failed in {options.report}: there is nothing to send again"
+        )
+    file = options.target_file
+    if options.url is None and not (file is not None and load_target(file).url):
+        options = replace(options, url=shown_url(document))
+    given = target_of(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(given.mask))
         target = reported_target(document, given)
@@ -153,16 +71,15 @@ def replay(
             f"sending {len(failed)} of {len(document.cases)} cases to {target.public_url}",
             file=sys.stderr,
         )
-        directory = report.parent
-        stack.enter_context(server_under_test(start_command, target, directory, wait_ready))
+        stack.enter_context(server_under_test(options, target, options.report.parent))
         counts: Counter[Now] = Counter()
         wrong = False
         for again in resend(
             target,
             failed,
-            recovery=Recovery(restart_command, wait),
-            ready_within_s=wait_ready,
-            workers=workers,
+            recovery=Recovery(options.restart_command, options.wait),
+            ready_within_s=options.wait_ready,
+            workers=options.workers,
         ):
             counts[again.now] += 1
             wrong = wrong or again.counts

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-import cloup
-
-from v2_conformance.cli.command import FILE, REPORT_HELP, Command
+from v2_conformance.cli.command import command
 from v2_conformance.errors import UsageError
+from v2_conformance.options.reports import RewriteOptions
 
 
-@cloup.command(
+@command(
     "report",
-    cls=Command,
+    RewriteOptions,
     examples={
         "v2-conformance report reports/report.jsonl": (
             "Turn the record of a killed run into a report."
         ),
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-def report(*, report: Path) -> int:
+def report(options: RewriteOptions) -> int:
     """Write the report files of a run that was killed.
 
     Writes report.html and the other report files beside REPORT and, if that is a report.jsonl,
@@ -30,13 +27,18 @@ def report(*, report: Path) -> int:
     from v2_conformance.formats.registry import write_formats
     from v2_conformance.report.files import read_report, write_report
 
-    if report.is_dir():
-        raise UsageError(f"{report} is a folder: name the report.json or report.jsonl in it")
-    file = read_report(report)
+    if options.report.is_dir():
+        raise UsageError(
+            f"{options.report} is a folder: name the report.json or report.jsonl in it"
+        )
+    file = read_report(options.report)
     if not file.is_intact:
-        print(f"v2-conformance: {report} was edited: its digest does not match", file=sys.stderr)
+        print(
+            f"v2-conformance: {options.report} was edited: its digest does not match",
+            file=sys.stderr,
+        )
     if file.is_record:
-        print(write_report(report.parent, file.report))
-    for path in write_formats(report.parent, file.report):
+        print(write_report(options.report.parent, file.report))
+    for path in write_formats(options.report.parent, file.report):
         print(path)
     return 0

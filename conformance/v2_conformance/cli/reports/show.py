@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-import cloup
-
-from v2_conformance.cli import known_values
-from v2_conformance.cli.command import FILE, FOLDER, REPORT_HELP, Command
+from v2_conformance.cli.command import command
+from v2_conformance.options.reports import ShowOptions
 
 
-@cloup.command(
+@command(
     "show",
-    cls=Command,
+    ShowOptions,
     examples={
         "v2-conformance show reports/report.json 'H6/not-a-number[letters]'": "Show one case.",
         "v2-conformance show reports/report.json H1 --replay out": (
@@ -21,20 +18,7 @@ from v2_conformance.cli.command import FILE, FOLDER, REPORT_HELP, Command
         ),
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-@cloup.argument(
-    "case",
-    shell_complete=known_values.cases_of_report,
-    help="The id of a case, or a pattern or requirement that only one case of the report matches.",
-)
-@cloup.option("--full", is_flag=True, help="Show every body in full, however long it is.")
-@cloup.option(
-    "--replay",
-    type=FOLDER,
-    metavar="DIR",
-    help="Write the request, and a script that sends it again, into this folder.",
-)
-def show(*, report: Path, case: str, full: bool, replay: Path | None) -> int:
+def show(options: ShowOptions) -> int:
     """Show one case of a report, with its bytes, or replay it."""
     from rich.console import Console
 
@@ -43,13 +27,13 @@ def show(*, report: Path, case: str, full: bool, replay: Path | None) -> int:
     from v2_conformance.report.files import load_report
     from v2_conformance.terminal_safe_text import WIDTH
 
-    document = load_report(report)
-    found = find(document, case)
-    if replay is not None:
-        print(write_replay(document, found, replay))
+    document = load_report(options.report)
+    found = find(document, options.case)
+    if options.replay is not None:
+        print(write_replay(document, found, options.replay))
         return 0
     colors = None if os.environ.get("NO_COLOR") else "auto"
     console = Console(color_system=colors, width=WIDTH, highlight=False)  # type: ignore[arg-type]
-    for line in lines(document, found, path=str(report), full=full):
+    for line in lines(document, found, path=str(options.report), full=options.full):
         console.print(line, soft_wrap=True)
     return 0

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import cloup
 
-from v2_conformance.cli.command import FILE, Command
+from v2_conformance.cli.command import command
 from v2_conformance.errors import UsageError
+from v2_conformance.options.reports import SignOptions
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -22,18 +22,16 @@ KEY_HELP = (
 )
 
 
-@cloup.command(
+@command(
     "sign",
-    cls=Command,
+    SignOptions,
     examples={"v2-conformance sign report.json ~/.ssh/id_ed25519": "Write report.json.sig."},
     exit_codes={
         0: "Signed.",
         2: "Nothing was signed: the report or the key cannot be read, or the report was edited.",
     },
 )
-@cloup.argument("report", type=FILE, help="A report.json, packed with gzip or not.")
-@cloup.argument("key", type=FILE, help=KEY_HELP)
-def sign(*, report: Path, key: Path) -> int:
+def sign(options: SignOptions) -> int:
     """Sign a report, so that others can tell who published it.
 
     Writes report.json.sig beside it, which `v2-conformance verify --allowed-signers` and
@@ -41,9 +39,9 @@ def sign(*, report: Path, key: Path) -> int:
     """
     from v2_conformance.report.signatures.signing import sign_report
 
-    if report.is_dir():
-        raise UsageError(f"{report} is a folder: name the report.json in it")
-    path = sign_report(report, signing_key(key))
+    if options.report.is_dir():
+        raise UsageError(f"{options.report} is a folder: name the report.json in it")
+    path = sign_report(options.report, signing_key(options.key))
     print(f"wrote {path}")
     return 0
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from pathlib import Path
 
-import cloup
-
-from v2_conformance.cli.command import FILE, REPORT_HELP, Command
+from v2_conformance.cli.command import command
 from v2_conformance.errors import UsageError
+from v2_conformance.options.reports import VerifyOptions
 
 
-@cloup.command(
+@command(
     "verify",
-    cls=Command,
+    VerifyOptions,
     examples={
         "v2-conformance verify report.json": "Check a report that somebody published.",
         "v2-conformance verify report.json --allowed-signers signers": (
@@ -28,15 +26,7 @@ from v2_conformance.errors import UsageError
         "catalogue made it, or nobody who may sign it did.",
     },
 )
-@cloup.argument("report", type=FILE, help=REPORT_HELP)
-@cloup.option(
-    "--allowed-signers",
-    type=FILE,
-    metavar="FILE",
-    help="Also check that one of the keys in this file, in the format of ssh-keygen(1), signed the "
-    "report.",
-)
-def verify(*, report: Path, allowed_signers: Path | None) -> int:
+def verify(options: VerifyOptions) -> int:
     """Judge a report again from its recorded bytes, without a server.
 
     Prints every case that comes out differently, and what had to be taken on trust because the
@@ -49,10 +39,12 @@ def verify(*, report: Path, allowed_signers: Path | None) -> int:
     from v2_conformance.verifying.signatures.allowed_signers import read_allowed_signers
     from v2_conformance.verifying.signatures.signature import check_signature
 
-    if report.is_dir():
-        raise UsageError(f"{report} is a folder: name the report.json in it")
-    signers = None if allowed_signers is None else read_allowed_signers(allowed_signers)
-    found = verification.verify(report, every_case())
+    if options.report.is_dir():
+        raise UsageError(f"{options.report} is a folder: name the report.json in it")
+    signers = (
+        None if options.allowed_signers is None else read_allowed_signers(options.allowed_signers)
+    )
+    found = verification.verify(options.report, every_case())
     for line in verification_lines(found):
         print(line)
     if signers is None:

@@ -1,125 +1,53 @@
-"""Options of `run` for models of which nobody knows the answers, and the files that they name."""
+"""`run --model`: what the options say of models of which nobody knows the answers."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-import click
-import cloup
-
-from v2_conformance.errors import UsageError
-
-if TYPE_CHECKING:
-    from v2_conformance.certifying.relations import Asked
-    from v2_conformance.report.document import Report
-    from v2_conformance.runs.targets.target import Target
-    from v2_conformance.suite.values.samples import Given
+from v2_conformance.bounded_files import read_bounded
+from v2_conformance.certifying.relations import Asked
+from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.options.runs import AnyModelOptions
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    ElementError,
+    datatype_of,
+    encode_bytes,
+    from_json,
+)
+from v2_conformance.report.document import Report
+from v2_conformance.runs.learning import repository_index
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.values.samples import Choice, Given
+from v2_conformance.terminal_safe_text import wrapped
+from v2_conformance.wire.encode.requests import Tolerance
 
 _MOST = 256 << 20
 _SHOWN = 10
 _Value = TypeVar("_Value")
 
 
-def _tolerance(value: Any) -> float:
-    """A type of option: a finite number from 0 on."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise click.BadParameter(f"expected a number from 0 on, got {value!r}")
-    return number
-
-
-OPTIONS = cloup.option_group(
-    "Any model",
-    cloup.option(
-        "--model",
-        "models",
-        multiple=True,
-        metavar="NAME",
-        help="Test with this model of yours, whatever it computes, instead of the models of the "
-        "contract: its answers are compared with each other, and the verdict is *consistent*. "
-        "`all` stands for every model in the server's repository index. Repeatable.",
-    ),
-    cloup.option(
-        "--shape",
-        "shapes",
-        multiple=True,
-        metavar="INPUT=1,3,8,8",
-        help="Send this input in this shape.  [default: 3 for each variable dimension]",
-    ),
-    cloup.option(
-        "--range",
-        "ranges",
-        multiple=True,
-        metavar="INPUT=0:1",
-        help="Send values from this range.  [default: floats from 0 to 1, integers from 0 to 9]",
-    ),
-    cloup.option(
-        "--input",
-        "inputs",
-        multiple=True,
-        metavar="INPUT=FILE",
-        help="Send this tensor: a .npy file, or JSON with `datatype`, `shape` and `data` as in a "
-        "V2 request. Repeatable.",
-    ),
-    cloup.option(
-        "--rtol",
-        type=_tolerance,
-        default=0,
-        metavar="R",
-        help="Let floats differ by this part of their value. The verdict names it.",
-    ),
-    cloup.option(
-        "--atol",
-        type=_tolerance,
-        default=0,
-        metavar="A",
-        help="Let floats differ by this much. The verdict names it.",
-    ),
-)
-
-
-def read_asked(
-    models: Sequence[str],
-    shapes: Sequence[str],
-    ranges: Sequence[str],
-    inputs: Sequence[str],
-    rtol: float,
-    atol: float,
-) -> Asked | None:
-    """What the options say, None without --model. Raises UsageError."""
-    from v2_conformance.certifying.relations import Asked
-    from v2_conformance.suite.values.samples import Choice
-    from v2_conformance.wire.encode.requests import Tolerance
-
-    if not models:
-        given = {"--shape": shapes, "--range": ranges, "--input": inputs, "--rtol": rtol}
-        for option, value in (given | {"--atol": atol}).items():
-            if value:
-                raise UsageError(f"{option} needs --model, which says whose answers are compared")
+def read_asked(options: AnyModelOptions) -> Asked | None:
+    """Return what the options say, None without --model. Raises UsageError."""
+    if not options.models:
         return None
     choice = Choice(
-        _by_input("--shape", map(_shape, shapes)),
-        _by_input("--range", map(_range, ranges)),
-        _by_input("--input", map(_tensor, inputs)),
+        _by_input("--shape", map(_shape, options.shapes)),
+        _by_input("--range", map(_range, options.ranges)),
+        _by_input("--input", map(_tensor, options.inputs)),
     )
+    rtol, atol = options.rtol, options.atol
     tolerance = Tolerance(rtol, atol) if rtol or atol else None
-    return Asked(list(models), choice, tolerance)
+    return Asked(list(options.models), choice, tolerance)
 
 
 def what_next(report: Report, target: Target) -> list[str]:
     """What to type after a run that found no model of the contract: lines for people."""
-    from v2_conformance.errors import ConformanceError
-    from v2_conformance.runs.learning import repository_index
-    from v2_conformance.terminal_safe_text import wrapped
-
     try:
         names = repository_index(target)
     except ConformanceError:
@@ -187,7 +115,6 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def _tensor(text: str) -> tuple[str, Given]:
-    from v2_conformance.bounded_files import read_bounded
 
     name, value = _named(text, "--input", "INPUT=FILE")
     path = Path(value)
@@ -199,9 +126,6 @@ def _tensor(text: str) -> tuple[str, Given]:
 
 def _of_numpy(path: Path, data: bytes) -> Given:
     import numpy as np
-
-    from v2_conformance.protocol.datatypes import datatype_of, encode_bytes
-    from v2_conformance.suite.values.samples import Given
 
     try:
         array: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
@@ -218,8 +142,6 @@ def _of_numpy(path: Path, data: bytes) -> Given:
 
 
 def _of_json(path: Path, data: bytes) -> Given:
-    from v2_conformance.protocol.datatypes import DATATYPES, ElementError, from_json
-    from v2_conformance.suite.values.samples import Given
 
     try:
         document = json.loads(data)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 from contextlib import closing
-from pathlib import Path
 
 from v2_conformance.errors import NothingRanError
+from v2_conformance.options.runs import RunOptions
 from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.engine import Engine
@@ -21,21 +21,14 @@ from v2_conformance.suite.outcomes import Outcome
 _SHRINK_S = 60.0
 
 
-def fuzz_server(
-    target: Target,
-    *,
-    examples: int,
-    seed: int | None,
-    directory: Path,
-    recovery: Recovery,
-    ready_within_s: float | None = None,
-) -> int:
-    """Send up to `examples` requests, print what comes of them, and return the exit code.
+def fuzz_server(options: RunOptions, target: Target, recovery: Recovery) -> int:
+    """Send up to `--fuzz` requests, print what comes of them, and return the exit code.
 
-    A failure is written into `directory`. Without a seed a random one is taken and printed.
+    A failure is written into the report folder. Without a seed a random one is taken and printed.
     """
-    seed = secrets.randbelow(2**32) if seed is None else seed
-    wait_until_ready(target, ready_within_s)
+    examples = options.fuzz or 0
+    seed = secrets.randbelow(2**32) if options.seed is None else options.seed
+    wait_until_ready(target, options.wait_ready)
     server = discover(target)
     with closing(Engine(target, server, recovery=recovery)) as engine:
         roles = usable_roles(target, server)
@@ -47,7 +40,7 @@ def fuzz_server(
         if found.result is None or not found.failed:
             print(f"{found.sent} requests: every answer is right")
             return 0
-        path = write_counterexample(found, target.mask, directory, f"--seed {seed}")
+        path = write_counterexample(found, target.mask, options.report_dir, f"--seed {seed}")
         outcome = found.result.outcome
         message = target.mask.text(found.result.message)
         print(f"{outcome.words} after {found.sent} requests: {message}")

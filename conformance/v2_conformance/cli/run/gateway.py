@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import cloup
-
-from v2_conformance.cli.command import FILE, FOLDER, REPORT_HELP, Command
+from v2_conformance.cli.command import command
+from v2_conformance.options.reports import GatewayOptions
 
 
-@cloup.command(
+@command(
     "gateway",
-    cls=Command,
+    GatewayOptions,
     examples={
         "v2-conformance gateway reports/report.json reports/gateway/report.json": (
             "Show again what `run --through` showed."
@@ -24,15 +21,7 @@ from v2_conformance.cli.command import FILE, FOLDER, REPORT_HELP, Command
         3: "The reports do not show enough to say so.",
     },
 )
-@cloup.argument("direct", type=FILE, help=REPORT_HELP)
-@cloup.argument("through", type=FILE, help="The report of a run through the gateway.")
-@cloup.option(
-    "--output",
-    type=FOLDER,
-    metavar="DIR",
-    help="Also write gateway.json and gateway.html to this folder.",
-)
-def gateway(*, direct: Path, through: Path, output: Path | None) -> int:
+def gateway(options: GatewayOptions) -> int:
     """Show what a gateway does to the extension.
 
     Compares two reports of the same server case by case: one of a run without the gateway, one of
@@ -43,9 +32,9 @@ def gateway(*, direct: Path, through: Path, output: Path | None) -> int:
     from v2_conformance.report.comparing.gateway import Transparency, compare_sides
     from v2_conformance.report.files import load_report
 
-    found = compare_sides(load_report(direct), load_report(through))
-    if output is not None:
-        write_gateway_files(output, found)
+    found = compare_sides(load_report(options.direct), load_report(options.through))
+    if options.output is not None:
+        write_gateway_files(options.output, found)
     for line in gateway_lines(found):
         print(line)
     codes = {Transparency.TRANSPARENT: 0, Transparency.NOT_TRANSPARENT: 1}

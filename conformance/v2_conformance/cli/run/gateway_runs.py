@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from v2_conformance.certifying.servers import Plan, start
-from v2_conformance.cli.masked_errors import masked_errors
+from v2_conformance.cli.ending import masked_errors
+from v2_conformance.cli.reporting import Reporting
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.formats.gateway.page import render
 from v2_conformance.formats.gateway.text import gateway_lines
@@ -22,24 +22,20 @@ from v2_conformance.formats.registry import (
     write_formats,
 )
 from v2_conformance.formats.text.terminal import Reporter
+from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.comparing.gateway import (
     GatewayReport,
     Transparency,
     compare_sides,
     gateway_json,
 )
-from v2_conformance.report.files import REPORT, write_atomically
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import write_atomically
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.signatures.signing import sign_report
+from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, checked_target
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    from v2_conformance.report.document import Report
-    from v2_conformance.runs.deaths import Recovery
 
 FOLDER = "gateway"
 """The folder, in that of the direct run's report, for the report of the run through the gateway."""
@@ -49,22 +45,21 @@ FOLDER = "gateway"
 class GatewayRun:
     """A run through a gateway that is to follow the direct one."""
 
+    options: RunOptions
     target: Target
     plan: Plan
-    directory: Path
     recovery: Recovery
-    ready_within_s: float | None
-    workers: int | None
-    key: Ed25519PrivateKey | None
+    reporting: Reporting
 
-    def exit_code(self, direct: Report, check: Check, *, strict: bool) -> int:
-        """Run the cases through the gateway, write its reports, print what it does, and say what
-        the exit code is if the direct run's is 0.
+    def exit_code(self, direct: Report, check: Check) -> int:
+        """Run the cases through the gateway, write its reports, print what it does, and return the
+        exit code to use if the direct run's is 0.
 
-        The verdict is the direct run's: only with `strict` must the gateway be transparent.
+        The verdict is the direct run's: only with --strict must the gateway be transparent.
         `check` is that of the direct run: no file may have its secrets either.
         """
-        folder = self.directory / FOLDER
+        options, directory = self.options, self.options.report_dir
+        folder = directory / FOLDER
         with ExitStack() as stack:
             stack.enter_context(masked_errors(self.target.mask))
             stack.enter_context(sole_run(folder))
@@ -74,16 +69,15 @@ class GatewayRun:
                 folder,
                 recovery=self.recovery,
                 outdated=file_names(),
-                ready_within_s=self.ready_within_s,
-                workers=self.workers,
+                ready_within_s=options.wait_ready,
+                workers=options.workers,
             )
             planned = len(self.plan.chosen)
-            count = self.workers or started.usual_workers
+            count = options.workers or started.usual_workers
             limit = self.target.max_time_s
             with Reporter(planned, self.target.public_url, limit, count) as reporter:
                 report = started.finish(workers=count, on_case=reporter.show)
-            if self.key is not None:
-                sign_report(folder / REPORT, self.key)
+            self.reporting.sign(folder)
             mask = started.record.mask
             write_formats(folder, report, check=mask.check)
 
@@ -95,17 +89,17 @@ class GatewayRun:
             lines = [*gateway_lines(found)]
             check_both("\n".join(lines), "the summary")
             write_gateway_files(
-                self.directory,
+                directory,
                 found,
                 direct=PAGE.file_name,
                 through=f"{FOLDER}/{PAGE.file_name}",
                 check=check_both,
             )
         print("\n".join(lines))
-        print(f"report: {self.directory / OF_GATEWAYS[1]}")
+        print(f"report: {directory / OF_GATEWAYS[1]}")
         if not report.complete:
             return UnreachableError.exit_code
-        return int(strict and found.transparency is not Transparency.TRANSPARENT)
+        return int(options.strict and found.transparency is not Transparency.TRANSPARENT)
 
 
 def gateway_target(target: Target, url: str, ready_within_s: float | None) -> Target:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import cloup
-
-from v2_conformance.cli import known_values
-from v2_conformance.cli.command import FOLDER, Command
+from v2_conformance.cli.command import command
+from v2_conformance.options.others import KitOptions
 
 
-@cloup.command(
+@command(
     "kit",
-    cls=Command,
+    KitOptions,
     examples={
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
@@ -25,34 +21,13 @@ from v2_conformance.cli.command import FOLDER, Command
         ),
     },
 )
-@cloup.argument(
-    "name",
-    shell_complete=known_values.kits,
-    help="The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
-    "kubernetes, or clients.",
-)
-@cloup.argument(
-    "directory",
-    type=FOLDER,
-    metavar="DIR",
-    help="New or empty folder. Its README.md will say what to do with the files.",
-)
-@cloup.option(
-    "--image",
-    metavar="IMAGE",
-    help="For kubernetes: the container image that has v2-conformance.",
-)
-@cloup.option(
-    "--server-image",
-    metavar="IMAGE",
-    help="For kubernetes: the container image that has a Python with kserve.",
-)
-def kit(*, name: str, directory: Path, **options: str | None) -> int:
+def kit(options: KitOptions) -> int:
     """Write the models for a real server, or scripts for clients."""
     from v2_conformance.kits import KITS, write_kit
 
-    given = {option: value for option, value in options.items() if value is not None}
-    files = write_kit(name, directory, **given)
-    print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
-    print(f"then: {KITS[name].command}")
+    images = {"image": options.image, "server_image": options.server_image}
+    given = {name: value for name, value in images.items() if value is not None}
+    files = write_kit(options.name, options.directory, **given)
+    print(f"wrote {len(files)} files; next: {options.directory / 'README.md'}")
+    print(f"then: {KITS[options.name].command}")
     return 0

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import cloup
-
-from v2_conformance.cli.command import Command, one_of
+from v2_conformance.cli.command import command
+from v2_conformance.cli.usage import unknown
+from v2_conformance.options.others import ListOptions
 from v2_conformance.terminal_safe_text import for_people
 
 if TYPE_CHECKING:
@@ -116,24 +116,17 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
-@cloup.command(
+@command(
     "list",
-    cls=Command,
+    ListOptions,
     examples={"v2-conformance list faults": "List the names that --fault takes."},
 )
-@cloup.argument(
-    "what",
-    type=one_of("listing", LISTINGS),
-    shell_complete=lambda ctx, param, begun: [x for x in LISTINGS if x.startswith(begun)],
-    help="One of requirements, cases, scenarios (for clients), faults and variants (of the "
-    "embedded server), client-faults (of the plain client), variations (of requests), relations "
-    "(which `run --model` tests), models (that a server must have) and traceability (the text of "
-    "docs/traceability.md).",
-)
-def listing(*, what: str) -> int:
+def listing(options: ListOptions) -> int:
     """List what the suite has: requirements, cases, scenarios, faults and more."""
+    if options.what not in LISTINGS:
+        raise unknown("listing", options.what, LISTINGS)
     # A program that reads this wants one item a line, and Markdown has lines of its own.
-    fitted = sys.stdout.isatty() and what != "traceability"
-    for line in LISTINGS[what]():
+    fitted = sys.stdout.isatty() and options.what != "traceability"
+    for line in LISTINGS[options.what]():
         print(for_people(line, "      ") if fitted else line)
     return 0

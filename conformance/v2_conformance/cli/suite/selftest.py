@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import cloup
+from v2_conformance.cli.command import command
+from v2_conformance.options.others import SelftestOptions
 
-from v2_conformance.cli.command import Command, whole_number
 
-
-@cloup.command(
+@command(
     "selftest",
-    cls=Command,
+    SelftestOptions,
     exit_codes={
         0: "Every fault fails a case of its own requirement, and every MUST case can fail. With "
         "--any-model: enough faults are noticed.",
@@ -19,39 +18,26 @@ from v2_conformance.cli.command import Command, whole_number
         3: "The suite itself failed.",
     },
 )
-@cloup.option(
-    "-n",
-    "--workers",
-    type=whole_number(least=1),
-    metavar="N",
-    help="Number of processes.  [default: one for each core]",
-)
-@cloup.option("--full", is_flag=True, help="Run every case against every fault.")
-@cloup.option(
-    "--any-model",
-    is_flag=True,
-    help="Tell instead which faults `run --model` notices, on models that are no identities.",
-)
-def selftest(*, workers: int | None, full: bool, any_model: bool) -> int:
+def selftest(options: SelftestOptions) -> int:
     """Check that the suite notices every fault of the reference server and of the plain client.
 
     Takes up to ten minutes on two cores, and far longer with --full.
     """
-    if any_model:
+    if options.any_model:
         from v2_conformance.maintenance.selftest.relation_faults import (
             enough_noticed,
             relation_lines,
             try_relations,
         )
 
-        trials = try_relations(workers)
+        trials = try_relations(options.workers)
         for line in relation_lines(trials):
             print(line)
         return 0 if enough_noticed(trials) else 1
     from v2_conformance.maintenance.selftest.servers import run_selftest
     from v2_conformance.maintenance.selftest.text import selftest_lines
 
-    result = run_selftest(workers, full=full)
+    result = run_selftest(options.workers, full=options.full)
     for line in selftest_lines(result):
         print(line)
     return 0 if result.passed else 1

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 
-import cloup
-
-from v2_conformance.cli import known_values
-from v2_conformance.cli.command import Command, whole_number
+from v2_conformance.cli.command import command
 from v2_conformance.errors import UnreachableError
+from v2_conformance.options.others import ServeOptions
 
 
-@cloup.command(
+@command(
     "serve",
-    cls=Command,
+    ServeOptions,
     examples={
         "v2-conformance serve --port 0 --fault response-header-length-short": (
             "Run a broken server on a free port."
@@ -28,45 +26,21 @@ from v2_conformance.errors import UnreachableError
         3: "Cannot listen on the port.",
     },
 )
-@cloup.option(
-    "--port",
-    type=whole_number(least=0, most=2**16 - 1),
-    default=8000,
-    metavar="PORT",
-    help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
-)
-@cloup.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=known_values.faults,
-    help="Break the server in this way; `v2-conformance list faults` lists the names. Repeatable.",
-)
-@cloup.option(
-    "--variant",
-    "variants",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=known_values.variants,
-    help="Let the server behave in this way, which is legal, too; `v2-conformance list variants` "
-    "lists the names. Repeatable.",
-)
-def serve(*, port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
+def serve(options: ServeOptions) -> int:
     """Run the reference server until it is interrupted.
 
     Its first line of output is `serving on URL`.
     """
     from v2_mutants.servers import MutantServer
 
-    server = MutantServer(faults, variants=variants, port=port)
+    server = MutantServer(options.faults, variants=options.variants, port=options.port)
     try:
         server.start()
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise UnreachableError(
-            f"cannot listen on port {port}: {reason}; choose another with --port, or a free one "
-            "with --port 0"
+            f"cannot listen on port {options.port}: {reason}; choose another with --port, or a "
+            "free one with --port 0"
         ) from error
     try:
         print(f"serving on {server.url} (Ctrl-C stops)", flush=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import ssl
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import UsageError
+from v2_conformance.options.targets import AccessOptions
 from v2_conformance.wire.pace import Pace
 
 _LONGEST_SECRET = 64 << 10
@@ -18,44 +19,23 @@ FASTEST = 10_000.0
 _CA_VARIABLE = "SSL_CERT_FILE"
 
 
-@dataclass(frozen=True)
-class Access:
-    """The command line's words on how to get in; None says nothing.
+def authorization(options: AccessOptions) -> str | None:
+    """Return the value of Authorization, None without credentials.
 
-    `host` is the Host of every request. `bearer_env` and `basic_env` are environment variables,
-    `bearer_file` and `basic_file` files: they have a token, or USER:PASSWORD. `rate` is in requests
-    per second. With `http2` requests go over HTTP/2.
+    Raises UsageError for more than one source, and for one that has none.
     """
-
-    host: str | None = None
-    cacert: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-    bearer_env: str | None = None
-    bearer_file: Path | None = None
-    basic_env: str | None = None
-    basic_file: Path | None = None
-    rate: float | None = None
-    http2: bool = False
-
-    def authorization(self) -> str | None:
-        """The value of Authorization, None without credentials. Raises UsageError for more than
-        one source, and for one that has none."""
-        sources = (self.bearer_env, self.bearer_file, self.basic_env, self.basic_file)
-        if sum(source is not None for source in sources) > 1:
-            raise UsageError(
-                "give one of --bearer-env, --bearer-file, --basic-env and --basic-file"
-            )
-        if self.bearer_env is not None:
-            return bearer(of_environment(self.bearer_env))
-        if self.bearer_file is not None:
-            return bearer(of_file(self.bearer_file))
-        if self.basic_env is not None:
-            return basic(of_environment(self.basic_env))
-        return None if self.basic_file is None else basic(of_file(self.basic_file))
-
-
-NO_WORDS = Access()
+    given: list[tuple[Callable[[str], str], Callable[[Any], str], str | Path | None]] = [
+        (bearer, of_environment, options.bearer_env),
+        (bearer, of_file, options.bearer_file),
+        (basic, of_environment, options.basic_env),
+        (basic, of_file, options.basic_file),
+    ]
+    found = [one for one in given if one[2] is not None]
+    if len(found) > 1:
+        raise UsageError("give one of --bearer-env, --bearer-file, --basic-env and --basic-file")
+    for scheme, read, source in found:
+        return scheme(read(source))
+    return None
 
 
 def of_environment(name: str) -> str:

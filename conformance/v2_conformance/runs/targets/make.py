@@ -1,12 +1,13 @@
-"""A target from the command line's words over those of a target file."""
+"""A target from options over the words of a target file."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 from v2_conformance.errors import UsageError
-from v2_conformance.runs.targets.access import NO_WORDS, Access, of_environment, pace_of
+from v2_conformance.options.targets import TargetOptions
+from v2_conformance.runs.targets.access import authorization, of_environment, pace_of
 from v2_conformance.runs.targets.file import load_target
 from v2_conformance.runs.targets.target import (
     LONGEST_RUN_S,
@@ -21,80 +22,69 @@ from v2_conformance.runs.targets.target import (
 from v2_conformance.wire.endpoint_bindings import binding_named
 
 
-def make_target(
-    url: str | None = None,
-    *,
-    file: Path | None = None,
-    profiles: tuple[str, ...] = (),
-    headers: tuple[str, ...] = (),
-    public: tuple[str, ...] = (),
-    secrets: tuple[str, ...] = (),
-    secret_env: tuple[str, ...] = (),
-    timeout: float | None = None,
-    max_time: float | None = None,
-    insecure: bool = False,
-    access: Access = NO_WORDS,
-    binding: str | None = None,
-    through: str | None = None,
-) -> Target:
-    """A target from the command line's words over a target file's. Raises UsageError.
+def make_target(url: str | None = None, **words: Any) -> Target:
+    """Return the target at `url`. `words` are members of TargetOptions. Raises UsageError."""
+    return target_of(TargetOptions(url=url, **words))
 
-    `through` is the URL of a gateway, to which the same words apply.
+
+def target_of(options: TargetOptions) -> Target:
+    """Return the target that the options describe, over the words of their target file.
+
+    Raises UsageError.
     """
-    target = load_target(file) if file else Target("")
-    if url:
-        target = replace(target, url=url)
+    target = load_target(options.target_file) if options.target_file else Target("")
+    if options.url:
+        target = replace(target, url=options.url)
     if not target.url:
         raise UsageError("no URL: give one, or put `url` into the target file")
-    if profiles:
-        target = replace(target, profiles=tuple(dict.fromkeys((*target.profiles, *profiles))))
-    if timeout is not None:
-        if not 0 < timeout <= LONGEST_TIMEOUT_S:
+    if options.timeout is not None:
+        if not 0 < options.timeout <= LONGEST_TIMEOUT_S:
             raise UsageError(f"the time-out must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds")
-        target = replace(target, limits=limits_of(timeout))
-    if max_time is not None:
-        if not 0 < max_time <= LONGEST_RUN_S:
+        target = replace(target, limits=limits_of(options.timeout))
+    if options.max_time is not None:
+        if not 0 < options.max_time <= LONGEST_RUN_S:
             raise UsageError(f"the time of a run must be from 0 to {LONGEST_RUN_S:.0f} seconds")
-        target = replace(target, max_time_s=max_time)
-    if headers:
-        target = replace(target, headers=(*target.headers, *map(_header, headers)))
-    if public:
-        target = replace(target, public=(*target.public, *public))
-    if secrets or secret_env:
-        more = (*target.more_secrets, *secrets, *map(of_environment, secret_env))
-        target = replace(target, more_secrets=more)
-    if binding is not None:
-        target = replace(target, endpoint=binding_named(binding))
-    if insecure and access.cacert is not None:
+        target = replace(target, max_time_s=options.max_time)
+    secrets = (*options.secrets, *map(of_environment, options.secret_env))
+    target = replace(
+        target,
+        profiles=tuple(dict.fromkeys((*target.profiles, *options.profiles))),
+        headers=(*target.headers, *map(_header, options.headers)),
+        public=(*target.public, *options.public),
+        more_secrets=(*target.more_secrets, *secrets),
+    )
+    if options.binding is not None:
+        target = replace(target, endpoint=binding_named(options.binding))
+    if options.insecure and options.cacert is not None:
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
-    if insecure:
+    if options.insecure:
         target = replace(target, verify=False)
-    target = _with_access(target, access, headers)
-    if access.cacert is not None and not any(map(is_https, (target.url, through or ""))):
+    target = _with_access(target, options)
+    if options.cacert is not None and not any(map(is_https, (target.url, options.through or ""))):
         raise UsageError("--cacert needs a URL that begins with https://")
     return checked_target(target)
 
 
-def _with_access(target: Target, access: Access, headers: tuple[str, ...]) -> Target:
-    """`target` with the command line's words on how to get in; it has its `headers` already."""
-    if access.host is not None:
+def _with_access(target: Target, options: TargetOptions) -> Target:
+    """`target` with what the options say on how to get in; it has their `headers` already."""
+    if options.host is not None:
         others = tuple(field for field in target.headers if field[0].lower() != "host")
-        target = replace(target, headers=(*others, ("Host", access.host)))
-    if access.cacert is not None:
-        target = replace(target, verify=str(access.cacert))
-    if access.key is not None and access.cert is None:
+        target = replace(target, headers=(*others, ("Host", options.host)))
+    if options.cacert is not None:
+        target = replace(target, verify=str(options.cacert))
+    if options.key is not None and options.cert is None:
         raise UsageError("--key needs --cert: the certificate that the key belongs to")
-    if access.cert is not None:
-        key = None if access.key is None else str(access.key)
-        target = replace(target, cert=str(access.cert), key=key)
-    if access.rate is not None:
-        target = replace(target, pace=pace_of(access.rate))
-    if access.http2:
+    if options.cert is not None:
+        key = None if options.key is None else str(options.key)
+        target = replace(target, cert=str(options.cert), key=key)
+    if options.rate is not None:
+        target = replace(target, pace=pace_of(options.rate))
+    if options.http2:
         target = replace(target, http2=True)
-    given = access.authorization()
+    given = authorization(options)
     if given is None:
         return target
-    if any(is_authorization(text.partition(":")[0].strip()) for text in headers):
+    if any(is_authorization(text.partition(":")[0].strip()) for text in options.headers):
         raise UsageError("credentials are given twice: remove --header Authorization")
     others = tuple(field for field in target.headers if not is_authorization(field[0]))
     return replace(target, headers=(*others, ("Authorization", given)), authorized=True)

@@ -1,15 +1,19 @@
-"""Keeps secrets out of what a command says when it fails."""
+"""What a run says when it fails or is stopped: no secrets, and where its record is."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from v2_conformance.errors import ConformanceError
-from v2_conformance.redaction import Mask
+from v2_conformance.errors import ConformanceError, StoppedError
+
+if TYPE_CHECKING:
+    from v2_conformance.redaction import Mask
 
 
 @contextmanager
@@ -27,3 +31,16 @@ def masked_errors(mask: Mask) -> Iterator[None]:
     except Exception as error:  # whatever it is, its text may quote a request
         lines = "".join(traceback.format_exception(error))
         raise RuntimeError(mask.text(lines)) from None
+
+
+@contextmanager
+def naming_the_record(directory: Path) -> Iterator[None]:
+    """Turn an interrupt into the error that says how to make a report of what was found."""
+    from v2_conformance.report.files import RECORD
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError(
+            f"stopped; what was found so far: v2-conformance report {directory / RECORD}"
+        ) from None

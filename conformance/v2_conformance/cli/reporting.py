@@ -1,0 +1,76 @@
+"""What becomes of a report that a command made: signed, shown, compared with known failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
+from v2_conformance.cli import exit_codes
+from v2_conformance.cli.reports.sign import signing_key
+from v2_conformance.formats.ci.github import publish
+from v2_conformance.formats.registry import Check, unchecked, write_formats
+from v2_conformance.formats.text.terminal import expectation_lines, print_summary, summary_lines
+from v2_conformance.options.reports import ReportOptions
+from v2_conformance.report.document import Report
+from v2_conformance.report.expectations.known import (
+    Expectations,
+    judge_expectations,
+    load_expectations,
+)
+from v2_conformance.report.files import REPORT
+from v2_conformance.report.signatures.signing import sign_report
+from v2_conformance.report.verdict.standing import standing
+from v2_conformance.suite.cases import Case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Reporting:
+    """What the options say of a report. Raises UsageError for a wrong key or file."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._key = None if options.key_file is None else signing_key(options.key_file)
+        file = options.expectation_file
+        self.expected: Expectations = load_expectations(file) if file else NO_EXPECTATIONS
+
+    def sign(self, directory: Path) -> None:
+        """Sign the report in a folder, if that was asked for."""
+        if self._key is not None:
+            sign_report(directory / REPORT, self._key)
+
+    def show(self, report: Report, check: Check = unchecked) -> None:
+        """Sign the report, write the files that people look at, print the summary and tell a CI
+        service. `check` raises if a text has a secret in it."""
+        directory = self._options.report_dir
+        self.sign(directory)
+        write_formats(directory, report, check=check)
+        check("\n".join(summary_lines(report, directory)), "the summary")
+        print_summary(report, directory)
+        publish(report, directory, print, check=check)
+
+    def exit_code(self, report: Report, cases: Sequence[Case]) -> int:
+        """Return the exit code, after the comparison with known failures, if there are any.
+
+        `cases` are all cases of the suite that the report could have.
+        """
+        strict = self._options.strict
+        if self._options.expectation_file:
+            return print_comparison(report, self.expected, cases, strict=strict)
+        return exit_codes.of_report(report, strict=strict)
+
+
+def print_comparison(
+    report: Report, known: Expectations, cases: Sequence[Case], *, strict: bool
+) -> int:
+    """Print how a report compares with known failures, and return the exit code that this means.
+
+    `cases` are all cases of the suite that the report could have.
+    """
+    ids = {case.id: case.requirement for case in cases}
+    judged = judge_expectations(known, report.cases, ids, today(), strict=strict)
+    for line in expectation_lines(known.name, judged, words=standing(report).words):
+        print(line)
+    return exit_codes.beside_expectations(report, as_expected=judged.good, strict=strict)

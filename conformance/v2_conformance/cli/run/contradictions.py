@@ -1,0 +1,87 @@
+"""What options of `run` contradict each other."""
+
+from __future__ import annotations
+
+from v2_conformance.errors import UsageError
+from v2_conformance.options.runs import RunOptions
+from v2_conformance.runs.soak.processes import ProcessWatch
+from v2_conformance.runs.targets.target import Target
+
+
+def check_options(options: RunOptions) -> None:
+    """Raise UsageError for the first contradiction."""
+    fuzz = options.fuzz is not None
+    shard = options.shard is not None
+    through = options.through is not None
+    soak = options.soak_minutes is not None
+    embedded = not options.names_server
+    own_cases = bool(options.case_files or options.variations)
+    contradictions: dict[str, object] = {
+        "--seed needs --fuzz: without it, a run always sends the same requests": (
+            options.seed is not None and not fuzz
+        ),
+        "--fuzz generates its own requests: remove --case, --cases and --variation": (
+            fuzz and (options.patterns or own_cases)
+        ),
+        "--shard is about the suite's own cases: remove --cases and --fuzz": (
+            shard and (options.case_files or fuzz)
+        ),
+        "--shard needs a URL: each shard would start its own embedded server": shard and embedded,
+        "--fuzz writes no report to sign: remove --sign": fuzz and options.key_file,
+        "--fuzz sends its requests one way: remove --through": fuzz and through,
+        "--through needs the URL of the server that is behind the gateway, too": (
+            through and embedded
+        ),
+        "--start needs the URL that the server will have": (
+            options.start_command is not None and embedded
+        ),
+        "--fault breaks only the embedded server: remove the URL, or use `serve`": (
+            options.faults and not embedded
+        ),
+        **{
+            f"{name} needs --model, which says whose answers are compared": (
+                value and not options.models
+            )
+            for name, value in (
+                ("--shape", options.shapes),
+                ("--range", options.ranges),
+                ("--input", options.inputs),
+                ("--rtol", options.rtol),
+                ("--atol", options.atol),
+            )
+        },
+        "--model tests one server in one run: remove --shard and --through": (
+            options.models and (shard or through)
+        ),
+        "--model has cases of its own: remove --cases, --variation, --large, --huge and --fuzz": (
+            options.models and (own_cases or options.large or options.huge or fuzz)
+        ),
+        "--pid is watched during a soak: add --soak MINUTES": options.pid is not None and not soak,
+        "--pid needs the URL of that server: the embedded one is this process": (
+            options.pid is not None and embedded
+        ),
+        **{
+            f"--soak puts load on one server after one whole run: remove {name}": soak and value
+            for name, value in (("--fuzz", fuzz), ("--shard", shard), ("--through", through))
+        },
+    }
+    _raise_first(contradictions)
+    if options.pid is not None:
+        ProcessWatch(options.pid)  # raises if there is no such process
+
+
+def check_binding(options: RunOptions, target: Target) -> None:
+    """Raise UsageError if the options need a V2 endpoint, and `target` is another."""
+    bound = target.endpoint is not None
+    _raise_first(
+        {
+            "--through compares V2 endpoints: remove the binding": bound and options.through,
+            "--model tests a V2 endpoint: remove the binding": bound and options.models,
+        }
+    )
+
+
+def _raise_first(contradictions: dict[str, object]) -> None:
+    for words, is_so in contradictions.items():
+        if is_so:
+            raise UsageError(words)

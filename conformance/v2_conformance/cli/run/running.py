@@ -1,0 +1,124 @@
+"""What `run` does: it starts what has to be started, sends the cases and writes the report."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+
+from v2_conformance.certifying.relations import start_relations
+from v2_conformance.certifying.servers import Plan, StartedRun, plan_of, start
+from v2_conformance.cli import exit_codes
+from v2_conformance.cli.ending import masked_errors, naming_the_record
+from v2_conformance.cli.reporting import Reporting
+from v2_conformance.cli.run import any_model, soak
+from v2_conformance.cli.run.ci_files import write_ci_files
+from v2_conformance.cli.run.contradictions import check_binding, check_options
+from v2_conformance.cli.start import server_under_test
+from v2_conformance.formats.registry import OF_GATEWAYS, file_names
+from v2_conformance.formats.text.secrets import warnings_about_secrets
+from v2_conformance.formats.text.terminal import Reporter, announcement, served
+from v2_conformance.options.runs import RunOptions
+from v2_conformance.report.document import Report
+from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.soak.soaking import Load
+from v2_conformance.runs.targets.make import target_of
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.terminal_safe_text import defused
+
+
+def run_server(options: RunOptions) -> int:
+    """Test the server that the options name, or the embedded one, and return the exit code."""
+    check_options(options)
+    with ExitStack() as stack:
+        recovery = Recovery(options.restart_command, options.wait)
+        if not options.names_server:
+            from v2_mutants.servers import MutantServer
+
+            server = stack.enter_context(MutantServer(options.faults))
+            options = replace(options, url=server.url_of(options.binding))
+            recovery = replace(recovery, anew=server.restart)
+        target = target_of(options)
+        check_binding(options, target)
+        stack.enter_context(masked_errors(target.mask))
+        for line in warnings_about_secrets(target):
+            print(line, file=sys.stderr)
+        if options.fuzz is None:
+            return _certify(options, target, recovery, stack)
+        from v2_conformance.cli.run.fuzz import fuzz_server
+
+        _serve(options, target, stack)
+        return fuzz_server(options, target, recovery)
+
+
+def _serve(options: RunOptions, target: Target, stack: ExitStack) -> int | None:
+    """Take the report folder and start the server, until the stack closes; return its process."""
+    stack.enter_context(sole_run(options.report_dir))
+    return stack.enter_context(server_under_test(options, target, options.report_dir))
+
+
+def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
+    reporting = Reporting(options)
+    tested = any_model.read_asked(options) or plan_of(options)
+    leader = _serve(options, target, stack)
+    behind = None
+    if isinstance(tested, Plan) and options.through is not None:
+        from v2_conformance.cli.run.gateway_runs import GatewayRun, gateway_target
+
+        reached = gateway_target(target, options.through, options.wait_ready)
+        behind = GatewayRun(options, reached, tested, recovery, reporting)
+    outdated = (*file_names(), *OF_GATEWAYS)
+    if isinstance(tested, Plan):
+        started = start(
+            target,
+            tested,
+            options.report_dir,
+            recovery=recovery,
+            expectations=reporting.expected,
+            outdated=outdated,
+            ready_within_s=options.wait_ready,
+            workers=options.workers,
+        )
+    else:
+        started = start_relations(
+            target,
+            tested,
+            options.report_dir,
+            patterns=options.patterns,
+            thorough=options.thorough,
+            recovery=recovery,
+            expectations=reporting.expected,
+            outdated=outdated,
+            ready_within_s=options.wait_ready,
+        )
+    load = soak.load_of(options, leader, target)
+    stack.enter_context(naming_the_record(options.report_dir))
+    report = _finish(options, started, load)
+    mask = started.record.mask
+    reporting.show(report, mask.check)
+    write_ci_files(report, options, mask)
+    if isinstance(tested, Plan) and tested.own and not report.target.models:
+        for line in any_model.what_next(report, target):
+            print(mask.text(line))
+    code = 0 if behind is None else behind.exit_code(report, mask.check)
+    if options.shard is not None and not options.expectation_file:
+        return exit_codes.of_shard(report) or code
+    return reporting.exit_code(report, started.plan.planned) or code
+
+
+def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Report:
+    """Run the cases of a run that was started, and show how far it is."""
+    target, server = started.engine.target, started.engine.server
+    place = f"{target.public_url}, {target.mask.text(defused(served(server)))}"
+    count = options.workers or started.usual_workers
+    chosen = started.plan.chosen
+    for line in announcement(chosen):
+        print(line, file=sys.stderr)
+    with Reporter(len(chosen), place, target.max_time_s, count) as reporter:
+        for role, why in server.absent.items():
+            if role in target.models:
+                print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
+        gc.freeze()  # all that was read stays to the end: no collection need look at it again
+        return started.finish(workers=count, on_case=reporter.show, load=load, on_load=soak.show)

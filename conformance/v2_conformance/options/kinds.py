@@ -1,0 +1,137 @@
+"""The types of values that options take: functions from text to a value that raise ValueError."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Kind = Callable[[Any], Any]
+"""A type of value. One whose ValueError has its own words is not called for a default."""
+
+_DAY_S = 86400
+_MOST_MINUTES = 7 * 24 * 60
+_LONGEST = 80
+_INDEX = "JOB_COMPLETION_INDEX"
+_SHARD = re.compile(r"(auto|[0-9]{1,6})/([0-9]{1,6})")
+
+
+def file_path(value: Any) -> Path:
+    """The path of a file."""
+    return Path(value)
+
+
+def folder_path(value: Any) -> Path:
+    """The path of a folder, which need not exist."""
+    return Path(value)
+
+
+def words(value: Any) -> Any:
+    """Whatever another program takes: options are left as they are."""
+    return value
+
+
+def whole_number(least: int | None = None, most: int | None = None) -> Kind:
+    """A whole number, at least `least` and at most `most`."""
+    expected = "a whole number"
+    expected += "" if least is None else f" from {least}"
+    expected += "" if most is None else f" to {most}"
+
+    def convert(value: Any) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            raise ValueError(f"expected {expected}, got {_shown(value, _LONGEST)}") from None
+        if (least is not None and number < least) or (most is not None and number > most):
+            raise ValueError(f"expected {expected}, got {value}")
+        return number
+
+    return convert
+
+
+def process_id(value: Any) -> int:
+    """The id of a process."""
+    try:
+        number = int(value)
+    except ValueError:
+        raise ValueError(f"{value!r} is not a valid integer range") from None
+    if number < 1:
+        raise ValueError(f"{number} is not in the range x>=1")
+    return number
+
+
+def seconds(value: Any) -> float:
+    """A number of seconds, from 0 to a day."""
+    number = _float(value)
+    if math.isnan(number):
+        raise ValueError(f"expected a number of seconds, got {value!r}")
+    if number < 0:
+        raise ValueError(f"expected at least 0 seconds, got {value}")
+    if number > _DAY_S:
+        raise ValueError(f"expected at most {_DAY_S} seconds, got {value}")
+    return number
+
+
+def minutes(value: Any) -> float:
+    """A number of minutes, more than 0 and at most a week."""
+    number = _float(value)
+    if not 0 < number <= _MOST_MINUTES:
+        raise ValueError(
+            f"expected minutes, more than 0 and at most {_MOST_MINUTES}, got {value!r}"
+        )
+    return number
+
+
+def per_second(value: Any) -> float:
+    """A number of requests per second."""
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"expected a number of requests, got {value[:40]!r}") from None
+
+
+def tolerance(value: Any) -> float:
+    """A finite number from 0 on."""
+    number = _float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"expected a number from 0 on, got {value!r}")
+    return number
+
+
+def part(value: str) -> tuple[int, int]:
+    """Which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
+    Indexed Job of Kubernetes, which says from 0 which pod it is."""
+    shown = _shown(value, _LONGEST // 2)
+    found = _SHARD.fullmatch(value)
+    if found is None:
+        raise ValueError(f"expected K/N, such as 1/8, or auto/N, got {shown}")
+    count = int(found[2])
+    number = _of_this_pod() if found[1] == "auto" else int(found[1])
+    if not 1 <= number <= count:
+        which = f"{number}/{count} ({_INDEX} counts from 0)" if found[1] == "auto" else shown
+        raise ValueError(f"expected a shard from 1/{count} to {count}/{count}, got {which}")
+    return number, count
+
+
+def _of_this_pod() -> int:
+    index = os.environ.get(_INDEX, "")
+    if not re.fullmatch("[0-9]{1,6}", index):
+        raise ValueError(
+            f"auto needs {_INDEX}, which Kubernetes sets in the pods of an Indexed Job: use K/N"
+        )
+    return int(index) + 1
+
+
+def _float(value: Any) -> float:
+    """The number that a text is, NaN if it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan
+
+
+def _shown(value: str, longest: int) -> str:
+    return repr(value if len(value) < longest else f"{value[:longest]}…")

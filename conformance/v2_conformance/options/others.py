@@ -1,0 +1,173 @@
+"""Options of the commands for clients, kits, the reference server and the suite itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from v2_conformance.options.kinds import file_path, folder_path, seconds, whole_number, words
+from v2_conformance.options.reports import ReportOptions
+from v2_conformance.options.rows import argument, flag, option, repeated
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioOptions:
+    """Which scenarios a client runs."""
+
+    SECTION: ClassVar = "Selection"
+
+    patterns: tuple[str, ...] = repeated(
+        "scenario",
+        "PATTERN",
+        "Run only the scenarios of this requirement, such as K3, or whose id matches this pattern, "
+        "such as 'K3/*'. A run that leaves scenarios out is never conformant.",
+        complete="scenarios",
+    )
+    profiles: tuple[str, ...] = repeated("profile", "NAME", "Claim a profile besides client: bf16.")
+    files: Path | None = option(
+        "scenarios",
+        file_path,
+        "FILE|DIR",
+        "Run the scenarios in this file or folder instead of the suite's own. Such a run is never "
+        "conformant.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """How a client is run, and what must stay secret."""
+
+    SECTION: ClassVar = "Client"
+
+    timeout: float = option(
+        "timeout",
+        seconds,
+        "SECONDS",
+        "Time limit of the client for each request. The command has 20 seconds more in all.",
+        default=10,
+    )
+    port: int = option(
+        "port",
+        whole_number(least=0, most=65535),
+        "N",
+        "Without a command: wait on this port for a client that is run by hand. 0 is any free "
+        "port.",
+        default=0,
+    )
+    secrets: tuple[str, ...] = repeated(
+        "secret",
+        "VALUE",
+        "A value that no report may show. Other users of this machine can see it in the list of "
+        "processes: --secret-env cannot be seen.",
+    )
+    secret_env: tuple[str, ...] = repeated(
+        "secret-env", "NAME", "A value that no report may show, in this environment variable."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientOptions(ScenarioOptions, BenchOptions, ReportOptions):
+    """`client`."""
+
+    command: tuple[str, ...] = argument(
+        words,
+        "The command that runs the client, after `--`; no shell reads it. {url}, {scenario} and "
+        "{task} in it stand for the base URL, the scenario's id and a JSON file with the task, "
+        "which are in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK, too.",
+        default=(),
+        several=True,
+        shown="wait for clients that are run by hand",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class KitOptions:
+    """`kit`."""
+
+    name: str = argument(
+        str,
+        "The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
+        "kubernetes, or clients.",
+        complete="kits",
+    )
+    directory: Path = argument(
+        folder_path,
+        "New or empty folder. Its README.md will say what to do with the files.",
+        metavar="DIR",
+    )
+    image: str | None = option(
+        "image", str, "IMAGE", "For kubernetes: the container image that has v2-conformance."
+    )
+    server_image: str | None = option(
+        "server-image",
+        str,
+        "IMAGE",
+        "For kubernetes: the container image that has a Python with kserve.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """`serve`."""
+
+    port: int = option(
+        "port",
+        whole_number(least=0, most=2**16 - 1),
+        "PORT",
+        "Listen on this port of 127.0.0.1; 0 chooses a free one.",
+        default=8000,
+    )
+    faults: tuple[str, ...] = repeated(
+        "fault",
+        "NAME",
+        "Break the server in this way; `v2-conformance list faults` lists the names.",
+        complete="faults",
+    )
+    variants: tuple[str, ...] = repeated(
+        "variant",
+        "NAME",
+        "Let the server behave in this way, which is legal, too; `v2-conformance list variants` "
+        "lists the names.",
+        complete="variants",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """`list`."""
+
+    what: str = argument(
+        str,
+        "One of requirements, cases, scenarios (for clients), faults and variants (of the embedded "
+        "server), client-faults (of the plain client), variations (of requests), relations (which "
+        "`run --model` tests), models (that a server must have) and traceability (the text of "
+        "docs/traceability.md).",
+        complete="listings",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelftestOptions:
+    """`selftest`."""
+
+    workers: int | None = option(
+        "workers",
+        whole_number(least=1),
+        "N",
+        "Number of processes.",
+        short="n",
+        shown="one for each core",
+    )
+    full: bool = flag("full", "Run every case against every fault.")
+    any_model: bool = flag(
+        "any-model",
+        "Tell instead which faults `run --model` notices, on models that are no identities.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletionOptions:
+    """`completion`."""
+
+    shell: str = argument(str, "The shell: bash (4.4 or newer), fish or zsh.", complete="shells")

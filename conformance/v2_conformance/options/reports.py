@@ -1,0 +1,249 @@
+"""Options of commands that write, read and publish reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from v2_conformance.options.kinds import file_path, folder_path, whole_number, words
+from v2_conformance.options.rows import argument, flag, option
+
+REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
+_KEY_HELP = (
+    "OpenSSH private key file, of the type Ed25519. Its passphrase is asked for, or read from "
+    "V2_CONFORMANCE_KEY_PASSPHRASE."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """What becomes of the report of a run, of servers and of clients alike."""
+
+    SECTION: ClassVar = "Reports"
+
+    report_dir: Path = option(
+        "report-dir",
+        folder_path,
+        "DIR",
+        "Write report.json, report.html and the other report files to this folder.",
+        default=Path("reports"),
+    )
+    expectation_file: Path | None = option(
+        "expect",
+        file_path,
+        "FILE",
+        "Compare the results with the known failures in this file (`v2-conformance expect` writes "
+        "it) and exit with 1 only if they differ.",
+    )
+    key_file: Path | None = option(
+        "sign",
+        file_path,
+        "KEY",
+        f"Sign the report: write report.json.sig beside it. {_KEY_HELP}",
+    )
+    strict: bool = flag(
+        "strict", "Exit with 1 on warnings, too; with --expect, on warnings that are not known."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewriteOptions:
+    """`report`."""
+
+    report: Path = argument(file_path, REPORT_HELP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions(ReportOptions):
+    """`merge`."""
+
+    reports: tuple[Path, ...] = argument(
+        file_path,
+        "The report.json of every shard, packed with gzip or not, in any order.",
+        metavar="REPORT...",
+        several=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadgeOptions:
+    """`badge`."""
+
+    report: Path = argument(file_path, REPORT_HELP)
+    directory: Path = argument(folder_path, "Folder to write the badges to.", metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """`diff`."""
+
+    old: Path = argument(file_path, REPORT_HELP)
+    new: Path = argument(file_path, "The report to compare with OLD.")
+    markdown: bool = flag("markdown", "Print Markdown, for a pull request's comment.")
+    strict: bool = flag("strict", "Exit with 1 if a SHOULD case broke, too.")
+    exit_zero: bool = flag("exit-zero", "Exit with 0, whatever broke.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayOptions:
+    """`gateway`."""
+
+    direct: Path = argument(file_path, REPORT_HELP)
+    through: Path = argument(file_path, "The report of a run through the gateway.")
+    output: Path | None = option(
+        "output", folder_path, "DIR", "Also write gateway.json and gateway.html to this folder."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectOptions:
+    """`expect`."""
+
+    report: Path = argument(file_path, REPORT_HELP)
+    file: Path = argument(
+        file_path,
+        "File of known failures.",
+        default=Path("v2-expect.yaml"),
+        shown="v2-expect.yaml",
+    )
+    write: bool = flag(
+        "write", "Write FILE from the report, or bring it up to date. If FILE is '-', print it."
+    )
+    strict: bool = flag("strict", "Exit with 1 on warnings that are not known, too.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """`show`."""
+
+    report: Path = argument(file_path, REPORT_HELP)
+    case: str = argument(
+        str,
+        "The id of a case, or a pattern or requirement that only one case of the report matches.",
+        complete="cases_of_report",
+    )
+    full: bool = flag("full", "Show every body in full, however long it is.")
+    replay: Path | None = option(
+        "replay",
+        folder_path,
+        "DIR",
+        "Write the request, and a script that sends it again, into this folder.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixOptions:
+    """`matrix`."""
+
+    reports: tuple[Path, ...] = argument(
+        file_path,
+        "Reports, each a report.json, packed with gzip or not, or a report.jsonl, in the order of "
+        "the columns.",
+        metavar="REPORT...",
+        several=True,
+    )
+    output: Path = option(
+        "output", file_path, "FILE", "Write the page to this file.", default=Path("matrix.html")
+    )
+    link_base: str = option(
+        "link-base",
+        str,
+        "URL",
+        "URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
+        "reports start with it.",
+        default="",
+        shown="relative links",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixRunOptions:
+    """`matrix run`."""
+
+    folder: Path = argument(
+        folder_path, "A folder of target files (YAML or JSON).", metavar="FOLDER"
+    )
+    options: tuple[str, ...] = argument(
+        words,
+        "Options of `run` that every run gets.",
+        metavar="[-- OPTION...]",
+        default=(),
+        several=True,
+    )
+    report_dir: Path = option(
+        "report-dir",
+        folder_path,
+        "DIR",
+        "Write each report to a folder in here that is named like its target file, and the page to "
+        "index.html.",
+        default=Path("reports"),
+    )
+    jobs: int = option(
+        "jobs",
+        whole_number(least=1, most=256),
+        "N",
+        "Number of targets to test at the same time.",
+        default=4,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """`verify`."""
+
+    report: Path = argument(file_path, REPORT_HELP)
+    allowed_signers: Path | None = option(
+        "allowed-signers",
+        file_path,
+        "FILE",
+        "Also check that one of the keys in this file, in the format of ssh-keygen(1), signed the "
+        "report.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignOptions:
+    """`sign`."""
+
+    report: Path = argument(file_path, "A report.json, packed with gzip or not.")
+    key: Path = argument(file_path, _KEY_HELP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions:
+    """`publish`."""
+
+    directory: Path = argument(
+        folder_path,
+        "Folder of the site: a new one, an empty one, or one that has a site.",
+        metavar="DIR",
+    )
+    reports: tuple[Path, ...] = argument(
+        file_path,
+        "Every report of the site, each a report.json, packed with gzip or not, or a folder of "
+        "such; DIR stands for the reports that it has.",
+        metavar="REPORT...",
+        several=True,
+    )
+    base_url: str | None = option(
+        "base-url",
+        str,
+        "URL",
+        "URL where DIR is published. Snippets for badges then have whole links, too.",
+    )
+    allowed_signers: Path | None = option(
+        "allowed-signers",
+        file_path,
+        "FILE",
+        "Show who signed each report, by the keys in this file, in the format of ssh-keygen(1).",
+    )
+    newest: bool = flag(
+        "newest",
+        "Of several reports on the same version with the same claims, publish the newest.",
+    )
+    outdated: bool = flag(
+        "outdated",
+        "Also publish reports that another version of the suite or its cases made, marked as "
+        "outdated.",
+    )

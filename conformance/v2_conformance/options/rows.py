@@ -1,0 +1,113 @@
+"""What a row of the table of options says. A class of options is a frozen dataclass of rows:
+
+    timeout: float | None = option("timeout", seconds, "SECONDS", "Time limit for one exchange.")
+
+The member is the value that a command gets; the row makes the option of the command line, of the
+pytest plugin and the member of target files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from inspect import get_annotations
+from typing import Any
+
+from v2_conformance.options.kinds import Kind
+
+_ROW = "row"
+
+
+@dataclass(frozen=True)
+class Row:
+    """An option or a positional argument, wherever it stands.
+
+    `name` is the long option without its dashes, None for an argument; `metavar` is the unit or
+    what else the value is, None for a flag. `shown` describes a default that no constant is.
+    `on` names the commands that have it, if not every command that uses its class does. `pytest`
+    is its help in the pytest plugin, where it is called --v2-NAME; None if it is not there.
+    `member` is what it sets in a target file, such as "auth.bearer.env". `complete` names the
+    function of cli/known_values.py that a shell asks.
+    """
+
+    name: str | None
+    kind: Kind
+    metavar: str | None
+    help: str
+    short: str | None = None
+    several: bool = False
+    required: bool = False
+    shown: str | None = None
+    choices: Sequence[str] = ()
+    on: Sequence[str] | None = None
+    pytest: str | None = None
+    member: str | None = None
+    complete: str | None = None
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the option takes no value."""
+        return self.name is not None and self.metavar is None
+
+    @property
+    def text(self) -> str:
+        """The help with the default that is shown."""
+        return self.help if self.shown is None else f"{self.help}  [default: {self.shown}]"
+
+
+def option(
+    name: str, kind: Kind, metavar: str, help: str, *, default: Any = None, **more: Any
+) -> Any:
+    """An option with one value."""
+    return _field(Row(name, kind, metavar, help, **more), default)
+
+
+def repeated(name: str, metavar: str, help: str, **more: Any) -> Any:
+    """An option that may be given several times: a tuple of texts."""
+    return _field(Row(name, str, metavar, f"{help} Repeatable.", several=True, **more), ())
+
+
+def flag(name: str, help: str, **more: Any) -> Any:
+    """An option without a value."""
+    return _field(Row(name, bool, None, help, **more), False)
+
+
+def argument(kind: Kind, help: str, *, metavar: str | None = None, **more: Any) -> Any:
+    """A positional argument, which is required unless it has a default."""
+    default = more.pop("default", MISSING)
+    return _field(Row(None, kind, metavar, help, required=default is MISSING, **more), default)
+
+
+def of_plugin(name: str, kind: Kind, metavar: str, help: str) -> Any:
+    """An option that only the pytest plugin has."""
+    return _field(Row(name, kind, metavar, help, on=(), pytest=help), None)
+
+
+def _field(row: Row, default: Any) -> Any:
+    return field(default=default, metadata={_ROW: row})
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A row with the member that has its value, its default, and the section that it stands in."""
+
+    row: Row
+    member: str
+    default: Any
+    section: str | None
+
+
+def rows(options: type[Any]) -> Iterator[Placed]:
+    """The rows of a class of options: its own first, then those of the classes it is made of.
+
+    A row stands in the section of the class that first has its member.
+    """
+    known = {one.name: one for one in fields(options) if _ROW in one.metadata}
+    sections: dict[str, str | None] = {}
+    for part in reversed(options.__mro__):
+        for name in get_annotations(part):
+            sections.setdefault(name, part.__dict__.get("SECTION"))
+    for part in options.__mro__:
+        for name in [name for name in get_annotations(part) if name in known]:
+            one = known.pop(name)
+            yield Placed(one.metadata[_ROW], name, one.default, sections[name])

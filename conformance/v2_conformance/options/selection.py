@@ -1,0 +1,84 @@
+"""Options that say which cases run, and those of the pytest plugin, which are few and quick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from v2_conformance.options.kinds import file_path, part
+from v2_conformance.options.rows import flag, of_plugin, option, repeated
+from v2_conformance.options.targets import TargetOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """Which cases run."""
+
+    SECTION: ClassVar = "Selection"
+
+    patterns: tuple[str, ...] = repeated(
+        "case",
+        "PATTERN",
+        "Run only the cases of this requirement, such as H6, or whose id matches this pattern, "
+        "such as 'H6/*'. A run that leaves cases out is never conformant.",
+        complete="cases",
+    )
+    large: bool = flag(
+        "large",
+        "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
+        pytest="also send tensors of 64 MiB",
+    )
+    huge: bool = flag(
+        "huge",
+        "Also send tensors of over 2 GiB and over 4 GiB, which a server may reject. They are made "
+        "as they are sent, and compared as they come back, so that they take time but no memory "
+        "here; the server needs some of both.",
+        pytest="also send tensors over 2 GiB",
+    )
+    thorough: bool = flag(
+        "thorough",
+        "Also run the cases that cover whole products of axes, such as every JSON member with "
+        "every wrong type.",
+        pytest="also run whole products of axes",
+    )
+    variations: tuple[str, ...] = repeated(
+        "variation",
+        "NAME",
+        "Send every chosen case that must succeed in this variation instead, such as "
+        "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
+        "conformant.",
+        pytest="send every case that must succeed in this variation instead",
+        complete="variations",
+    )
+    shard: tuple[int, int] | None = option(
+        "shard",
+        part,
+        "K/N",
+        "Run only part K of N of these cases, and leave the verdict to `v2-conformance merge`. In "
+        "a pod of an Indexed Job of Kubernetes, auto/N runs the part of that pod.",
+    )
+    case_files: Path | None = option(
+        "cases",
+        file_path,
+        "FILE|DIR",
+        "Run the cases in this file or folder instead of the suite's own. Such a run is never "
+        "conformant.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginReportOptions:
+    """What becomes of the report of a session of pytest."""
+
+    expectation_file: Path | None = of_plugin(
+        "expect", file_path, "FILE", "known failures, which then are xfail"
+    )
+    report_dir: Path | None = of_plugin(
+        "report-dir", file_path, "DIR", "write the report files here"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginOptions(TargetOptions, SelectionOptions, PluginReportOptions):
+    """`pytest --v2-url URL`."""
