@@ -1,0 +1,204 @@
+"""A case is a conversation: which steps it takes, driven by a list of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from support.cases import ADDRESS, REJECT, binding, make_case
+from support.responses import answer as document
+from support.responses import http, sized, transcript, v2
+from v2_conformance.conversations.calibration import calibration
+from v2_conformance.conversations.case import conversation
+from v2_conformance.conversations.generated import generated
+from v2_conformance.conversations.steps import (
+    Answer,
+    Ask,
+    AskApart,
+    AskTogether,
+    Calibrate,
+    Concluded,
+    Heard,
+    Known,
+    KnownGood,
+    Step,
+    exchange_of,
+    play,
+)
+from v2_conformance.judging.known_good import known_good
+from v2_conformance.judging.survival import Claims
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes.causes import DidNotSurvive, GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.causes.circumstances import NoKnownGoodAnswer, NoResponse
+from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.transcript import Ending, Transcript
+
+ROLE = "identity/INT32"
+KNOWN = Known(ADDRESS, Claims(("binary",), frozenset(), {ROLE: binding(ROLE)}, {}))
+
+
+def sent(received: bytes, ending: Ending = Ending.COMPLETE) -> Transcript:
+    return msgspec.structs.replace(transcript(received, ending), request=b"x", sent=1)
+
+
+RIGHT = sent(v2(document(sized()), bytes([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])))
+REFUSED = sent(http(b'{"error":"no"}', 400))
+SILENT = sent(b"", Ending.TIMEOUT)
+WELL = Heard(exchange_of(RIGHT, Purpose.CANARY_SAME), None)
+ILL = Heard(exchange_of(SILENT, Purpose.CANARY_SAME), NoResponse("timeout", ""))
+
+
+def had(
+    case: RequestCase | GetCase, answers: Sequence[Answer], known: Known = KNOWN
+) -> tuple[list[str], Concluded]:
+    """The steps of a case in short, each of which gets the next of `answers`, and its end."""
+    left = list(answers)
+    steps: list[str] = []
+
+    def answer(step: Step) -> Answer:
+        steps.append(_short(step))
+        return "" if isinstance(step, Calibrate) and not left else left.pop(0)
+
+    came = play(conversation(case, known), answer)
+    assert not left
+    return steps, came
+
+
+def _short(step: Step) -> str:
+    if isinstance(step, Ask):
+        where = f"fresh x{step.times}" if step.fresh else "kept"
+        return f"{step.purpose.value} {where}" + (" then" if step.then else "")
+    if isinstance(step, KnownGood):
+        return f"known-good {'fresh' if step.fresh else '/'.join(step.forms)}"
+    if isinstance(step, AskTogether):
+        return f"together {len(step.prepared)}"
+    return f"calibrate {step.form}"
+
+
+def own(answered: Transcript) -> Answer:
+    return exchange_of(answered, Purpose.CASE)
+
+
+@pytest.mark.parametrize(
+    ("case", "answers", "steps", "outcome"),
+    [
+        # What passes and asks for nothing more is one exchange.
+        (make_case(), ["", own(RIGHT)], ["calibrate binary", "case kept"], Outcome.PASS),
+        # A wrong answer: does the server live, on this connection and on another one?
+        (
+            make_case(),
+            ["", own(REFUSED), WELL, WELL],
+            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
+            Outcome.FAIL,
+        ),
+        # An ordinary rejection that the next request survives on the same connection.
+        (
+            replace(make_case(REJECT), last_negative=False),
+            ["", own(REFUSED), WELL],
+            ["calibrate binary", "case kept then", "known-good binary/binary"],
+            Outcome.PASS,
+        ),
+        # The last of its requirement: a fresh connection, too.
+        (
+            make_case(REJECT),
+            ["", own(REFUSED), WELL, WELL],
+            ["calibrate binary", "case kept then", "known-good binary/binary", "known-good fresh"],
+            Outcome.PASS,
+        ),
+        # The kept connection is closed: a fresh one alone says what is left.
+        (
+            make_case(REJECT),
+            ["", own(REFUSED), None, ILL],
+            ["calibrate binary", "case kept then", "known-good binary/binary", "known-good fresh"],
+            Outcome.FAIL,
+        ),
+        # A request of another kind comes first, whatever comes of it.
+        (
+            replace(make_case(), first=make_case()),
+            ["", own(SILENT), own(RIGHT)],
+            ["calibrate binary", "before kept", "case kept"],
+            Outcome.PASS,
+        ),
+        # Many at once: nothing on the kept connection, which is closed before.
+        (
+            replace(make_case(), together=2, canary="binary"),
+            ["", [(0, RIGHT), (1, RIGHT)], WELL],
+            ["calibrate binary", "together 2", "known-good fresh"],
+            Outcome.PASS,
+        ),
+        # A model that answers nothing is not sent the case.
+        (make_case(), ["no answer"], ["calibrate binary"], Outcome.INCONCLUSIVE),
+    ],
+    ids=lambda value: "" if not isinstance(value, Outcome) else value.value,
+)
+def test_what_belongs_to_a_case(
+    case: RequestCase, answers: list[Answer], steps: list[str], outcome: Outcome
+) -> None:
+    taken, came = had(case, answers)
+    assert taken == steps
+    assert came.verdict.outcome is outcome
+
+
+def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
+    _, came = had(make_case(REJECT), ["", own(REFUSED), WELL, ILL])
+    purposes = [exchange.purpose for exchange in came.exchanges]
+    assert purposes == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_SAME]
+    assert isinstance(came.verdict.cause, DidNotSurvive)
+    assert came.verdict.cause.fresh_connection == ILL.problem
+
+
+def test_what_was_not_sent_met_a_server_that_was_away_and_asks_nothing_more() -> None:
+    away = transcript(b"", Ending.REFUSED)
+    steps, came = had(make_case(REJECT), ["", own(away)])
+    assert steps[-1] == "case kept then"
+    assert came.verdict.outcome is not Outcome.PASS
+
+
+def test_a_model_that_answers_no_known_good_request_says_why() -> None:
+    _, came = had(make_case(), ["no answer in time"])
+    assert came.verdict.cause == NoKnownGoodAnswer(ROLE, "no answer in time")
+    assert came.exchanges == ()
+
+
+def test_calibration_ends_with_the_first_exact_answer_or_takes_the_clearest() -> None:
+    ways = known_good(ROLE, ADDRESS, binding(ROLE))
+    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    answers = [SILENT, ones]
+    first = play(calibration(ways), lambda way: answers.pop(0))
+    assert (first.prepared, first.expected) == (ways[1], None)
+    answers = [SILENT, REFUSED, SILENT]
+    first = play(calibration(ways), lambda way: answers.pop(0))
+    assert (first.prepared, first.expected) == (ways[1], "status 400")
+
+
+def _apart(count: int) -> list[AskApart]:
+    entries = generated_case().requests[:count]
+    return [AskApart(make_case(), entry) for entry in entries]
+
+
+def test_of_generated_requests_the_smallest_failure_counts() -> None:
+    requests = _apart(3)
+    fails = Concluded(Verdict(Outcome.FAIL, NoResponse("closed", "")), (WELL.exchange,))
+    passes = Concluded(Verdict(Outcome.PASS), (WELL.exchange,))
+    answers = [passes, fails, passes]
+    came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
+    assert came.verdict.outcome is Outcome.FAIL
+    assert isinstance(came.verdict.cause, GeneratedFailure)
+    assert came.verdict.cause.number == 2
+    assert [exchange.entry for exchange in came.exchanges] == [requests[1].entry]
+    came = play(generated(generated_case(), requests), lambda asked: passes)
+    assert came.verdict == Verdict(Outcome.PASS, GeneratedRequests(3, None, None))
+
+
+def test_generated_requests_end_with_the_one_that_killed_what_the_next_one_needs() -> None:
+    requests = _apart(3)
+    kills = Concluded(Verdict(Outcome.FAIL, NoResponse("closed", "")), (WELL.exchange,))
+    answers = [kills, None]
+    came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
+    assert isinstance(came.verdict.cause, GeneratedFailure)
+    assert came.verdict.cause.number == 1
