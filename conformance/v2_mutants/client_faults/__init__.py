@@ -13,7 +13,6 @@ for _module in (
     "blobs_sent",
     "elements_sent",
     "json_sent",
-    "parameters_sent",
     "fields_sent",
     "blobs_read",
     "blobs_checked",
