@@ -102,7 +102,7 @@ class TargetInfo(Part, frozen=True):
 
 
 class Shard(Part, frozen=True):
-    """Which part of the cases a run sends, of how many: see `suite.choosing.sharding`."""
+    """Which part of the cases a run sends, of how many."""
 
     number: Annotated[int, Meta(description="From 1.", ge=1)]
     of: Annotated[int, Meta(ge=1)]
