@@ -2,6 +2,9 @@
 
 The lock is the system's (flock), which ends with its process, and a file that says who has it. The
 file alone decides where there is no flock, or where it does not reach the other machine (NFS).
+
+The library filelock would replace two dozen lines of this, the flock itself: it names no holder,
+knows nothing of other machines, and takes longer to import than a command to start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""OpenSSH's signature format (PROTOCOL.sshsig) for Ed25519, as `ssh-keygen -Y` has it."""
+"""OpenSSH's signature format (PROTOCOL.sshsig) for Ed25519, as `ssh-keygen -Y` has it.
+
+The library sshsig cannot sign, and accepts signatures with bytes behind their end, without an end
+line and with any hash. So this is our own; the signing itself is cryptography's.
+"""
 
 from __future__ import annotations
 
