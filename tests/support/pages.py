@@ -7,6 +7,8 @@ import base64
 import json
 import re
 import zlib
+from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from v2_conformance.formats.html.page import case_anchor, render
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.report.document import CaseResult, Report
 
+VOID = {"meta", "link", "input", "br", "img", "hr"}
 _SCRIPT = '<script type="{}" id="{}">([^<]*)</script>'
 
 
@@ -69,3 +72,74 @@ def records_in(stream: str, ids: list[str]) -> dict[str, dict[str, Any]]:
         records[ids[record["case"]]] = record
         at = end + length
     return records
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page; fails on tags that do not match.
+
+    `rows` are those of its tables, by the requirement in the row's id: the words of each cell.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.images: list[str] = []
+        self.attributes: set[str] = set()
+        self.meta: dict[str, str] = {}
+        self.inline: dict[str, str] = {}
+        self.rows: dict[str, list[str]] = {}
+        self.text = ""
+        self.title = ""
+        self._open: list[str] = []
+        self._row = ""
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.tags[tag] += 1
+        self.attributes |= set(values)
+        self.ids += [values["id"]] if "id" in values else []
+        if tag == "a":
+            self.links.append(values["href"])
+        elif tag == "img":
+            self.images.append(values["src"])
+        elif tag == "meta":
+            self.meta[values.get("http-equiv", values.get("name", ""))] = values.get("content", "")
+        elif tag == "tr":
+            self._row = values.get("id", "").removeprefix("req-")
+            self.rows[self._row] = []
+        elif tag in ("td", "th"):
+            self.rows[self._row].append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = self._open[-1] if self._open else ""
+        if inside in ("script", "style"):
+            self.inline[inside] = data
+        elif inside == "title":
+            self.title += data
+        else:
+            self.text += data
+            if {"td", "th"} & set(self._open):
+                self.rows[self._row][-1] += " ".join(data.split()) + " "
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.text.split())
+
+    @property
+    def policy(self) -> str:
+        return self.meta["Content-Security-Policy"]
+
+    def cells(self, requirement: str) -> list[str]:
+        """The words of the cells behind the first one in the row of a requirement."""
+        return [" ".join(cell.split()) for cell in self.rows[requirement][1:]]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from html.parser import HTMLParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,30 +54,3 @@ def index_of(site: Path) -> dict[str, Any]:
     """What a JSON library reads from a site's index.json."""
     found: dict[str, Any] = json.loads((site / "index.json").read_bytes())
     return found
-
-
-class Links(HTMLParser):
-    """The links, images and inline scripts of a page, and its policy."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.images: list[str] = []
-        self.tags: list[str] = []
-        self.policy = ""
-        self.text = ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        values: Mapping[str, str | None] = dict(attrs)
-        self.tags.append(tag)
-        if tag == "a":
-            self.links.append(values["href"] or "")
-        if tag == "img":
-            self.images.append(values["src"] or "")
-        if values.get("http-equiv") == "Content-Security-Policy":
-            self.policy = values["content"] or ""
-
-    def handle_data(self, data: str) -> None:
-        self.text += data

@@ -14,9 +14,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from support.pages import Page
 from support.reports import Document, read_document
 from support.responses import HOSTILE
-from support.sites import Links, files_of, index_of, report_on, report_on_client
+from support.sites import files_of, index_of, report_on, report_on_client
 from v2_conformance.cli.main import main
 from v2_conformance.formats.site.names import IN_A_FOLDER
 from v2_conformance.report.digest import document_digest
@@ -108,7 +109,7 @@ def test_every_link_leads_to_a_file(publish: Publish, reports: Path, site: Path)
     followed = 0
     for name in files_of(site):
         if name.endswith(".html") and not name.endswith("/report.html"):
-            page = Links((site / name).read_text("utf-8"))
+            page = Page((site / name).read_text("utf-8"))
             for link in page.links:
                 parts = urlsplit(link)
                 assert not parts.scheme, link
@@ -122,13 +123,13 @@ def test_every_link_leads_to_a_file(publish: Publish, reports: Path, site: Path)
 def test_pages_show_hostile_names_as_text(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports, "--base-url", "https://h.example/x")[0] == 0
     for name in ("index.html", "clients.html", *(p["page"] for p in index_of(site)["products"])):
-        page = Links((site / name).read_text("utf-8"))
+        page = Page((site / name).read_text("utf-8"))
         assert page.policy.startswith("default-src 'none'; ")
         assert "unsafe-inline" not in page.policy
         assert all(image.startswith("data:image/svg+xml;base64,") for image in page.images)
-        assert page.tags.count("script") == (0 if "/" in name else 1)
+        assert page.tags["script"] == (0 if "/" in name else 1)
     hostile = next(p for p in index_of(site)["products"] if p["name"].startswith(HOSTILE[:5]))
-    assert "<script>alert(1)</script>" in Links((site / hostile["page"]).read_text()).text
+    assert "<script>alert(1)</script>" in Page((site / hostile["page"]).read_text()).text
 
 
 def test_hostile_name_stays(publish: Publish, reports: Path, site: Path, tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_hostile_name_stays(publish: Publish, reports: Path, site: Path, tmp_pat
 
 def test_a_page_has_trend_and_badges(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports, "--base-url", "https://h.example/a%20b/")[0] == 0
-    text = Links((site / "servers" / "one.html").read_text("utf-8")).text
+    text = Page((site / "servers" / "one.html").read_text("utf-8")).text
     assert "0.9 → 0.10" in text
     for base in ("", "https://h.example/a%20b/"):
         badge, page = f"{base}one-0.9/badge.svg", f"{base}one-0.9/report.html"
@@ -353,7 +354,7 @@ def test_signer_is_named(publish: Publish, reports: Path, site: Path, signed: Pa
     ones = [report for report in index_of(site)["reports"] if report["name"] == "One"]
     found = {one["version"]: (one["signed"], one["signed_by"]) for one in ones}
     assert found == {"0.9": (True, "vendor@example.com"), "0.10": (False, None)}
-    page = Links((site / "servers" / "one.html").read_text("utf-8")).text
+    page = Page((site / "servers" / "one.html").read_text("utf-8")).text
     assert "signed by vendor@example.com" in page
     assert "not signed" in page
     signature = (reports / "one-1" / "report.json.sig").read_bytes()
@@ -516,7 +517,7 @@ def test_wrong_base_url_refused(publish: Publish, reports: Path, site: Path, url
 
 def test_a_base_url_cannot_leave_its_snippet(publish: Publish, reports: Path, site: Path) -> None:
     assert publish(site, reports, "--base-url", "https://h/a)\"'><b>(")[0] == 0
-    page = Links((site / "servers" / "one.html").read_text("utf-8"))
+    page = Page((site / "servers" / "one.html").read_text("utf-8"))
     assert "https://h/a%29%22%27%3E%3Cb%3E%28/one-0.9/badge.svg" in page.text
 
 

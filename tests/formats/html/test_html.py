@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from html.parser import HTMLParser
 from urllib.parse import quote
 
 import msgspec
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.pages import ids_of, index_of, records_of
+from support.pages import Page, ids_of, index_of, records_of
 from support.reports import case, exchange, passes, report_of
 from support.responses import message_with
 from v2_conformance.formats.html.page import case_anchor, render, requirement_anchor
@@ -28,52 +26,6 @@ from v2_conformance.suite.requirements import catalogue, digest
 from v2_conformance.wire.transcript import Ending
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"
-VOID = {"meta", "link", "input", "br", "img", "hr"}
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page; fails on tags that do not match."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.attributes: set[str] = set()
-        self.meta: dict[str, str] = {}
-        self.text = ""
-        self.title = ""
-        self._open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.tags[tag] += 1
-        self.attributes |= set(values)
-        if "id" in values:
-            self.ids.append(values["id"])
-        if tag == "a":
-            self.links.append(values["href"])
-        if tag == "meta":
-            self.meta[values.get("http-equiv", values.get("name", ""))] = values.get("content", "")
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1] == "title":
-            self.title += data
-        elif self._open and self._open[-1] not in ("script", "style"):
-            self.text += data
-
-    @property
-    def words(self) -> str:
-        return " ".join(self.text.split())
 
 
 def with_requirements(report: Report, *requirements: RequirementResult) -> Report:
@@ -96,7 +48,7 @@ def test_a_good_report_says_what_it_is_about() -> None:
 def test_it_loads_nothing() -> None:
     text = render(report_of(passes()))
     page = Page(text)
-    assert page.meta["Content-Security-Policy"].startswith("default-src 'none'; ")
+    assert page.policy.startswith("default-src 'none'; ")
     assert "src" not in page.attributes
     assert "@import" not in text
     assert "url(" not in text
