@@ -21,7 +21,6 @@ import pytest
 from support.commands import Cli
 from support.reports import case, exchange, report_of, saved
 from v2_conformance import bounded_files
-from v2_conformance.cli.main import main
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.files import as_json
 from v2_conformance.report.kept_bytes import deflated
@@ -317,15 +316,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Con
     return put
 
 
-def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def check(cli: Cli, *arguments: object) -> str:
     """The one line that the command prints, at once and in little memory, with exit code 2."""
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
-    code = main([str(argument) for argument in arguments])
+    printed = cli(*arguments)
     took = time.monotonic() - began
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    printed = capsys.readouterr()
-    assert code == 2, (code, printed.err[-2000:])
-    (line,) = printed.err.splitlines()
+    assert printed.code == 2, (printed.code, printed.err[-2000:])
+    line = printed.line
     assert line.startswith("v2-conformance: ")
     assert line.isprintable()
     assert len(line) < 1000
@@ -337,58 +335,48 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 @pytest.mark.parametrize("name", [*ANY_YAML, *TARGETS])
-def test_a_target_file(
-    name: str, place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_target_file(name: str, place: Callable[[str, Content], Path], cli: Cli) -> None:
     path = place("target.yaml", {**ANY_YAML, **TARGETS}[name])
-    check(capsys, "run", "--target", path)
+    check(cli, "run", "--target", path)
     assert not Path("reports").exists()
 
 
 @pytest.mark.parametrize("name", [*ANY_YAML, *CASES])
-def test_a_case_file(
-    name: str, place: Callable[[str, Content], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_file(name: str, place: Callable[[str, Content], Path], cli: Cli) -> None:
     path = place("own-cases.yaml", {**ANY_YAML, **CASES}[name])
-    check(capsys, "run", "--cases", path)
+    check(cli, "run", "--cases", path)
     assert not Path("reports").exists()
 
 
 @pytest.mark.parametrize("name", [*ANY_YAML, *EXPECTATIONS])
 def test_an_expectation_file(
-    name: str,
-    place: Callable[[str, Content], Path],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    name: str, place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
 ) -> None:
     path = place("expect.yaml", {**ANY_YAML, **EXPECTATIONS}[name])
-    check(capsys, "run", "--expect", path)
+    check(cli, "run", "--expect", path)
     assert not Path("reports").exists()
     report = saved(report_of(), tmp_path / "r" / "report.json")
-    check(capsys, "expect", report, path)
+    check(cli, "expect", report, path)
     if path.exists():  # else it is written
-        check(capsys, "expect", report, path, "--write")
+        check(cli, "expect", report, path, "--write")
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_report(
-    name: str,
-    place: Callable[[str, Content], Path],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    name: str, place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
 ) -> None:
     path = place("hostile.json", REPORTS[name])
     good = saved(report_of(), tmp_path / "r" / "report.json")
-    check(capsys, "verify", path)
-    check(capsys, "show", path, "P2")
-    check(capsys, "show", path, "P2", "--replay", tmp_path / "replay")
-    check(capsys, "report", path)
-    check(capsys, "badge", path, tmp_path / "badges")
-    check(capsys, "diff", path, good)
-    check(capsys, "diff", good, path)
-    check(capsys, "expect", path)
-    check(capsys, "expect", path, "--write")
-    check(capsys, "matrix", good, path)
+    check(cli, "verify", path)
+    check(cli, "show", path, "P2")
+    check(cli, "show", path, "P2", "--replay", tmp_path / "replay")
+    check(cli, "report", path)
+    check(cli, "badge", path, tmp_path / "badges")
+    check(cli, "diff", path, good)
+    check(cli, "diff", good, path)
+    check(cli, "expect", path)
+    check(cli, "expect", path, "--write")
+    check(cli, "matrix", good, path)
     made = {entry.name for entry in tmp_path.iterdir()}
     assert made <= {"hostile.json", "r"}
 
@@ -412,10 +400,8 @@ def test_a_report(
         ["--fuzz", "1", "--seed", "true"],
     ],
 )
-def test_a_number_of_the_command_line(
-    option: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    line = check(capsys, "run", "--report-dir", tmp_path / "r", *option)
+def test_a_number_of_the_command_line(option: list[str], cli: Cli, tmp_path: Path) -> None:
+    line = check(cli, "run", "--report-dir", tmp_path / "r", *option)
     name = {"-n": "--workers"}.get(option[-2], option[-2])
     assert f": {name}: " in line or "time" in line
     assert not (tmp_path / "r").exists()

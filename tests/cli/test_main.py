@@ -12,7 +12,7 @@ from subprocess import PIPE, Popen, run
 
 import pytest
 
-from support.commands import Cli
+from support.commands import Cli, Ended
 from support.responses import http
 from support.runs import command
 from support.servers import Peer, Script, Start, always, free_port, serving, steps
@@ -44,13 +44,12 @@ def few(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     return cases
 
 
-def problem(capsys: pytest.CaptureFixture[str]) -> str:
+def problem(ended: Ended) -> str:
     """The one line that the command printed on standard error."""
-    printed = capsys.readouterr()
-    lines = [x for x in printed.err.splitlines() if not x.startswith("testing ")]
-    assert len(lines) == 1, printed.err
+    lines = [x for x in ended.err.splitlines() if not x.startswith("testing ")]
+    assert len(lines) == 1, ended.err
     assert lines[0].startswith("v2-conformance: ")
-    assert "Traceback" not in printed.err + printed.out
+    assert "Traceback" not in ended.err + ended.out
     return lines[0]
 
 
@@ -58,9 +57,9 @@ WRONG = Result(suite_cases()[0], Verdict(Outcome.FAIL, WrongStatus("200", 500, "
 
 
 class TestRun:
-    def test_embedded_conforms(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_embedded_conforms(self, tmp_path: Path, cli: Cli) -> None:
         profiles = ["--profile", "raw", "--profile", "bf16"]
-        assert main(["run", *profiles, "-n", "2", "--report-dir", str(tmp_path)]) == 0
+        printed = cli("run", *profiles, "-n", "2", "--report-dir", tmp_path, code=0)
         report = load_report(tmp_path / "report.json")  # valid by the schema, or this raises
         assert report.complete
         assert report.verdict.conformant
@@ -68,7 +67,6 @@ class TestRun:
         assert [case.id for case in report.cases] == [case.id for case in suite_cases()]
         assert (tmp_path / "report.json").stat().st_size < 3_000_000
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        printed = capsys.readouterr()
         assert "CONFORMANT, ROBUST" in printed.out
         assert "2 cases at a time (-n)" in " ".join(printed.err.split())
 
@@ -97,10 +95,8 @@ class TestRun:
         assert main(["run", *fault, "--strict"]) == 1
         assert main(["run", "--strict", "--report-dir", str(tmp_path)]) == 0
 
-    def test_selection_is_part(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert (
-            main(["run", "--case", "R3", "--case", "P2/*INT32]", f"--report-dir={tmp_path}"]) == 1
-        )
+    def test_selection_is_part(self, tmp_path: Path, cli: Cli) -> None:
+        cli("run", "--case", "R3", "--case", "P2/*INT32]", f"--report-dir={tmp_path}", code=1)
         report = load_report(tmp_path / "report.json")
         assert {case.outcome for case in report.cases} == {"pass"}
         assert "P2/blob-follows-json[INT32]" in {case.id for case in report.cases}
@@ -129,10 +125,10 @@ _endless = steps(
 
 
 class TestProblems:
-    def test_nobody_there(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def test_nobody_there(self, cli: Cli, tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{free_port()}"
-        assert main(["run", url, "--report-dir", str(tmp_path / "new")]) == 3
-        assert "connection refused" in problem(capsys)
+        ended = cli("run", url, "--report-dir", tmp_path / "new", code=3)
+        assert "connection refused" in problem(ended)
         assert not (tmp_path / "new").exists()
 
     @pytest.mark.parametrize(
@@ -148,12 +144,12 @@ class TestProblems:
         ids=["html", "404", "other-json", "not-http", "silent", "endless"],
     )
     def test_what_is_not_a_v2_server(
-        self, script: Script, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+        self, script: Script, words: str, cli: Cli, tmp_path: Path
     ) -> None:
         timeout = "0.5" if script is _silent else "5"
         with serving(script) as server:
-            assert main(["run", server.url, "--timeout", timeout, f"--report-dir={tmp_path}"]) == 3
-        assert words in problem(capsys)
+            ended = cli("run", server.url, "--timeout", timeout, "--report-dir", tmp_path, code=3)
+        assert words in problem(ended)
 
     def test_a_server_without_models(self, start: Start, cli: Cli, tmp_path: Path) -> None:
         class Empty(Behaviour):
@@ -164,14 +160,13 @@ class TestProblems:
         assert "none of the contract's models" in ended.out
         assert load_report(tmp_path / "report.json").verdict.standing == "not conformant"
 
-    def test_bad_case_file_line(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_bad_case_file_line(self, tmp_path: Path, cli: Cli) -> None:
         text = (
             "family: P\ncases:\n  - id: P2/x\n    why: too short\n    expect: {outcome: reject}\n"
         )
         (tmp_path / "mine.yaml").write_text(text)
-        arguments = ["run", "--cases", str(tmp_path), "--report-dir", str(tmp_path / "reports")]
-        assert main(arguments) == 2
-        assert re.match(r"v2-conformance: mine\.yaml:[345]: ", problem(capsys))
+        ended = cli("run", "--cases", tmp_path, "--report-dir", tmp_path / "reports", code=2)
+        assert re.match(r"v2-conformance: mine\.yaml:[345]: ", problem(ended))
 
 
 class TestOtherCommands:
@@ -201,14 +196,10 @@ class TestOtherCommands:
         assert process.returncode == 0
 
     @pytest.mark.parametrize("kit", ["triton", "kserve"])
-    def test_a_kit_goes_into_a_new_folder_only(
-        self, kit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert main(["kit", kit, str(tmp_path / "kit")]) == 0
+    def test_a_kit_goes_into_a_new_folder_only(self, kit: str, tmp_path: Path, cli: Cli) -> None:
+        assert cli("kit", kit, tmp_path / "kit", code=0).out.startswith("wrote ")
         assert (tmp_path / "kit" / "README.md").exists()
-        assert capsys.readouterr().out.startswith("wrote ")
-        assert main(["kit", kit, str(tmp_path / "kit")]) == 2
-        assert "not empty" in problem(capsys)
+        assert "not empty" in problem(cli("kit", kit, tmp_path / "kit", code=2))
 
     def test_serve_prints_its_url_and_ends_with_an_interrupt(self) -> None:
         with command("serve", "--port", "0") as process:
@@ -220,15 +211,13 @@ class TestOtherCommands:
             process.send_signal(signal.SIGINT)
             assert process.wait(20) == 0
 
-    def test_serve_needs_a_free_port(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_serve_needs_a_free_port(self, cli: Cli) -> None:
         with serving(_silent) as server:
-            assert main(["serve", "--port", str(server.port)]) == 3
-        assert problem(capsys).endswith(
+            ended = cli("serve", "--port", server.port, code=3)
+        assert problem(ended).endswith(
             f"cannot listen on port {server.port}: address already in use; choose another with "
             "--port, or a free one with --port 0"
         )
-        assert main(["serve", "--port", "70000"]) == 2
-        problem(capsys)
 
     @pytest.mark.parametrize(
         ("own", "idle", "wrong", "code"),
@@ -258,11 +247,10 @@ class TestOtherCommands:
         assert f"1 faults, {len(own)} caught by a case of their own requirement" in printed
         assert all(words in printed for words in (*idle, *(r.case.id for r in wrong)))
 
-    def test_report_is_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_report_is_none(self, tmp_path: Path, cli: Cli) -> None:
         (tmp_path / "x.json").write_text("{}")
         for path in (tmp_path, tmp_path / "missing", tmp_path / "x.json"):
-            assert main(["report", str(path)]) == 2
-            problem(capsys)
+            problem(cli("report", path, code=2))
 
     def test_the_exit_code_is_that_of_the_process(self, tmp_path: Path) -> None:
         done = run([*COMMAND, "run", "--case", "Q1"], cwd=tmp_path, capture_output=True, text=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.commands import Cli
 from support.leaks import DELIVERIES, FORMS, delivered, is_shown
 from support.servers import Start
 from v2_conformance.cli.main import main
@@ -54,19 +55,17 @@ def _everything(folder: Path, printed: str) -> Iterator[tuple[str, bytes]]:
             yield f"response {exchange.purpose} {case.id}", exchange.response
 
 
-def run(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> tuple[int, str]:
+def run(cli: Cli, folder: Path, *arguments: str) -> tuple[int, str]:
     """The exit code of a run, and what it printed, with that of `show` for a rejected case."""
-    code = main(["run", *arguments, f"--report-dir={folder}"])
-    report = str(folder / "report.json")
+    ran = cli("run", *arguments, "--report-dir", folder)
     case = "H6/not-a-number[letters]"
-    assert main(["show", report, case, "--replay", str(folder / "replay")]) == 0
-    captured = capsys.readouterr()
-    return code, captured.out + captured.err
+    shown = cli("show", folder / "report.json", case, "--replay", folder / "replay", code=0)
+    return ran.code, ran.out + ran.err + shown.out + shown.err
 
 
 @pytest.mark.parametrize("how", DELIVERIES)
 def test_no_form_of_a_token_is_in_anything_that_a_run_leaves(
-    how: str, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    how: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Tells(Echo):
         def serialize(self, response: Response, **how_to: Any) -> Any:
@@ -80,14 +79,15 @@ def test_no_form_of_a_token_is_in_anything_that_a_run_leaves(
             return response.status < 400
 
     header = f"Authorization: Bearer {TOKEN}"
-    _, printed = run(capsys, tmp_path, start(Tells).url, "--header", header, *REJECTED)
+    _, printed = run(cli, tmp_path, start(Tells).url, "--header", header, *REJECTED)
     exchanges = 0
     for name, data in everything(tmp_path, printed).items():
         assert is_shown(data, TOKEN.encode()) is None, name
         exchanges += name.startswith("response")
     assert exchanges >= 2
-    assert main(["verify", str(tmp_path / "report.json")]) in (0, 2)
-    text = " ".join(capsys.readouterr().out.split())
+    verified = cli("verify", tmp_path / "report.json")
+    assert verified.code in (0, 2)
+    text = verified.shown
     assert "masked secrets: 1 case rests on masked bytes of responses" in text
     assert "DIFFERS" not in text
     assert "EDITED" not in text
@@ -95,7 +95,7 @@ def test_no_form_of_a_token_is_in_anything_that_a_run_leaves(
 
 @pytest.mark.parametrize("how", ["with its length", "in chunks of five", "in gzip", "in deflate"])
 def test_an_error_that_repeats_a_token_is_judged_and_verified_all_the_same(
-    how: str, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    how: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Tells(Echo):
         def serialize(self, response: Response, **how_to: Any) -> Any:
@@ -105,11 +105,10 @@ def test_an_error_that_repeats_a_token_is_judged_and_verified_all_the_same(
             return [delivered(how, body).replace(b"401 Unauthorized", b"400 Bad Request")]
 
     header = f"Authorization: Bearer {TOKEN}"
-    run(capsys, tmp_path, start(Tells).url, "--header", header, *REJECTED)
+    run(cli, tmp_path, start(Tells).url, "--header", header, *REJECTED)
     report = load_report(tmp_path / "report.json")
     assert {case.outcome.value for case in report.cases} == {"pass"}
-    assert main(["verify", str(tmp_path / "report.json")]) == 0
-    assert "masked secrets: 1 case rests on" in capsys.readouterr().out
+    assert "masked secrets: 1 case rests on" in cli("verify", tmp_path / "report.json", code=0).out
 
 
 QUOTED = 'Token token="Zk9-pQ7w_vX2", user="alice-of-wonder", nonce="n0nce-n0nce"'
@@ -135,13 +134,7 @@ BASIC = base64.b64encode(b"alice-of-wonder:l4nd&key!").decode()
 )  # fmt: skip
 @pytest.mark.parametrize("telling", ["whole", "parsed", "repr", "upper"])
 def test_every_part_of_a_structured_value_is_hidden(
-    field: str,
-    value: str,
-    secrets: list[str],
-    telling: str,
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    field: str, value: str, secrets: list[str], telling: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Tells(Echo):
         def told(self, sent: str) -> str:
@@ -152,7 +145,7 @@ def test_every_part_of_a_structured_value_is_hidden(
 
     Tells.field = field.lower()
     header = ["--header", f"{field}: {value}"]
-    code, printed = run(capsys, tmp_path, start(Tells).url, *header, *REJECTED)
+    code, printed = run(cli, tmp_path, start(Tells).url, *header, *REJECTED)
     assert code == 1  # cases were left out
     for name, data in everything(tmp_path, printed).items():
         assert is_shown(data, *map(str.encode, secrets)) is None, name
@@ -160,7 +153,7 @@ def test_every_part_of_a_structured_value_is_hidden(
 
 
 def test_user_and_password_of_a_url_are_hidden_in_errors_too(
-    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Redirects(Behaviour):
         def route(self, request: Request) -> Response:
@@ -169,8 +162,8 @@ def test_user_and_password_of_a_url_are_hidden_in_errors_too(
 
     url = start(Redirects).url
     for address in (url.replace("//", "//alice-of-w:w0nder%2Bland@"), "http://al:w0nder+land@h:x/"):
-        assert main(["run", address, f"--report-dir={tmp_path}"]) in (2, 3)
-        printed = capsys.readouterr()
+        printed = cli("run", address, "--report-dir", tmp_path)
+        assert printed.code in (2, 3)
         assert printed.err.count("\n") == 1
         for secret in (b"w0nder+land", b"w0nder%2Bland", b"alice-of-w"):
             assert is_shown((printed.out + printed.err).encode(), secret) is None
@@ -181,11 +174,7 @@ def test_user_and_password_of_a_url_are_hidden_in_errors_too(
 
 @pytest.mark.parametrize("way", ["option", "environment", "file", "file, environment"])
 def test_more_secrets_are_hidden(
-    way: str,
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    way: str, start: Start, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tells(Echo):
         def told(self, sent: str) -> str:
@@ -201,25 +190,21 @@ def test_more_secrets_are_hidden(
     }
     arguments = ways.get(way, ["--target", str(file)])
     folder = tmp_path / "out"
-    _, printed = run(capsys, folder, *arguments, *REJECTED)
+    _, printed = run(cli, folder, *arguments, *REJECTED)
     for name, data in everything(folder, printed).items():
         assert is_shown(data, b"db-p4ssword") is None, name
     assert any(b"as db-user with ****" in data for _, data in everything(folder, printed).items())
-    assert main(["verify", str(folder / "report.json")]) == 0
-    assert "masked secrets: 1 case" in capsys.readouterr().out
+    assert "masked secrets: 1 case" in cli("verify", folder / "report.json", code=0).out
 
 
 def test_a_header_from_the_environment_is_sent_and_hidden(
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", f"Bearer {TOKEN}")
     file = tmp_path / "target.yaml"
     file.write_text(f"url: {start(Echo).url}\nheaders: {{Authorization: {{env: MY_TOKEN}}}}\n")
     folder = tmp_path / "out"
-    _, printed = run(capsys, folder, "--target", str(file), *REJECTED)
+    _, printed = run(cli, folder, "--target", str(file), *REJECTED)
     assert any(b": ****" in data for _, data in everything(folder, printed).items())
     assert not any(
         is_shown(data, TOKEN.encode()) for _, data in everything(folder, printed).items()
@@ -227,9 +212,7 @@ def test_a_header_from_the_environment_is_sent_and_hidden(
 
 
 @pytest.mark.parametrize("way", ["option", "file"])
-def test_a_public_value_is_shown(
-    way: str, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_public_value_is_shown(way: str, start: Start, tmp_path: Path, cli: Cli) -> None:
     class Tells(Echo):
         field = "x-region"
 
@@ -240,17 +223,16 @@ def test_a_public_value_is_shown(
         "file": ["--target", str(file)],
     }
     folder = tmp_path / "out"
-    _, printed = run(capsys, folder, *ways[way], *REJECTED)
+    _, printed = run(cli, folder, *ways[way], *REJECTED)
     seen = list(everything(folder, printed).items())
     assert any(b"X-Region: north-by-northwest" in data for _, data in seen)
     assert any(b": north-by-northwest" in data for name, data in seen if "response" in name)
-    assert main(["verify", str(folder / "report.json")]) == 0
-    assert "masked" not in capsys.readouterr().out
+    assert "masked" not in cli("verify", folder / "report.json", code=0).out
 
 
 @pytest.mark.parametrize("value", ["1", "true", "application/json", "identity_int32"])
 def test_a_short_or_common_value_leaves_the_report_readable_and_is_warned_of(
-    value: str, start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    value: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Tells(Echo):
         def told(self, sent: str) -> str:
@@ -258,7 +240,7 @@ def test_a_short_or_common_value_leaves_the_report_readable_and_is_warned_of(
 
     Tells.field = "x-custom"
     header = ["--header", f"X-Custom: {value}"]
-    _, printed = run(capsys, tmp_path, start(Tells).url, *header, *REJECTED)
+    _, printed = run(cli, tmp_path, start(Tells).url, *header, *REJECTED)
     words = " ".join(printed.split())
     assert "warning: the value of X-Custom is too short or too common" in words
     assert "--public" in words

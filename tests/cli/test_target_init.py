@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.commands import Cli
 from support.responses import http
 from support.servers import Script, Start, always, serving
-from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
@@ -21,14 +21,10 @@ from v2_conformance.runs.targets.make import make_target
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 
 
-def written(
-    capsys: pytest.CaptureFixture[str], output: Path, *arguments: str, code: int = 0
-) -> tuple[str, str]:
+def written(cli: Cli, output: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
     """The target file, and what was printed in one line."""
-    assert main(["target", "init", *arguments, "--output", str(output)]) == code
-    printed = capsys.readouterr()
-    text = output.read_text(encoding="utf-8") if output.exists() else ""
-    return text, " ".join((printed.out + printed.err).split())
+    ended = cli("target", "init", *arguments, "--output", output, code=code)
+    return output.read_text(encoding="utf-8") if output.exists() else "", ended.said
 
 
 class Renames(Behaviour):
@@ -48,11 +44,11 @@ class Renames(Behaviour):
 
 
 def test_models_with_other_names_are_found_by_what_they_do(
-    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     server = start(Renames)
     path = tmp_path / "target.yaml"
-    text, printed = written(capsys, path, server.url)
+    text, printed = written(cli, path, server.url)
     target = load_target(path)
     assert target.url == server.url
     assert target.binding("identity/INT32").model == "my-identity_int32"
@@ -64,9 +60,7 @@ def test_models_with_other_names_are_found_by_what_they_do(
     assert "# no model for batched: " in text
 
 
-def test_a_model_that_does_not_echo_plays_no_role(
-    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_does_not_echo_plays_no_role(start: Start, tmp_path: Path, cli: Cli) -> None:
     """Metadata alone does not tell an identity model from any other."""
 
     class Negates(Behaviour):
@@ -76,7 +70,7 @@ def test_a_model_that_does_not_echo_plays_no_role(
             return super().infer(model, request)
 
     path = tmp_path / "target.yaml"
-    _, printed = written(capsys, path, start(Negates).url)
+    _, printed = written(cli, path, start(Negates).url)
     assert "identity/INT32" not in load_target(path).models
     assert (
         "not found: identity/INT32: identity_int32 has such tensors, but did not answer as the "
@@ -111,7 +105,7 @@ def v2(models: dict[str, object], index: object = None) -> Script:
     ],
 )
 def test_whatever_a_server_lists_ends_in_a_file_that_can_be_read(
-    index: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    index: object, tmp_path: Path, cli: Cli
 ) -> None:
     hostile = {
         "m": {"inputs": [{"name": "a: [\n# }", "datatype": "INT32", "shape": [10**400, "x"]}]},
@@ -120,14 +114,14 @@ def test_whatever_a_server_lists_ends_in_a_file_that_can_be_read(
     }
     path = tmp_path / "target.yaml"
     with serving(v2(hostile, index)) as server:
-        _, printed = written(capsys, path, server.url)
+        _, printed = written(cli, path, server.url)
     assert load_target(path).models == {}
     assert "models for 0 of 31 roles" in printed
     assert "not found: identity/INT32: " in printed
 
 
 def test_a_hostile_name_of_a_server_stays_in_its_comment(
-    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     class Named(Behaviour):
         def server_metadata(self, request: Request) -> Response:
@@ -137,17 +131,14 @@ def test_a_hostile_name_of_a_server_stays_in_its_comment(
 
     server = start(Named)
     path = tmp_path / "target.yaml"
-    text, printed = written(capsys, path, server.url)
+    text, printed = written(cli, path, server.url)
     assert load_target(path).url == server.url
     assert "\nurl: http://evil" not in text
     assert "\x1b" not in text + printed
 
 
 def test_how_to_get_in_is_written_but_no_secret(
-    start: Start,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     seen = []
 
@@ -159,7 +150,7 @@ def test_how_to_get_in_is_written_but_no_secret(
     monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-token")
     path = tmp_path / "target.yaml"
     access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example", "--rate", "5000"]
-    text, printed = written(capsys, path, start(Guarded).url, *access)
+    text, printed = written(cli, path, start(Guarded).url, *access)
     assert {tuple(fields) for fields in seen} == {("Bearer Zk9-pQ7w_vX2-token", "model.example")}
     assert "Zk9-pQ7w_vX2-token" not in text + printed
     target = load_target(path)
@@ -169,7 +160,7 @@ def test_how_to_get_in_is_written_but_no_secret(
 
 
 def test_a_token_in_a_file_is_named_beside_the_target_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("secrets").mkdir()
@@ -177,22 +168,22 @@ def test_a_token_in_a_file_is_named_beside_the_target_file(
     Path("secrets/token").write_text("Zk9-pQ7w_vX2-token\n")
     with ReferenceServer() as server:
         call = (server.url, "--bearer-file", "secrets/token")
-        text, _ = written(capsys, Path("made/target.yaml"), *call)
+        text, _ = written(cli, Path("made/target.yaml"), *call)
     assert "file: ../secrets/token" in text
     monkeypatch.chdir("/")
     assert load_target(tmp_path / "made/target.yaml").authorized
 
 
-def test_no_file_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_file_is_replaced(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "target.yaml"
     path.write_text("mine")
-    text, printed = written(capsys, path, "http://127.0.0.1:1", code=2)
+    text, printed = written(cli, path, "http://127.0.0.1:1", code=2)
     assert text == "mine"
     assert "is there already" in printed
 
 
-def test_no_v2_server_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_v2_server_leaves_no_file(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "target.yaml"
-    text, printed = written(capsys, path, "http://127.0.0.1:1", code=3)
+    text, printed = written(cli, path, "http://127.0.0.1:1", code=3)
     assert text == ""
     assert "cannot be reached" in printed
