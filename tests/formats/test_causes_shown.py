@@ -10,9 +10,10 @@ from typing import Any
 
 from support.reports import case, exchange, passes, report_of
 from support.responses import HOSTILE
+from v2_conformance.certifying.progress import served
 from v2_conformance.formats.ci.github import markdown
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.text.terminal import served, summary_lines
+from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.trust import Doubt, cautions
 from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report

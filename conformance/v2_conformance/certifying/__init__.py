@@ -1,1 +1,1 @@
-"""Runs of the suite, from their plan to their report. Nothing here prints."""
+"""Runs of the suite, from their plan to their report; `progress` alone prints."""

@@ -49,9 +49,9 @@ def client(options: ClientOptions) -> int:
         make_client_plan,
         start_client_run,
     )
+    from v2_conformance.certifying.progress import Reporter
     from v2_conformance.cli.reporting import Reporting
     from v2_conformance.formats.registry import file_names
-    from v2_conformance.formats.text.terminal import Reporter
     from v2_conformance.report.folder_lock import sole_run
     from v2_conformance.runs.targets.access import of_environment
 

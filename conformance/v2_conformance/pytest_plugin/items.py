@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import pytest
 
 from v2_conformance.judging.observed.exchanges import Seen
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
+from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.recording.results import case_result, masked_seen
+from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
 
-if TYPE_CHECKING:
-    from v2_conformance.pytest_plugin.session import Session
-
 NODE = "v2-conformance"
+
+
+class Suite(Protocol):
+    """What runs the cases of a session."""
+
+    def engine(self) -> Engine:
+        """Return what talks to the server under test."""
+
+    def run(self, case: Case) -> Result:
+        """Run one case."""
+
+    def expected(self, case: CaseResult) -> tuple[Expectation | None, str]:
+        """Return the entry that excuses this failure, and a complaint about its absence."""
 
 
 class Cases(pytest.Collector):
     """The collector that the cases stand under."""
 
-    def __init__(self, *, suite: Session, **kwargs: Any) -> None:
+    def __init__(self, *, suite: Suite, cases: Sequence[Case], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._suite = suite
+        self._cases = cases
 
     def collect(self) -> list[CaseItem]:
-        """See Session.items."""
-        return self._suite.items(self)
+        """Return each case as an item."""
+        return [
+            CaseItem.from_parent(
+                self, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=self._suite
+            )
+            for case in self._cases
+        ]
 
 
 class CaseItem(pytest.Item):
     """One case as a test."""
 
-    def __init__(self, *, case: Case, suite: Session, **kwargs: Any) -> None:
+    def __init__(self, *, case: Case, suite: Suite, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
         self.suite = suite

@@ -14,16 +14,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from v2_conformance.certifying.progress import announcement, in_words
 from v2_conformance.certifying.servers import plan_of, today
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
-from v2_conformance.formats.text.terminal import (
-    announcement,
-    in_words,
-    problem_lines,
-    summary_lines,
-)
+from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations, Seen
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
@@ -184,8 +180,7 @@ class Session:
         self, session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Add the cases behind the vendor's own tests, dangers last."""
-        collector = Cases.from_parent(session, name=NODE, nodeid=NODE, suite=self)
-        cases = collector.collect()
+        cases = self._items(session)
         items.extend(cases)
         # So that they are counted.
         report = pytest.CollectReport(NODE, "passed", None, list(cases))
@@ -221,8 +216,7 @@ class Session:
         """Run the cases that workers have left, as items of this process."""
         if not self._left or session.shouldstop or session.shouldfail:
             return
-        collector = Cases.from_parent(session, name=NODE, nodeid=NODE, suite=self)
-        items = [item for item in self.items(collector) if item.name in self._left]
+        items = [item for item in self._items(session) if item.name in self._left]
         for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
@@ -231,14 +225,12 @@ class Session:
         """Take the names of the cases that a worker has left to its controller."""
         self._left.update(getattr(node, "workeroutput", {}).get(OBSERVED, ()))
 
-    def items(self, collector: Cases) -> list[CaseItem]:
-        """Every case as an item, dangers last."""
-        return [
-            CaseItem.from_parent(
-                collector, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=self
-            )
-            for case in in_order(self._chosen)
-        ]
+    def _items(self, session: pytest.Session) -> list[CaseItem]:
+        """Return every chosen case as an item, dangers last."""
+        cases = Cases.from_parent(
+            session, name=NODE, nodeid=NODE, suite=self, cases=in_order(self._chosen)
+        )
+        return cases.collect()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> None:

@@ -15,7 +15,7 @@ from support.pages import Page
 from support.reports import report_of, saved
 from support.responses import HOSTILE
 from v2_conformance.cli.main import main
-from v2_conformance.cli.reports.matrix import write_matrix
+from v2_conformance.cli.reports.matrix_page import write_matrix
 from v2_conformance.formats.matrix.columns import column_of
 from v2_conformance.formats.matrix.page import render
 from v2_conformance.report.document import Report

@@ -9,7 +9,7 @@ import pytest
 from support.browser import Browser, choose, in_view, opened, shown
 from support.reports import report_of, saved
 from support.responses import HOSTILE
-from v2_conformance.cli.reports.matrix import write_matrix
+from v2_conformance.cli.reports.matrix_page import write_matrix
 from v2_conformance.formats.html.page import render
 from v2_conformance.suite.requirements import catalogue
 

@@ -48,7 +48,7 @@ def matrix_run(options: MatrixRunOptions) -> int:
     as one that cannot be reached, is named, and is not on the page. The exit code is the highest of
     all runs.
     """
-    from v2_conformance.cli.reports.matrix import write_matrix
+    from v2_conformance.cli.reports.matrix_page import write_matrix
     from v2_conformance.report.files import REPORT, load_report
     from v2_conformance.report.verdict.standing import standing
     from v2_conformance.terminal_safe_text import plain

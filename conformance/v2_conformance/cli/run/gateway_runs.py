@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from v2_conformance.certifying.progress import Reporter
 from v2_conformance.certifying.servers import Plan, start
 from v2_conformance.cli.ending import masked_errors
 from v2_conformance.cli.reporting import Reporting
@@ -21,7 +22,6 @@ from v2_conformance.formats.registry import (
     unchecked,
     write_formats,
 )
-from v2_conformance.formats.text.terminal import Reporter
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.comparing.gateway import (
     GatewayReport,

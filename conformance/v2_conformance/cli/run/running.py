@@ -7,6 +7,12 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 
+from v2_conformance.certifying.progress import (
+    Reporter,
+    announcement,
+    served,
+    warnings_about_secrets,
+)
 from v2_conformance.certifying.relations import start_relations
 from v2_conformance.certifying.servers import Plan, StartedRun, plan_of, start
 from v2_conformance.cli import exit_codes
@@ -17,8 +23,6 @@ from v2_conformance.cli.run.ci_files import write_ci_files
 from v2_conformance.cli.run.contradictions import check_binding, check_options
 from v2_conformance.cli.start import server_under_test
 from v2_conformance.formats.registry import OF_GATEWAYS, file_names
-from v2_conformance.formats.text.secrets import warnings_about_secrets
-from v2_conformance.formats.text.terminal import Reporter, announcement, served
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run

@@ -1,0 +1,150 @@
+"""What a run says on the terminal before its report: warnings, a progress bar or plain lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from v2_conformance.report.shown.visible_text import short
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import CaseFinished
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.choosing.sizes import Traffic, huge_traffic, large_traffic
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import plain, wrapped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_CASES_PER_LINE = 100  # in a log
+_NAME = 80
+_MOST_WRITTEN = "100 MB"
+"""A report has room for 24 MiB of answers that do not compress, twice, in base64 (see `Record`)."""
+
+
+def announcement(cases: Sequence[Case]) -> list[str]:
+    """What large and huge cases among `cases` send and write, in lines; none without such cases."""
+    lines: list[str] = []
+    large, huge = large_traffic(cases), huge_traffic(cases)
+    if large is not None:
+        lines += wrapped(
+            f"--large: {_sent(large)}; the report, which has long bodies once and compressed, "
+            f"takes at most {_MOST_WRITTEN}",
+            "  ",
+        )
+    if huge is not None:
+        lines += wrapped(
+            f"--huge: {_sent(huge)}; the report has their beginnings and digests", "  "
+        )
+    return lines
+
+
+def _sent(traffic: Traffic) -> str:
+    number = counted(traffic.requests, "request")
+    longest, total = (in_binary_units(size) for size in (traffic.longest, traffic.total))
+    return f"{number} with tensors of up to {longest}, {total} in all, and as much back"
+
+
+def in_binary_units(size: int) -> str:
+    """A number of bytes as people say it: "64 MiB", "2.5 GiB"."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{size} bytes"
+
+
+class Reporter:
+    """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
+
+    def __init__(
+        self, total: int, url: str, limit_s: float | None = None, workers: int = 1
+    ) -> None:
+        """`limit_s` is the time that the user gave the run, None for the usual limit."""
+        self._url = url
+        self._workers = workers
+        self._limit_s = limit_s
+        self._failed = 0
+        self._bar = _bar(total) if sys.stderr.isatty() else None
+
+    def __enter__(self) -> Reporter:
+        limit = self._limit_s
+        bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
+        several = f", {self._workers} cases at a time (-n)" if self._workers > 1 else ""
+        for line in wrapped(f"testing {self._url}{bound}{several}", "  "):
+            print(line, file=sys.stderr)
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, event: CaseFinished) -> None:
+        """Count a result and show it."""
+        if event.result.outcome in (Outcome.FAIL, Outcome.FLAKY):
+            self._failed += 1
+        if self._bar is not None:
+            text = f"testing, {self._failed} failed" if self._failed else "testing"
+            self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
+        elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
+            print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+
+
+def served(server: Server) -> str:
+    """The name and version that a server gives itself, as one short line of printable ASCII."""
+    return plain(short(" ".join(f"{server.name} {server.version}".split()), _NAME)) or "unnamed"
+
+
+def in_words(duration_s: float) -> str:
+    """A duration as people say it: "45 s", "78 min", "5 h"."""
+    if duration_s < 120:
+        return f"{duration_s:g} s"
+    return f"{duration_s / 60:.0f} min" if duration_s < 7200 else f"{duration_s / 3600:.0f} h"
+
+
+def _bar(total: int) -> Progress:
+    # Slow to import, and a log needs none of it.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+    )
+    bar.add_task("testing", total=total)
+    return bar
+
+
+def warnings_about_secrets(target: Target) -> list[str]:
+    """Return which secrets cannot be hidden everywhere, no line over 80 columns."""
+    names = target.mask.too_common
+    if not names:
+        return []
+    several = len(names) > 1
+    return wrapped(
+        f"warning: the value{'s' if several else ''} of {', '.join(names)} "
+        f"{'are' if several else 'is'} too short or too common to be hidden wherever "
+        f"{'they stand' if several else 'it stands'}, only in the header field itself; "
+        "if it is no secret, mark it with --public",
+        "  ",
+    )
