@@ -17,7 +17,7 @@ from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
 from support.commands import Cli, caller
 from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
-from support.snapshots import Snapshot, compare
+from support.snapshots import Snapshot, Texts, compare, compare_texts
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
 
@@ -110,6 +110,12 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 def snapshot(pytestconfig: pytest.Config) -> Snapshot:
     """Compares words with those in tests/snapshots, or writes them there."""
     return partial(compare, rewrite=pytestconfig.getoption("--rewrite-snapshots"))
+
+
+@pytest.fixture
+def texts(pytestconfig: pytest.Config) -> Texts:
+    """Compares texts with those in tests/snapshots, or writes them there."""
+    return partial(compare_texts, rewrite=pytestconfig.getoption("--rewrite-snapshots"))
 
 
 @pytest.fixture(scope="module")

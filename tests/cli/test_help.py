@@ -1,7 +1,8 @@
-"""The help of every command: complete, in sentences, as wide as the terminal, and quick."""
+"""The help of commands and of the plugin: as it was, as wide as the terminal, and quick."""
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import subprocess
 import sys
@@ -10,160 +11,20 @@ import click
 import pytest
 
 from support.commands import Cli
+from support.snapshots import Texts
 from v2_conformance.cli.completion import SHELLS
 from v2_conformance.cli.main import main, program
 from v2_conformance.cli.suite.listing import LISTINGS
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import PROFILES
+from v2_conformance.pytest_plugin.options import add_options
 from v2_conformance.suite.library import every_case
 from v2_conformance.wire.transcript import Limits
 
-# Other programs rely on these names, and people on these defaults.
-OPTIONS: dict[str, dict[str, str]] = {
-    "run": {
-        "--target": "",
-        "--profile": "",
-        "--header": "",
-        "--public": "",
-        "--secret": "",
-        "--secret-env": "",
-        "--max-time": "a tenth of --timeout for each case, and twenty times --timeout; at least 10 "
-        "minutes",
-        "--timeout": f"{Limits().exchange_s:.0f}",
-        "--wait-ready": "30, but a server that is not there is not waited for",
-        "--binding": "",
-        "--start": "",
-        "--insecure": "",
-        "--through": "",
-        "--bearer-env": "",
-        "--bearer-file": "",
-        "--basic-env": "",
-        "--basic-file": "",
-        "--host-header": "",
-        "--cacert": "those of the system, or of SSL_CERT_FILE",
-        "--cert": "",
-        "--key": "",
-        "--rate": "",
-        "--http2": "",
-        "--model": "",
-        "--shape": "3 for each variable dimension",
-        "--range": "floats from 0 to 1, integers from 0 to 9",
-        "--input": "",
-        "--rtol": "0",
-        "--atol": "0",
-        "--case": "",
-        "--large": "",
-        "--huge": "",
-        "--thorough": "",
-        "--variation": "",
-        "--shard": "",
-        "--cases": "",
-        "-n, --workers": "one for each 10 ms that the server is away, up to 8",
-        "--restart-command": "",
-        "--wait": "0",
-        "--soak": "",
-        "--pid": "",
-        "--report-dir": "reports",
-        "--expect": "",
-        "--sign": "",
-        "--strict": "",
-        "--junit-xml": "",
-        "--ctrf": "",
-        "--sarif": "",
-        "--fuzz": "",
-        "--seed": "a random one",
-        "--fault": "",
-    },
-    "client": {
-        "--scenario": "",
-        "--profile": "",
-        "--scenarios": "",
-        "--timeout": "10",
-        "--port": "0",
-        "--secret": "",
-        "--secret-env": "",
-        "--report-dir": "reports",
-        "--expect": "",
-        "--sign": "",
-        "--strict": "",
-    },
-    "target": {},
-    "target init": {
-        "--bearer-env": "",
-        "--bearer-file": "",
-        "--basic-env": "",
-        "--basic-file": "",
-        "--host-header": "",
-        "--cacert": "those of the system, or of SSL_CERT_FILE",
-        "--cert": "",
-        "--key": "",
-        "--rate": "",
-        "--http2": "",
-        "--model": "",
-        "--output": "target.yaml",
-        "--timeout": "",
-        "--insecure": "",
-    },
-    "serve": {"--port": "8000", "--fault": "", "--variant": ""},
-    "list": {},
-    "kit": {"--image": "", "--server-image": ""},
-    "report": {},
-    "merge": {"--report-dir": "reports", "--expect": "", "--sign": "", "--strict": ""},
-    "diff": {"--markdown": "", "--strict": "", "--exit-zero": ""},
-    "gateway": {"--output": ""},
-    "expect": {"--write": "", "--strict": ""},
-    "show": {"--full": "", "--replay": ""},
-    "replay": {
-        "--case": "",
-        "--target": "",
-        "--header": "",
-        "--timeout": "",
-        "--wait-ready": "",
-        "--start": "",
-        "--insecure": "",
-        "-n, --workers": "1",
-        "--restart-command": "",
-        "--wait": "0",
-        "--bearer-env": "",
-        "--bearer-file": "",
-        "--basic-env": "",
-        "--basic-file": "",
-        "--host-header": "",
-        "--cacert": "those of the system, or of SSL_CERT_FILE",
-        "--cert": "",
-        "--key": "",
-        "--rate": "",
-        "--http2": "",
-    },
-    "matrix": {"--output": "matrix.html", "--link-base": "relative links"},
-    "matrix run": {"--report-dir": "reports", "--jobs": "4"},
-    "badge": {},
-    "verify": {"--allowed-signers": ""},
-    "sign": {},
-    "publish": {"--base-url": "", "--allowed-signers": "", "--newest": "", "--outdated": ""},
-    "selftest": {"-n, --workers": "one for each core", "--full": "", "--any-model": ""},
-    "completion": {},
-}
-EXIT_CODES = {
-    "": "01234",
-    "run": "01234",
-    "replay": "01234",
-    "client": "01234",
-    "target init": "023",
-    "matrix run": "01234",
-    "serve": "023",
-    "diff": "0123",
-    "gateway": "0123",
-    "expect": "01234",
-    "merge": "01234",
-    "verify": "012",
-    "sign": "02",
-    "publish": "0123",
-    "selftest": "0123",
-}
+COMMANDS = [*program.commands, "target init", "matrix run"]
 
 
-@pytest.fixture(params=OPTIONS)
+@pytest.fixture(params=COMMANDS)
 def name(request: pytest.FixtureRequest) -> str:
     """The name of each command."""
     return str(request.param)
@@ -194,52 +55,30 @@ def command(name: str) -> click.Command:
     return found.make_context(first, [second], resilient_parsing=True).command
 
 
-def declared(name: str) -> list[click.Parameter]:
-    return list(command(name).params)
-
-
-def spelled(option: click.Parameter) -> str:
-    return ", ".join(option.opts)
-
-
-def test_every_command_is_there_with_its_first_line(
-    columns: int, capsys: pytest.CaptureFixture[str]
+def test_help_is_as_it_was(
+    texts: Texts, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = " ".join(" ".join(help_of(capsys)).split())
-    assert set(program.commands) == {name for name in OPTIONS if " " not in name}
-    for name, found in program.commands.items():
-        first = (found.help or "").splitlines()[0]
-        assert first.endswith(".")
-        assert f"{name} {first}" in text
+    monkeypatch.setenv("COLUMNS", "80")
+    plugin = argparse.ArgumentParser(prog="pytest", usage="pytest [options]", add_help=False)
+    add_options(plugin.add_argument)
+    shown = {"pytest --help": plugin.format_help()}
+    for words in ([], *(name.split() for name in COMMANDS)):
+        lines = help_of(capsys, *words)
+        shown[" ".join(["v2-conformance", *words, "--help"])] = "\n".join(lines)
+    texts("help", shown)
 
 
-def test_every_option_is_there_with_a_sentence_and_its_default(
-    name: str, columns: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = help_of(capsys, *name.split())
-    text = "".join("".join(lines).split())  # a line may end after any hyphen
-    options = {spelled(p): p for p in declared(name) if isinstance(p, click.Option)}
-    assert options.keys() == OPTIONS[name].keys()
-    for option, param in options.items():
-        assert any(line.startswith(f"  {option}") for line in lines), option
-        sentence = " ".join((param.help or "").partition("  [")[0].split())
-        assert sentence[:1].isupper(), option
-        assert sentence.endswith("."), option
-        default = OPTIONS[name][option]
-        shown = f"{sentence} [default: {default}]" if default else sentence
-        assert "".join(shown.split()) in text, option
+def test_help_is_in_sentences(name: str) -> None:
+    assert (command(name).help or "").splitlines()[0].endswith(".")
+    for param in command(name).params:
+        sentence = str(getattr(param, "help", "")).partition("  [")[0]
+        assert sentence[:1].isupper(), param
+        assert sentence.endswith("."), param
 
 
-def test_every_argument_is_there_with_a_sentence(
-    name: str, columns: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = " ".join(" ".join(help_of(capsys, *name.split())).split())
-    for argument in declared(name):
-        if isinstance(argument, click.Argument):
-            (shown,) = argument.get_usage_pieces(click.Context(command(name)))
-            sentence = " ".join(str(getattr(argument, "help", "")).partition("  [")[0].split())
-            assert sentence.endswith((".", "http://localhost:8000."))
-            assert f"{shown} {sentence}" in text
+def test_default_of_the_time_limit() -> None:
+    (timeout,) = (param for param in command("run").params if param.name == "timeout")
+    assert f"[default: {Limits().exchange_s:.0f}]" in str(getattr(timeout, "help", ""))
 
 
 def test_no_line_is_wider_than_the_terminal(
@@ -249,13 +88,6 @@ def test_no_line_is_wider_than_the_terminal(
     for line in (*help_of(capsys), *help_of(capsys, *name.split())):
         # An example stays in one line, so that it can be copied.
         assert len(line) <= columns or (columns < 80 and line.strip() in examples), line
-
-
-@pytest.mark.parametrize("name", EXIT_CODES)
-def test_exit_codes_are_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = help_of(capsys, *name.split())
-    below = lines[lines.index("Exit codes:") + 1 :]
-    assert "".join(line[2] for line in below if line[2].isdigit()) == EXIT_CODES[name]
 
 
 def test_examples_are_calls_that_the_command_takes(name: str) -> None:
@@ -292,7 +124,7 @@ HEAVY = {"h11", "hypothesis", "jinja2", "jsonschema", "numpy", "pytest", "reques
     [
         (["--version"], {*HEAVY, "yaml", "jsonschema_rs"}),
         (["--help"], {*HEAVY, "yaml", "jsonschema_rs"}),
-        *((([*name.split(), "--help"]), {*HEAVY, "yaml", "jsonschema_rs"}) for name in OPTIONS),
+        *((([*name.split(), "--help"]), {*HEAVY, "yaml", "jsonschema_rs"}) for name in COMMANDS),
         (["list", "requirements"], HEAVY),
         (["rnu"], {*HEAVY, "yaml", "jsonschema_rs"}),
     ],

@@ -17,6 +17,18 @@ Row = dict[str, Any]
 Snapshot = Callable[[str, Callable[[Row], object]], list[Row]]
 """The fixture `snapshot`: check, or write, the `words` of every row in a file; returns the rows."""
 
+Texts = Callable[[str, dict[str, str]], None]
+"""The fixture `texts`: check, or write, texts of several lines, each by what is typed for it."""
+
+
+def compare_texts(name: str, shown: dict[str, str], *, rewrite: bool) -> None:
+    """Compare texts with those in tests/snapshots/NAME.txt."""
+    path = FOLDER / f"{name}.txt"
+    now = "\n".join(f"$ {typed}\n{text.rstrip()}\n" for typed, text in shown.items())
+    if rewrite:
+        path.write_text(now, encoding="utf-8")
+    assert now == path.read_text(encoding="utf-8")
+
 
 def compare(name: str, words: Callable[[Row], object], *, rewrite: bool) -> list[Row]:
     """Compare the `words` of each row with those that its other members make now."""

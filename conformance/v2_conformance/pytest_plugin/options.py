@@ -13,7 +13,7 @@ from v2_conformance.options.rows import Row, rows
 from v2_conformance.options.selection import PluginOptions
 
 
-def add_options(add: Callable[..., None]) -> None:
+def add_options(add: Callable[..., object]) -> None:
     """Call `add`, which is that of a group of pytest's options, for each option of the plugin."""
     for placed in rows(PluginOptions):
         row = placed.row
