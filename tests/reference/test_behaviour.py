@@ -9,7 +9,6 @@ import pytest
 
 from support.responses import ALL, INT32, binary_int32, mixed, of_bytes, one, out, post, tensor
 from support.servers import ask, read_answer
-from v2_conformance.errors import UsageError
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
@@ -85,20 +84,6 @@ def test_faults_compose() -> None:
 @pytest.mark.parametrize("backwards", [False, True])
 def test_every_fault_composes_with_every_other(backwards: bool) -> None:
     assert mutated(sorted(FAULTS, reverse=backwards)).handle is not None
-
-
-@pytest.mark.parametrize("name", ["response-blob-padded", "Response-Blobs-Padded"])
-def test_an_unknown_fault_is_refused_with_a_suggestion(name: str) -> None:
-    with pytest.raises(UsageError) as refused:
-        MutantServer([name])
-    assert str(refused.value).startswith(f"unknown fault '{name}': did you mean response-blobs-")
-    assert "v2-conformance list faults" in str(refused.value)
-
-
-def test_an_unknown_fault_that_resembles_none_is_refused_without_one() -> None:
-    with pytest.raises(UsageError) as refused:
-        MutantServer(["xyzzy"])
-    assert str(refused.value).startswith("unknown fault 'xyzzy': `v2-conformance list faults` ")
 
 
 def test_a_crash_closes_the_port() -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import pytest
 
 from support.long_tests import sample
-from v2_conformance.errors import UsageError
 from v2_conformance.maintenance.selftest.clients import try_client_fault
 from v2_conformance.suite.requirements import catalogue
-from v2_mutants.client_faults import CLIENT_FAULTS, find_client_fault
-from v2_mutants.faults import FAULTS
+from v2_mutants.client_faults import CLIENT_FAULTS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -34,12 +32,3 @@ def test_every_requirement_of_clients_has_a_fault() -> None:
     clients = {one.id for one in catalogue().values() if one.profile == "client"}
     assert {fault.requirement for fault in CLIENT_FAULTS.values()} == clients
     assert len(CLIENT_FAULTS) > 200
-
-
-def test_names_of_faults_of_clients_and_servers_differ() -> None:
-    assert not set(CLIENT_FAULTS) & set(FAULTS)
-
-
-def test_an_unknown_client_fault_is_refused_with_what_was_meant() -> None:
-    with pytest.raises(UsageError, match="did you mean header-length-missing"):
-        find_client_fault("header-length-mising")

@@ -14,7 +14,6 @@ import requests
 
 from support.long_tests import sample
 from support.runs import chosen, made, outcomes, results, said, target_of
-from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
@@ -214,16 +213,6 @@ def test_an_ordinary_client_understands_each_variant(variant: str) -> None:
 def test_every_variant_composes_with_every_other_and_with_faults(backwards: bool) -> None:
     names = sorted(VARIANTS, reverse=backwards)
     assert mutated(sorted(FAULTS)[:5], variants=names).handle is not None
-
-
-def test_an_unknown_variant_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(UsageError) as refused:
-        MutantServer(variants=["tiny-chunk"])
-    assert str(refused.value).startswith(
-        "unknown variant 'tiny-chunk': did you mean tiny-chunks? ("
-    )
-    with pytest.raises(UsageError, match="`v2-conformance list variants` lists every variant"):
-        MutantServer(variants=["xyzzy"])
 
 
 def test_what_a_server_declines_is_judged_again_from_its_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""The registry of mutants, and what holds for all faults, client faults and variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from v2_conformance.errors import UsageError
+from v2_conformance.reference.http_messages import Rejected
+from v2_mutants.client_faults import CLIENT_FAULTS, find_client_fault
+from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
+from v2_mutants.registry import Mutant, Registry, Right, refuses
+from v2_mutants.servers import mutated
+from v2_mutants.variants import VARIANTS
+
+
+def test_names_of_faults_of_clients_and_servers_differ() -> None:
+    assert not set(CLIENT_FAULTS) & set(FAULTS)
+
+
+@pytest.mark.parametrize("mutants", [FAULTS | FAULTS_UNDER_LOAD, CLIENT_FAULTS, VARIANTS])
+def test_each_mutant_is_described_in_its_own_words(mutants: dict[str, Mutant[object]]) -> None:
+    texts = [mutant.text for mutant in mutants.values()]
+    assert len(set(texts)) == len(texts)
+    assert all(text.endswith(".") and "\n" not in text for text in texts)
+    assert all(mutant.why for mutant in mutants.values())
+
+
+@pytest.mark.parametrize(
+    ("find", "name", "meant"),
+    [
+        (lambda name: mutated([name]), "response-blob-padded", "response-blobs-"),
+        (lambda name: mutated([name]), "Response-Blobs-Padded", "response-blobs-"),
+        (lambda name: mutated(variants=[name]), "tiny-chunk", "tiny-chunks?"),
+        (find_client_fault, "header-length-mising", "header-length-missing"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_what_was_meant(
+    find: Callable[[str], object], name: str, meant: str
+) -> None:
+    with pytest.raises(UsageError, match=f"unknown .* '{name}': did you mean {meant}"):
+        find(name)
+
+
+@pytest.mark.parametrize(
+    ("find", "kind"),
+    [
+        (lambda name: mutated([name]), "fault"),
+        (lambda name: mutated(variants=[name]), "variant"),
+        (find_client_fault, "client-fault"),
+    ],
+)
+def test_a_name_like_no_other_is_refused_with_where_they_are_listed(
+    find: Callable[[str], object], kind: str
+) -> None:
+    words = f"unknown {kind.replace('-', ' ')} 'xyzzy': `v2-conformance list {kind}s` lists every "
+    with pytest.raises(UsageError, match=words):
+        find("xyzzy")
+
+
+class Sum:
+    """A behaviour with one decision."""
+
+    def add(self, one: int, other: int = 2) -> int:
+        return one + other
+
+
+class Logged(Sum):
+    """A family of it."""
+
+    def say(self) -> str:
+        return "nothing"
+
+    def add(self, one: int, other: int = 2) -> int:
+        return super().add(one, other) + 100
+
+
+@pytest.fixture
+def registry() -> Registry[Sum]:
+    return Registry("fault", Sum)
+
+
+def test_what_replaces_a_decision_may_ask_for_the_right_one(registry: Registry[Sum]) -> None:
+    registry("as-it-is", "A1", Sum.add)("It is right.", lambda right, one, other=2: right())
+    registry("other", "A1", Sum.add)("Another one.", lambda right, one, other=2: right(other=5))
+    registry("first", "A1", Sum.add)("Another first.", lambda right, one, other=2: right(one * 7))
+    sums = [(made.add(1), made.add(1, 3)) for made in (one.cls() for one in registry.values())]
+    assert sums == [(3, 4), (6, 6), (9, 10)]
+
+
+def test_a_docstring_is_the_sentence_on_one_line(registry: Registry[Sum]) -> None:
+    @registry("long", "A1", Sum.add)
+    def _(right: Right[int], one: int, other: int = 2) -> int:
+        """A sentence that is
+        too long.
+        """
+        return right()
+
+    @registry.several("class", "A2")
+    class _Broken(Sum):
+        """A class."""
+
+    assert [(one.why, one.text) for one in registry.values()] == [
+        ("A1", "A sentence that is too long."), ("A2", "A class."),
+    ]  # fmt: skip
+
+
+def test_a_mutant_of_a_family_is_among_the_others(registry: Registry[Sum]) -> None:
+    family = registry.family(Logged)
+    family("shout", "A1", Logged.say)("It shouts.", lambda right: right().upper())
+    made = registry["shout"].cls()
+    assert isinstance(made, Logged)
+    assert (made.say(), made.add(1)) == ("NOTHING", 103)
+    with pytest.raises(ValueError, match="the fault shout is registered twice"):
+        registry("shout", "A1", Sum.add)("Twice.", lambda right, one, other=2: 0)
+
+
+def test_a_request_is_refused_only_when_it_is_said(registry: Registry[Sum]) -> None:
+    registry("no-nines", "A1", Sum.add)("No nines.", refuses(lambda one, other=2: one == 9, 413))
+    made = registry["no-nines"].cls()
+    assert made.add(8) == 10
+    with pytest.raises(Rejected) as refused:
+        made.add(9)
+    assert refused.value.status == 413
+
+
+def test_mutants_of_one_decision_compose(registry: Registry[Sum]) -> None:
+    registry("twice", "A1", Sum.add)("Twice.", lambda right, one, other=2: 2 * right())
+    registry("more", "A1", Sum.add)("More.", lambda right, one, other=2: right() + 1)
+    both = type("Both", (registry["twice"].cls, registry["more"].cls), {})
+    assert both().add(1) == 8
