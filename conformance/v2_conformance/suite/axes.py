@@ -1,6 +1,7 @@
-"""Axes: one entry of a case file becomes many, in the order in which the file lists them.
+"""The entries of files of cases and of scenarios, and their axes.
 
-The id is REQUIREMENT/slug[labels of the axes' values].
+Axes make many cases of one entry, in the order in which the file lists them. The id is
+REQUIREMENT/slug[labels of the axes' values].
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from v2_conformance.errors import CaseFileError
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_files import as_text
+from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
 
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
@@ -23,17 +26,46 @@ WIRE_LENGTHS = ("length", "blobs", "body")
 _MOST_OF_AN_ENTRY = 10_000
 _LONGEST_TEXT = 1 << 20
 
-Change = Callable[[dict[str, Any], str], None]
-"""Changes an entry as the `outcome` of an exception says."""
+Kind = Literal["case", "scenario"]
+Made = TypeVar("Made", bound=Case)
+Make = Callable[[str, Mapping[str, Any], str], Made]
+"""Makes a case of a requirement, a filled entry, and the labels ("[…]", "" for none)."""
+
+# What the `outcome` of an exception changes in the expectation of an entry.
+_MEMBERS: Mapping[Kind, str] = {"case": "outcome", "scenario": "reading"}
 
 
-def expand(
-    entry: Mapping[str, Any], set_outcome: Change
-) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The requirement, the filled entry and the labels ("[…]", "" for none) of each case.
+def load_entries(
+    files: Sequence[Path],
+    kind: Kind,
+    make: Make[Made],
+    check: Callable[[YamlFile, int, Mapping[str, Any]], None] = lambda *entry: None,
+) -> list[Made]:
+    """Return what all entries of `files` make, in their order; `check` looks at each entry first.
 
-    Raises CaseFileError.
+    Raises CaseFileError, with file and line, for whatever is not valid and unique.
     """
+    found: dict[str, Made] = {}
+    for path in files:
+        file = read_yaml(path, CaseFileError, path.name)
+        check_yaml(file, kind, CaseFileError, unnamed=2)
+        for index, entry in enumerate(file.document[f"{kind}s"]):
+            where = f"{path.name}:{file.line((f'{kind}s', index))}"
+            check(file, index, entry)
+            try:
+                for case in expand(entry, kind, make):
+                    if case.id in found:
+                        raise CaseFileError(f"the {kind} id {case.id} is there twice")
+                    found[case.id] = case
+            except CaseFileError as error:
+                raise CaseFileError(f"{where}: {error}") from None
+            if entry["id"][0] != file.document["family"]:
+                raise CaseFileError(f"{where}: {entry['id']} is not of this file's family")
+    return list(found.values())
+
+
+def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:
+    """Yield the cases of an entry. Raises CaseFileError."""
     requirement = entry["id"].split("/")[0]
     if requirement not in catalogue():
         raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
@@ -53,8 +85,8 @@ def expand(
             continue
         filled = _fill(template, dict(zip(axes, combination, strict=True)))
         for item in differs:
-            filled = item.change(filled, set_outcome)
-        yield requirement, filled, f"[{','.join(labels)}]" if labels else ""
+            filled = item.change(filled, _MEMBERS[kind])
+        yield make(requirement, filled, f"[{','.join(labels)}]" if labels else "")
 
 
 @dataclass(frozen=True)
@@ -85,7 +117,7 @@ class _Exception:
         """Whether it applies to the case with these labels."""
         return all(labels[axis] in some for axis, some in self.labels.items())
 
-    def change(self, entry: Mapping[str, Any], set_outcome: Change) -> dict[str, Any]:
+    def change(self, entry: Mapping[str, Any], member: str) -> dict[str, Any]:
         """The entry of such a case."""
         changed = dict(entry)
         if self.level is not None:
@@ -93,7 +125,7 @@ class _Exception:
         if self.thorough is not None:
             changed["thorough"] = self.thorough
         if self.outcome is not None:
-            set_outcome(changed, self.outcome)
+            changed["expect"] = {**entry.get("expect", {}), member: self.outcome}
         return changed
 
 

@@ -6,21 +6,21 @@ the order in which the file lists them; the id is REQUIREMENT/slug[labels of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.axes import expand
+from v2_conformance.suite.axes import expand, load_entries
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_bounds import is_decimal
-from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
+from v2_conformance.yaml_files import YamlFile, as_text
 
 _THOROUGH = "_thorough"
 _NOT_CASES = {
@@ -55,13 +55,7 @@ def load_cases(
     files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
-    cases: dict[str, Case] = {}
-    for path in files:
-        for case, line in _load(path):
-            if case.id in cases:
-                raise CaseFileError(f"{path.name}:{line}: the case id {case.id} is there twice")
-            cases[case.id] = case
-    with_last = _with_last(list(cases.values()))
+    with_last = _with_last(load_entries(files, "case", _case, _check_labels))
     return asked_for(with_last, large=large, huge=huge, thorough=thorough)
 
 
@@ -81,24 +75,8 @@ def _with_last(cases: Sequence[Case]) -> list[Case]:
 
 def make_case(entry: Mapping[str, Any]) -> Case:
     """The case of one entry without axes that is valid by its schema. Raises CaseFileError."""
-    (case,) = _expand(entry)
+    (case,) = expand(entry, "case", _case)
     return case
-
-
-def _load(path: Path) -> Iterator[tuple[Case, int]]:
-    file = read_yaml(path, CaseFileError, path.name)
-    check_yaml(file, "case", CaseFileError, unnamed=2)
-    document = file.document
-    for index, entry in enumerate(document["cases"]):
-        line = file.line(("cases", index))
-        _check_labels(file, index, entry)
-        try:
-            for case in _expand(entry):
-                yield case, line
-        except CaseFileError as error:
-            raise CaseFileError(f"{path.name}:{line}: {error}") from None
-        if entry["id"][0] != document["family"]:
-            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
 
 
 def _check_labels(file: YamlFile, index: int, entry: Mapping[str, Any]) -> None:
@@ -111,15 +89,6 @@ def _check_labels(file: YamlFile, index: int, entry: Mapping[str, Any]) -> None:
                     f"{file.name}:{file.line(at)}: axes.{axis}: {file.written(at)} is read as "
                     f"another number, {as_text(value)}; put it in quotes"
                 )
-
-
-def _expand(entry: Mapping[str, Any]) -> Iterator[Case]:
-    for requirement, filled, labels in expand(entry, _set_outcome):
-        yield _case(requirement, filled, labels)
-
-
-def _set_outcome(entry: dict[str, Any], outcome: str) -> None:
-    entry["expect"] = {**entry.get("expect", {}), "outcome": outcome}
 
 
 def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:

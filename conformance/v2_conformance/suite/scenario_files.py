@@ -6,17 +6,16 @@ A scenario says what a client is asked for, how it is answered and what is expec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.axes import expand
+from v2_conformance.suite.axes import load_entries
 from v2_conformance.suite.cases import ClientCase, Expects, ObservedCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_files import check_yaml, read_yaml
 
 _OUTCOMES: Mapping[str, Expects] = {"exact": "success", "error": "reject", "refused": "reject"}
 
@@ -37,34 +36,7 @@ def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
     files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
     if not files:
         raise CaseFileError(f"{path}: no files of scenarios (*.yaml) are there")
-    found: dict[str, ClientCase | ObservedCase] = {}
-    for file in files:
-        for scenario, line in _load(file):
-            if scenario.id in found:
-                raise CaseFileError(
-                    f"{file.name}:{line}: the scenario id {scenario.id} is there twice"
-                )
-            found[scenario.id] = scenario
-    return list(found.values())
-
-
-def _load(path: Path) -> Iterator[tuple[ClientCase | ObservedCase, int]]:
-    file = read_yaml(path, CaseFileError, path.name)
-    check_yaml(file, "scenario", CaseFileError, unnamed=2)
-    document = file.document
-    for index, entry in enumerate(document["scenarios"]):
-        line = file.line(("scenarios", index))
-        try:
-            for requirement, filled, labels in expand(entry, _set_reading):
-                yield _scenario(requirement, filled, labels), line
-        except CaseFileError as error:
-            raise CaseFileError(f"{path.name}:{line}: {error}") from None
-        if entry["id"][0] != document["family"]:
-            raise CaseFileError(f"{path.name}:{line}: {entry['id']} is not of this file's family")
-
-
-def _set_reading(entry: dict[str, Any], reading: str) -> None:
-    entry["expect"] = {**entry.get("expect", {}), "reading": reading}
+    return load_entries(files, "scenario", _scenario)
 
 
 def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> ClientCase | ObservedCase:
