@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from v2_conformance.report.document import Soak, WrongUnderLoad
+from v2_conformance.report.document import Soak
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.shown.soak_words import KIND_WORDS
 from v2_conformance.suite.causes.cause_base import printable
-from v2_conformance.suite.soaking import KINDS, KindCount, Phase, Quantity, Trend
+from v2_conformance.suite.soaking import KINDS, Phase, Quantity, Trend
 
 WIDTH, HEIGHT = 640, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 8, 8, 18, 22
@@ -19,27 +20,19 @@ _NARROW = 14  # a phase that is not so wide has no label
 _TICKS = 5
 
 _Points = Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class Band:
-    """A phase behind a chart: where it begins and its width."""
-
-    x: float
-    width: float
-    label: str
-    odd: bool
+_Band = tuple[float, float, str]
 
 
 @dataclass(frozen=True)
 class Chart:
     """A quantity over time, in the coordinates of the drawing, from `bottom` to `top`. A line ends
-    where nothing was measured for long."""
+    where nothing was measured for long. `bands` are the phases behind it: where each begins, its
+    width and its label."""
 
     title: str
     about: str
     lines: tuple[str, ...]
-    bands: tuple[Band, ...]
+    bands: tuple[_Band, ...]
     ticks: tuple[tuple[float, str], ...]
     top: str
     bottom: str
@@ -47,45 +40,17 @@ class Chart:
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class KindRow:
-    """What became of the requests of a kind."""
-
-    name: str
-    count: KindCount
-
-
-@dataclass(frozen=True)
-class KeptRow:
-    """A wrong answer under load, with the beginning of both messages."""
-
-    wrong: WrongUnderLoad
-    request: str
-    response: str
-
-
-@dataclass(frozen=True)
-class SoakView:
-    """What the template prints."""
-
-    lines: tuple[str, ...]
-    charts: tuple[Chart, ...]
-    parts: tuple[tuple[str, str, int], ...]
-    kinds: tuple[KindRow, ...]
-    kept: tuple[KeptRow, ...]
-
-
-def soak_view(soak: Soak | None) -> SoakView | None:
-    """What the page shows of a soak, if there was one."""
+def soak_view(soak: Soak | None) -> dict[str, Any] | None:
+    """Return what the template prints of a soak, if there was one."""
     if soak is None:
         return None
-    return SoakView(
-        tuple(soak_words.lines(soak)),
-        tuple(_charts(soak)),
-        tuple(map(_part, soak.phases)),
-        tuple(KindRow(KIND_WORDS[one.kind][1], one) for one in soak.kinds),
-        tuple(map(_kept, soak.kept)),
-    )
+    return {
+        "lines": list(soak_words.lines(soak)),
+        "charts": list(_charts(soak)),
+        "parts": list(map(_part, soak.phases)),
+        "kinds": [(KIND_WORDS[one.kind][1], one) for one in soak.kinds],
+        "kept": [(w, _text(w.exchange.request), _text(w.exchange.response)) for w in soak.kept],
+    }
 
 
 def _part(phase: Phase) -> tuple[str, str, int]:
@@ -159,11 +124,13 @@ def _unbroken(points: _Points, end: float) -> Iterator[_Points]:
     yield points[begin:]
 
 
-def _bands(phases: Sequence[Phase], place: Callable[[float], float]) -> Iterator[Band]:
+def _bands(
+    phases: Sequence[Phase], place: Callable[[float], float]
+) -> Iterator[tuple[float, float, str]]:
     for number, phase in enumerate(phases):
         left, right = place(phase.began_s), place(phase.ended_s)
         label = str(number + 1) if right - left >= _NARROW else ""
-        yield Band(left, round(right - left, 1), label, bool(number % 2))
+        yield left, round(right - left, 1), label
 
 
 def _rows(points: _Points, quantity: Quantity | None, end: float) -> Iterator[tuple[str, str]]:
@@ -176,11 +143,6 @@ def _rows(points: _Points, quantity: Quantity | None, end: float) -> Iterator[tu
 
 def _value(quantity: Quantity | None, value: float) -> str:
     return f"{value:.3g} ms" if quantity is None else soak_words.amount(quantity, value)
-
-
-def _kept(wrong: WrongUnderLoad) -> KeptRow:
-    sent, came = wrong.exchange.request, wrong.exchange.response
-    return KeptRow(wrong, _text(sent), _text(came))
 
 
 def _text(data: bytes) -> str:
