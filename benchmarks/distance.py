@@ -21,8 +21,8 @@ from embedded import embedded_server
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
-from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.distance import usual_workers
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import suite_cases

@@ -18,7 +18,7 @@ from throughput import PROFILES, timed_run
 
 from v2_conformance.judging.judge import judge
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases, make_case

@@ -20,12 +20,12 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs import blame
-from v2_conformance.runs.deaths import DeathsHere, Recovery
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling import blame
+from v2_conformance.runs.scheduling.deaths import DeathsHere, Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.suite.causes.causes import DidNotSurvive, Rejected, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse

@@ -17,8 +17,9 @@ from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
-from v2_conformance.runs.scheduling.budget import Budget, Hangs, default_limit_s
+from v2_conformance.runs.hangs import Hangs
+from v2_conformance.runs.scheduling.budget import Budget, default_limit_s
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly
 from v2_conformance.suite.causes.output_findings import WrongValue
@@ -159,7 +160,7 @@ def test_after_three_hangs_in_a_row_the_time_limit_shrinks_and_nothing_fails_by_
 def test_a_run_that_waits_no_longer_says_so_and_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("v2_conformance.runs.scheduling.budget._FLOOR_S", 0.02)
+    monkeypatch.setattr("v2_conformance.runs.hangs._FLOOR_S", 0.02)
     with answering(rejecting_nothing) as server:
         arguments = ["--timeout", "1", "--case", "S6", "--case", "S2", "--case", "R3/observed"]
         assert main(["run", server.url, *arguments, "--report-dir", str(tmp_path)]) == 1

@@ -19,7 +19,7 @@ from v2_conformance.cli.main import main
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.runs import engine as engine_module
+from v2_conformance.runs.scheduling import engine as engine_module
 from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.causes.circumstances import Flooded, Hung
 from v2_conformance.suite.causes.findings import (

@@ -15,10 +15,10 @@ from support.reports import Document, read_document
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.recording.recorder import Record
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import Server, discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target

@@ -9,7 +9,7 @@ from pathlib import Path
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case

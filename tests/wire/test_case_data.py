@@ -14,7 +14,7 @@ from support.cases import ADDRESS, binding, make_case, prepared
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode import inputs as encode_inputs

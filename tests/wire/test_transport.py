@@ -16,7 +16,7 @@ from support.servers import PATIENT, answering, serving
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Address

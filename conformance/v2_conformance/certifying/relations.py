@@ -20,8 +20,8 @@ from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.report.tested import Selection
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.learning import LearnedModel, learn_models
+from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.library import suite_cases

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
+from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target

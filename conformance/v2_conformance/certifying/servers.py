@@ -20,12 +20,12 @@ from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection, Shard
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import Server, discover
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.distance import usual_workers
 from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
-from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import number_before_dangers, run
 from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
 from v2_conformance.runs.targets.readiness import wait_until_ready

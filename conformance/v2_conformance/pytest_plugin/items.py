@@ -12,8 +12,8 @@ from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.recording.results import case_result, masked_seen
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain

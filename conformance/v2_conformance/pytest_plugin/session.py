@@ -51,9 +51,9 @@ from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.recording.results import calibration
 from v2_conformance.runs.discovery import discover, server_document, server_from
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, run_beside
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready

@@ -25,8 +25,8 @@ from v2_conformance.judging.metadata import (
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
+from v2_conformance.runs.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.runs.patience import Patience
-from v2_conformance.runs.scheduling.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer, of_status
 from v2_conformance.suite.models import models_of_use

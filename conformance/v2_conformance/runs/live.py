@@ -26,8 +26,8 @@ from v2_conformance.conversations.steps import (
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale, unused
 from v2_conformance.runs.canary import Canary, DisturbedError
+from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.patience import Patience
-from v2_conformance.runs.scheduling.budget import Hangs
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared, get_request

@@ -16,7 +16,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import suite_cases

@@ -15,8 +15,8 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.generated.counterexamples import COUNTEREXAMPLE
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.case_files import make_case as case_of

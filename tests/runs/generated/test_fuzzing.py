@@ -17,10 +17,10 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.generated.counterexamples import write_counterexample
 from v2_conformance.runs.generated.fuzzing import Exploration, explore, usable_roles
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases

@@ -10,8 +10,8 @@ import pytest
 from support.runs import chosen, engine_for, target_of
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.scheduling.budget import Budget
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, run
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.outcomes import Outcome

@@ -20,10 +20,10 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.blame import Killing
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import CaseFinished, Result
+from v2_conformance.runs.scheduling.blame import Killing
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, run
 from v2_conformance.runs.scheduling.turns import Turns
 from v2_conformance.suite.cases import Case, ObservedCase

@@ -19,11 +19,11 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recording.recorder import Record
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.distance import usual_workers
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling.distance import usual_workers
+from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.scheduling.side_by_side import shares
 from v2_conformance.runs.targets.make import make_target
@@ -247,7 +247,7 @@ def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_ar
 ) -> None:
     server = start(DiesOfAnId)
     monkeypatch.setattr(server, "restart", lambda: None)
-    monkeypatch.setattr("v2_conformance.runs.blame._ANEW_WITHIN_S", 0.0)
+    monkeypatch.setattr("v2_conformance.runs.scheduling.blame._ANEW_WITHIN_S", 0.0)
     found = run_of(server, _deadly(), _WORKERS)
     (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
     assert isinstance(blamed.cause, DidNotSurvive)

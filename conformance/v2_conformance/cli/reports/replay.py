@@ -44,7 +44,7 @@ def replay(options: ReplayOptions) -> int:
     from v2_conformance.cli.ending import masked_errors
     from v2_conformance.cli.start import server_under_test
     from v2_conformance.report.files import load_report
-    from v2_conformance.runs.deaths import Recovery
+    from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.file import load_target
     from v2_conformance.runs.targets.make import target_of
     from v2_conformance.suite.library import every_case

@@ -7,11 +7,11 @@ from contextlib import closing
 
 from v2_conformance.errors import NothingRanError
 from v2_conformance.options.runs import RunOptions
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.generated.counterexamples import write_counterexample
 from v2_conformance.runs.generated.fuzzing import explore, usable_roles
+from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases

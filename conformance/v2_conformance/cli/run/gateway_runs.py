@@ -32,8 +32,8 @@ from v2_conformance.report.comparing.gateway import (
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import write_atomically
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.runs.deaths import Recovery
 from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, checked_target
 

@@ -26,7 +26,7 @@ from v2_conformance.formats.registry import OF_GATEWAYS, file_names
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.runs.deaths import Recovery
+from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.soak.soaking import Load
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.target import Target

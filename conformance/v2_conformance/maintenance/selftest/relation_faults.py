@@ -17,8 +17,8 @@ from v2_conformance.errors import ConformanceError
 from v2_conformance.maintenance.selftest.servers import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S, TIMEOUT_S
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.learning import learn_models
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase

@@ -32,8 +32,8 @@ from v2_conformance.maintenance.selftest.trials import (
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.causes.root_causes import root_causes
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.engine import Engine
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, ObservedCase

@@ -8,9 +8,9 @@ from itertools import groupby, zip_longest
 from typing import Protocol
 
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import CaseFinished, Result
-from v2_conformance.runs.scheduling.distance import FAR_S
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.side_by_side import (
     SideBySide,
     cut_off,

@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from v2_conformance.judging.known_good import own_form
 from v2_conformance.judging.survival import passed_alone, unrepeated
-from v2_conformance.runs.engine import Engine
+from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling.distance import FAR_S
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.turns import Turns
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes.causes import died, unsurvived

@@ -13,10 +13,10 @@ from v2_conformance.conversations.steps import Exchange, Heard, exchange_of
 from v2_conformance.judging.availability import down
 from v2_conformance.judging.survival import survived
 from v2_conformance.runs.canary import Canary
-from v2_conformance.runs.deaths import Deaths, Recovery
 from v2_conformance.runs.patience import liveness
-from v2_conformance.runs.repeating import TIMES
 from v2_conformance.runs.result import Result
+from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
+from v2_conformance.runs.scheduling.repeating import TIMES
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase, RequestCase

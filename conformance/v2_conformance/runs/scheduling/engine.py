@@ -31,21 +31,22 @@ from v2_conformance.judging.survival import (
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.runs.blame import Blame, Killing
 from v2_conformance.runs.canary import Canary, DisturbedError
-from v2_conformance.runs.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.distance import round_trip_s
 from v2_conformance.runs.generated.counterexamples import (
     remove_counterexample,
     write_counterexample,
 )
 from v2_conformance.runs.generated.fuzzing import Exploration
+from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.live import Begun, Live
 from v2_conformance.runs.patience import Patience
-from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.result import Calibrated, Result
-from v2_conformance.runs.scheduling.budget import Budget, Hangs
-from v2_conformance.runs.scheduling.distance import round_trip_s
+from v2_conformance.runs.scheduling.blame import Blame, Killing
+from v2_conformance.runs.scheduling.budget import Budget
+from v2_conformance.runs.scheduling.deaths import Deaths, DeathsHere, Recovery
+from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.cause_base import printable
