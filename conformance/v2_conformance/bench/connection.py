@@ -16,6 +16,7 @@ from v2_conformance.bench.requests import (
 )
 from v2_conformance.bench.stage import Stage, Turn
 from v2_conformance.bench.turns import CONTINUE
+from v2_conformance.wire.messages import members
 from v2_conformance.wire.transcript import Ending
 
 _RECEIVE = 256 * 1024
@@ -212,5 +213,4 @@ def _waits(request: ClientRequest) -> bool:
 
 
 def _keeps(request: ClientRequest) -> bool:
-    options = ",".join(request.values("connection")).lower().split(",")
-    return request.version != "1.0" and "close" not in (option.strip() for option in options)
+    return request.version != "1.0" and "close" not in members(request.values("connection"))

@@ -16,7 +16,14 @@ from urllib.parse import unquote
 
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.messages import Head, decimal, one_number, read_chunks, read_head
+from v2_conformance.wire.messages import (
+    Head,
+    codings_in,
+    decimal,
+    one_number,
+    read_chunks,
+    read_head,
+)
 
 MOST_HEAD = 64 * 1024
 """Bytes that the head of a request may have."""
@@ -67,8 +74,7 @@ class ClientRequest:
     @cached_property
     def codings(self) -> tuple[str, ...]:
         """The content codings that it names, in lower case; "identity" is none."""
-        names = ",".join(self.values("content-encoding")).lower().split(",")
-        return tuple(name.strip() for name in names if name.strip() not in ("", "identity"))
+        return tuple(codings_in(self.values("content-encoding")))
 
     @cached_property
     def decoded(self) -> bytes | None:

@@ -40,6 +40,17 @@ def one_number(values: Iterable[str]) -> int | None:
     return decimal(found.pop()) if len(found) == 1 else None
 
 
+def members(values: Iterable[str]) -> list[str]:
+    """The members of the lists that are a field's values, in lower case, without empty ones."""
+    listed = (member.strip() for member in ",".join(values).lower().split(","))
+    return [member for member in listed if member]
+
+
+def codings_in(values: Iterable[str]) -> list[str]:
+    """The content codings in the values of Content-Encoding, in lower case; "identity" is none."""
+    return [name for name in members(values) if name != "identity"]
+
+
 class Field(NamedTuple):
     """A header field: its name in lower case, its value, and its lines as they came.
 
@@ -86,8 +97,7 @@ class Section:
 
     def listed(self, name: str) -> list[str]:
         """The members of the lists in the fields `name`, in lower case, without empty ones."""
-        members = ",".join(self.values(name)).lower().split(",")
-        return [member.strip(" \t") for member in members if member.strip(" \t")]
+        return members(self.values(name))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 import h11
 from msgspec.structs import replace
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.messages import one_number
 from v2_conformance.wire.streamed import Comparison, Streamed, StreamedTensor
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
@@ -19,7 +19,6 @@ MOST_JSON = 1 << 20
 _KEPT = 16 * 1024
 _FRAMING = 9  # bytes that a byte of the JSON may take if it comes in chunks of one
 _SLACK = 1 << 20
-_DIGITS = re.compile(r"[0-9]{1,19}")
 
 
 class StreamedReader(ResponseReader):
@@ -83,11 +82,10 @@ def nothing_streamed(tensor: StreamedTensor) -> Streamed:
 
 def json_length(status: int, fields: tuple[tuple[str, str], ...]) -> int | None:
     """Where the tensor begins in the body of a response, None if it has none."""
-    lengths = {value for name, value in fields if name == HEADER_LENGTH.lower()}
-    text = lengths.pop() if len(lengths) == 1 else ""
-    if status != 200 or not _DIGITS.fullmatch(text):
+    length = one_number(value for name, value in fields if name == HEADER_LENGTH.lower())
+    if status != 200 or length is None:
         return None
-    return int(text) if int(text) <= MOST_JSON else None
+    return length if length <= MOST_JSON else None
 
 
 def beginning_of(received: Buffer, streamed: Streamed, ending: Ending) -> Response | None:

@@ -15,11 +15,11 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
 from v2_conformance.wire.http2.notation import as_http1
+from v2_conformance.wire.messages import decimal
 
 _LONGEST = 256 * 1024
 # What every proxy takes (nginx: large_client_header_buffers).
 _LONG_HEAD = 8000
-_DIGITS = re.compile(r"[0-9]{1,19}")
 # In origin form, and nothing is encoded but letters, digits and other unreserved characters:
 # servlet containers refuse encoded slashes and backslashes, and the pattern of a route often ends
 # at a line break.
@@ -87,9 +87,8 @@ class ReadRequest:
         lengths += size_in_type(self.values("content-type"))
         if not lengths:
             return bytes(body) if len(body) <= _LONGEST else None
-        if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]) or int(lengths[0]) > len(body):
-            return None
-        return bytes(body[: int(lengths[0])])
+        length = decimal(lengths[0]) if len(lengths) == 1 else None
+        return None if length is None or length > len(body) else bytes(body[:length])
 
 
 def read_request(data: Buffer) -> ReadRequest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +37,12 @@ from v2_conformance.suite.causes.output_findings import (
     NoDataNoSize,
     TooManyDimensions,
 )
+from v2_conformance.wire.messages import codings_in, decimal, read_head
 from v2_conformance.wire.transcript import Limits, Response
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-_DIGITS = re.compile(r"[0-9]{1,19}")
 MAX_DIMENSIONS = 256
 """Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
 _SHOWN = 20
@@ -72,18 +71,14 @@ class ReadMessage(msgspec.Struct, frozen=True):
 def codings_of(response: Response) -> list[str]:
     """The content codings that the response names, in lower case; "identity" is none."""
     values = response.values("content-encoding")
-    if not values:
-        return []
-    names = ",".join(values).lower().split(",")
-    return [name.strip() for name in names if name.strip() not in ("", "identity")]
+    return codings_in(values) if values else []
 
 
 def asked_size(request: Buffer) -> int:
     """About how many bytes a recorded request stands for. One in a content coding can be a
     thousandth of that."""
-    head = bytes(request[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0].lower()
-    factor = _CODED_FACTOR if b"\r\ncontent-encoding:" in head else 1
-    return factor * len(request)
+    head = read_head(bytes(request[:_LONGEST_HEAD]))
+    return len(request) * (_CODED_FACTOR if head.values("content-encoding") else 1)
 
 
 def decoded_limit(asked: int) -> int:
@@ -142,9 +137,10 @@ def read_header_length(response: Response) -> int | None:
         return None
     if len(set(values)) > 1:
         raise Finding(RepeatedHeaderLength(_quoted(values)))
-    if not _DIGITS.fullmatch(values[0]):
+    length = decimal(values[0])
+    if length is None:
         raise Finding(InvalidHeaderLength(printable(values[0], 60)))
-    return int(values[0])
+    return length
 
 
 def read_message(response: Response) -> ReadMessage:

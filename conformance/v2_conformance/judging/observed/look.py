@@ -21,6 +21,7 @@ from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.messages import members
 from v2_conformance.wire.transcript import Response, Transcript
 
 
@@ -55,7 +56,7 @@ class Look:
         received = self.transcript.received
         if is_plain(received):
             return UNBROKEN
-        offered = ",".join(self.request.values("te")).lower().split(",")
+        offered = members(self.request.values("te"))
         codings = {coding.partition(";")[0].strip().encode() for coding in offered}
         return read_syntax(received, offered=codings, old_client=self.request.version == "1.0")
 

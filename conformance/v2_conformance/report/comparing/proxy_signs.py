@@ -21,16 +21,16 @@ from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.causes.cause_base import Count, printable
 from v2_conformance.suite.outcomes import Word
+from v2_conformance.wire.messages import read_head
 
 _HEAD = 64 * 1024
 _LONGEST = 80
 _MOST = 5
-_FIELD = re.compile(rb"\r?\n(via|server)[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
-_STATUS = re.compile(rb"HTTP/(?:1\.[01]|2) (50[234])[ \r\n]")
+_NO_ANSWER = (502, 503, 504)
 _GATEWAYS = re.compile(
-    rb"nginx|openresty|caddy|envoy|traefik|haproxy|varnish|cloudflare|cloudfront|awselb|akamai"
-    rb"|apisix|kong|squid|google frontend|gws|istio|apache|microsoft-azure-application-gateway"
-    rb"|litespeed|h2o|tengine|vercel|fly/",
+    r"nginx|openresty|caddy|envoy|traefik|haproxy|varnish|cloudflare|cloudfront|awselb|akamai"
+    r"|apisix|kong|squid|google frontend|gws|istio|apache|microsoft-azure-application-gateway"
+    r"|litespeed|h2o|tengine|vercel|fly/",
     re.IGNORECASE,
 )
 _JSON = re.compile(rb"\s*[{\[]")
@@ -89,16 +89,10 @@ def _exchanges(report: Report) -> Iterator[RecordedExchange]:
 
 
 def _signs(answer: bytes) -> Iterator[tuple[SignKind, str]]:
-    head, _, body = answer.partition(b"\r\n\r\n")
-    for name, value in _FIELD.findall(head):
-        if name.lower() == b"via" and value.strip():
-            yield SignKind.VIA, _shown(value)
-        elif name.lower() == b"server" and _GATEWAYS.search(value):
-            yield SignKind.SERVER, _shown(value)
-    status = _STATUS.match(head)
-    if status and not _JSON.match(body):
-        yield SignKind.PAGE, status[1].decode("ascii")
-
-
-def _shown(value: bytes) -> str:
-    return printable(value.strip().decode("latin-1"), _LONGEST)
+    head = read_head(answer)
+    for value in filter(None, head.values("via")):
+        yield SignKind.VIA, printable(value, _LONGEST)
+    for value in filter(_GATEWAYS.search, head.values("server")):
+        yield SignKind.SERVER, printable(value, _LONGEST)
+    if head.status in _NO_ANSWER and not _JSON.match(answer, head.end):
+        yield SignKind.PAGE, str(head.status)

@@ -20,6 +20,7 @@ from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.outcomes import Outcome, Purpose, Told
 from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.http2.notation import as_http1
+from v2_conformance.wire.messages import read_head
 from v2_conformance.wire.transcript import Ending, Response
 
 _BODY_REFUSED = frozenset({411, 413})
@@ -100,10 +101,8 @@ class Pair:
     @cached_property
     def request_fields(self) -> frozenset[str]:
         """The names of the request's header fields, in lower case."""
-        head = self.direct.request.partition(b"\r\n\r\n")[0]
-        lines = head.split(b"\r\n")[1:]
         return frozenset(
-            line.partition(b":")[0].strip().lower().decode("latin-1") for line in lines
+            one.name.decode("latin-1") for one in read_head(self.direct.request).fields
         )
 
     @cached_property
@@ -164,7 +163,7 @@ def _last(exchanges: Sequence[RecordedExchange]) -> RecordedExchange | None:
 
 def _body(exchange: RecordedExchange) -> bytes:
     """What follows the request's head, in which the two may differ: Host, path, credentials."""
-    return exchange.request.partition(b"\r\n\r\n")[2]
+    return exchange.request[read_head(exchange.request).end :]
 
 
 def is_json_error(response: Response) -> bool:

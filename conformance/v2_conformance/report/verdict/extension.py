@@ -9,11 +9,10 @@ from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, SAGEMAKER_BI
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.wire.endpoint_bindings import BINDINGS
+from v2_conformance.wire.messages import Head, read_head
 
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
-_HEADER = f"\r\n{HEADER_LENGTH}:".lower().encode()
-_TYPE_OF_SAGEMAKER = f"\r\ncontent-type: {SAGEMAKER_BINARY}".encode()
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def extension(report: Report) -> Extension:
     ]
     return Extension(
         listed=EXTENSION in report.target.server.extensions,
-        accepted=any(head.split(b" ")[1:2] == [b"200"] for head in heads) if heads else None,
+        accepted=any(head.status == 200 for head in heads) if heads else None,
         answered=any(_is_binary(head) for case in report.cases for head in _heads(case.exchanges)),
         unasked=_without_metadata(report),
     )
@@ -67,13 +66,12 @@ def _without_metadata(report: Report) -> bool:
     return binding is not None and not BINDINGS[binding].metadata
 
 
-def _is_binary(head: bytes) -> bool:
-    return _HEADER in head or _TYPE_OF_SAGEMAKER in head
+def _is_binary(head: Head) -> bool:
+    types = head.values("content-type")
+    of_sagemaker = any(value.lower().startswith(SAGEMAKER_BINARY) for value in types)
+    return of_sagemaker or bool(head.values(HEADER_LENGTH.lower()))
 
 
-def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[bytes]:
-    """The heads of the responses that came, in lower case."""
-    for exchange in exchanges:
-        response = exchange.response
-        if response:
-            yield response.partition(b"\r\n\r\n")[0].lower() + b"\r\n"
+def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[Head]:
+    """The heads of the responses that came."""
+    return (read_head(exchange.response) for exchange in exchanges if exchange.response)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from v2_conformance.suite.values.offset_pattern import pattern_bytes, pattern_digest
 from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.messages import members
 from v2_conformance.wire.streamed import Streamed, StreamedTensor
 from v2_conformance.wire.streamed_response import json_length
 from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
@@ -53,8 +54,7 @@ def asks_to_close(response: Response) -> bool:
     """Whether a response says that the connection ends with it."""
     if response.framing == "close":
         return True
-    options = ",".join(response.values("connection")).lower().split(",")
-    return "close" in map(str.strip, options)
+    return "close" in members(response.values("connection"))
 
 
 def _without_head(transcript: Transcript, found: Streamed) -> str | None:
