@@ -21,7 +21,7 @@ from v2_conformance.bench.turns import MOST_EXCHANGES
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transcript import Ending, Transcript
 
 POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
 NO = Said(lines=(Line(error="no"),), exit=0)
@@ -148,17 +148,7 @@ def test_an_exchange_whose_answer_is_there_is_waited_for_until_it_is_kept(made: 
             number, turn = stage.begin(None)
             answered.set()
             asked_for.wait(10)
-            stage.keep(
-                number,
-                turn,
-                b"x",
-                b"y",
-                Ending.COMPLETE,
-                "",
-                began=time.monotonic(),
-                reused=False,
-                infers=True,
-            )
+            stage.keep(number, turn, Transcript(b"x", 1, b"y", Ending.COMPLETE), infers=True)
 
     thread = threading.Thread(target=answer)
     thread.start()

@@ -17,7 +17,7 @@ from v2_conformance.bench.requests import (
 from v2_conformance.bench.stage import Stage, Turn
 from v2_conformance.bench.turns import CONTINUE
 from v2_conformance.wire.messages import members
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transcript import Ending, Transcript
 
 _RECEIVE = 256 * 1024
 _IDLE_S = 60.0
@@ -104,17 +104,8 @@ class Connection:
             received = self._data
             if ending is Ending.COMPLETE and not request.whole:
                 request, received = self._rest(request, answer.then)
-            self._stage.keep(
-                number,
-                turn,
-                received[: request.end],
-                bytes(sent),
-                ending,
-                detail,
-                began=began,
-                reused=self._reused,
-                infers=model_asked(request) is not None,
-            )
+            came = self._transcript(received[: request.end], bytes(sent), began, ending, detail)
+            self._stage.keep(number, turn, came, infers=model_asked(request) is not None)
         self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
             return False
@@ -173,17 +164,8 @@ class Connection:
             with contextlib.suppress(OSError):
                 number, _ = self._stage.begin(None)
         if number is not None:
-            self._stage.keep(
-                number,
-                turn,
-                self._data,
-                given,
-                Ending.CLOSED,
-                why,
-                began=began,
-                reused=self._reused,
-                infers=request is None,
-            )
+            came = self._transcript(self._data, given, began, Ending.CLOSED, why)
+            self._stage.keep(number, turn, came, infers=request is None)
 
     def _refuse(self, number: int | None, why: str, began: float) -> None:
         """Answer what is no request, and keep it."""
@@ -194,18 +176,23 @@ class Connection:
         head += b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
         with contextlib.suppress(OSError):
             self._sock.sendall(head + body)
-        self._stage.keep(
-            number,
-            None,
-            self._data,
-            head + body,
-            Ending.MALFORMED,
-            why,
-            began=began,
-            reused=self._reused,
-            infers=True,
-        )
+        came = self._transcript(self._data, head + body, began, Ending.MALFORMED, why)
+        self._stage.keep(number, None, came, infers=True)
         self._linger()
+
+    def _transcript(
+        self, received: bytes, given: bytes, began: float, ending: Ending, detail: str
+    ) -> Transcript:
+        return Transcript(
+            request=received,
+            sent=len(received),
+            received=given,
+            ending=ending,
+            detail=detail,
+            reused=self._reused,
+            first_byte_s=0.0 if given else None,
+            duration_s=time.monotonic() - began,
+        )
 
 
 def _waits(request: ClientRequest) -> bool:

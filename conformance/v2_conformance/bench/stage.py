@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
+
+import msgspec
 
 from v2_conformance.bench.answers import Answer, answer_to
 from v2_conformance.bench.requests import ClientRequest
@@ -19,7 +20,7 @@ from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transcript import Transcript
 
 _ANSWERED_S = 2.0
 _ROOM = 96 * 1024 * 1024
@@ -43,19 +44,7 @@ class Stage(Protocol):
     def answering(self) -> AbstractContextManager[None]:
         """Surrounds an answer and what is kept of it: until then the exchange is not there."""
 
-    def keep(
-        self,
-        number: int,
-        turn: Turn | None,
-        received: bytes,
-        given: bytes,
-        ending: Ending,
-        detail: str,
-        *,
-        began: float,
-        reused: bool,
-        infers: bool,
-    ) -> None:
+    def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
         """Keep an exchange, as far as there is room."""
 
 
@@ -129,36 +118,15 @@ class ScenarioStage:
         pieces = self._behaviour.serialize(response, keep_open=True, with_body=with_body)
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 
-    def keep(
-        self,
-        number: int,
-        turn: Turn | None,
-        received: bytes,
-        given: bytes,
-        ending: Ending,
-        detail: str,
-        *,
-        began: float,
-        reused: bool,
-        infers: bool,
-    ) -> None:
+    def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
         """See Stage."""
         purpose = Purpose.CASE if turn is not None or infers else Purpose.DISCOVERY
         if turn is not None and turn[1]:
             purpose = Purpose.RETRIED
         with self._lock:
-            received = received[: max(self._room, 0)]
-            self._room -= len(received) + len(given)
-            transcript = Transcript(
-                request=received,
-                sent=len(received),
-                received=given,
-                ending=ending,
-                detail=detail,
-                reused=reused,
-                first_byte_s=0.0 if given else None,
-                duration_s=time.monotonic() - began,
-            )
+            request = transcript.request[: max(self._room, 0)]
+            self._room -= len(request) + len(transcript.received)
+            transcript = msgspec.structs.replace(transcript, request=request, sent=len(request))
             self._kept[number] = Exchange(transcript, purpose, NOTES.get(purpose, ""))
 
     def exchanges(self) -> tuple[Exchange, ...]:

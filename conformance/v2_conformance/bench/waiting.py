@@ -33,7 +33,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.tasks import Said, read_lines
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transcript import Transcript
 
 _PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
@@ -187,19 +187,7 @@ class _Desk:
             return 200, self._bench.said(parts[0], request.body)
         return 405, _error("GET …/task, POST …/said, or a path that begins with v2")
 
-    def keep(
-        self,
-        number: int,
-        turn: Turn | None,
-        received: bytes,
-        given: bytes,
-        ending: Ending,
-        detail: str,
-        *,
-        began: float,
-        reused: bool,
-        infers: bool,
-    ) -> None:
+    def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
         """See Stage."""
 
 
