@@ -7,7 +7,6 @@ strict reading.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from v2_conformance.protocol import content_codings
+from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.messages import (
     Head,
@@ -107,24 +107,10 @@ class ClientRequest:
         body = self.decoded or b""
         length = self.header_length
         if length is not None and length < len(body):
-            found = _object(body[:length])
+            found = json_object(body[: min(length, _MOST_JSON)])
             if found is not None and not body[found[1] : length].strip(b" \t\r\n"):
                 return found[0], length
-        return _object(body) or ({}, 0)
-
-
-def _object(data: bytes) -> tuple[dict[str, Any], int] | None:
-    """The JSON object at the start of `data` and where it ends. Blobs can follow, so Latin-1 keeps
-    the offsets; the text of the JSON is then decoded as what it is."""
-    data = data[:_MOST_JSON]
-    text = data.decode("latin-1")
-    try:
-        begin = len(text) - len(text.lstrip(" \t\r\n"))
-        _, end = json.JSONDecoder().raw_decode(text, begin)
-        document = json.loads(data[begin:end].decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return (document, end) if isinstance(document, dict) else None
+        return json_object(body[:_MOST_JSON]) or ({}, 0)
 
 
 def read_client_request(data: bytes) -> ClientRequest | None:
@@ -206,8 +192,7 @@ def wishes(request: ClientRequest) -> Wishes:
 
 
 def _flag(entry: dict[str, Any], name: str) -> bool | None:
-    parameters = entry.get("parameters")
-    value = parameters.get(name) if isinstance(parameters, dict) else None
+    value = parameters_of(entry).get(name)
     return value if isinstance(value, bool) else None
 
 

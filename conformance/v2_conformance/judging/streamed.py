@@ -17,6 +17,7 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError, check_size, element_count, to_values
+from v2_conformance.protocol.message import parameters_of
 from v2_conformance.suite.causes.cause_base import FirstDifference, excerpt, printable
 from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,
@@ -60,7 +61,7 @@ def check_streamed(expected: StreamedTensor, response: Response, found: Streamed
         raise Finding(HeaderLengthNotJson(length, problem, true_length(response.body)))
     document, _, end = read_document(response)
     entry = _entry(expected, document)
-    declared = (entry.get("parameters") or {}).get("binary_data_size")
+    declared = parameters_of(entry).get("binary_data_size")
     if declared is None:
         raise Finding(WrongForm(label, "binary", "json"))
     size = int(declared)

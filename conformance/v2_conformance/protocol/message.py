@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -64,6 +64,31 @@ class Part(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
     name: str
     start: int
     end: int
+
+
+def parameters_of(entry: object) -> Mapping[str, Any]:
+    """The `parameters` of a part of a message's JSON, as far as they are an object."""
+    found = entry.get("parameters") if isinstance(entry, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def json_object(body: bytes, *, strict: bool = True) -> tuple[dict[str, Any], int] | None:
+    """The JSON object at the start of a body and where it ends, in bytes; None if there is none.
+
+    Anything can follow it. It is read tolerantly: see parse_json. Without `strict`, strings may
+    have control characters.
+    """
+    text = body.decode("latin-1")  # one character a byte, whatever follows the JSON
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    if not text.startswith("{", start):
+        return None
+    try:
+        document, end = json.JSONDecoder(strict=strict).raw_decode(text, start)
+        if not text[start:end].isascii():
+            document = json.loads(body[start:end].decode("utf-8", "replace"), strict=strict)
+    except (ValueError, RecursionError):
+        return None
+    return document, end
 
 
 def dump_json(document: object) -> bytes:

@@ -17,7 +17,6 @@ from v2_conformance.bench.judging.tensors import (
     BINARY_DATA_SIZE,
     MOST_SHOWN,
     decoded_body,
-    parameters_of,
     read_strictly,
     size_of,
     strict_end,
@@ -31,7 +30,7 @@ from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.messages.response import ReadOutput, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable, known
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.message import Tensor, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.causes.client_findings import (

@@ -6,32 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from v2_conformance.bench.requests import ClientRequest
-from v2_conformance.judging.messages.response import validate
+from v2_conformance.judging.messages.response import (
+    MAX_DIMENSIONS,
+    json_end,
+    read_header_length,
+    read_tensor,
+    validate,
+)
 from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob, from_json
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
     BrokenCoding,
     HeaderLengthNotJson,
-    HeaderLengthPastBody,
-    InvalidHeaderLength,
     LeftoverBytes,
-    RepeatedHeaderLength,
     RepeatedMember,
 )
-from v2_conformance.suite.causes.output_findings import BlobPastBody, InvalidTensor, NoDataNoSize
+from v2_conformance.suite.causes.output_findings import InvalidTensor, NoDataNoSize
 
 MOST_SHOWN = 20
 """So many names or values a finding shows."""
 
 BINARY_DATA_SIZE = "binary_data_size"
 """The parameter with the size of an input's blob in bytes."""
-
-_MOST_DIMENSIONS = 256
 
 
 def read_strictly(request: ClientRequest) -> list[Tensor]:
@@ -60,17 +60,7 @@ def decoded_body(request: ClientRequest) -> bytes:
 
 def strict_end(request: ClientRequest, body: bytes) -> int:
     """Where the JSON ends, by the header length alone. Raises Finding."""
-    values = request.values(HEADER_LENGTH.lower())
-    if not values:
-        return len(body)
-    if len(set(values)) > 1:
-        raise Finding(RepeatedHeaderLength(tuple(printable(v, 60) for v in values[:MOST_SHOWN])))
-    length = request.header_length
-    if length is None:
-        raise Finding(InvalidHeaderLength(printable(values[0], 60)))
-    if length > len(body):
-        raise Finding(HeaderLengthPastBody(length, len(body)))
-    return length
+    return json_end(read_header_length(request), body)
 
 
 def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
@@ -88,32 +78,24 @@ def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
 
 def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:
     """An input's value, and where its blob ends. Raises Finding."""
-    name, datatype, shape = str(entry["name"]), str(entry["datatype"]), tuple(entry["shape"])
-    label, size = printable(name, 60), size_of(entry)
-    if len(shape) > _MOST_DIMENSIONS or datatype not in DATATYPES:
+    name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
+    label = printable(name, 60)
+    if not is_shape(entry["shape"]) or datatype not in DATATYPES:
         raise Finding(InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
-    try:
-        if size is None:
-            if "data" not in entry:
-                raise Finding(NoDataNoSize(label))
-            return Tensor(name, datatype, shape, from_json(datatype, shape, entry["data"])), at
-        if at + size > len(body):
-            raise Finding(BlobPastBody(label, size, at, len(body)))
-        blob = body[at : at + size]
-        check_blob(datatype, shape, blob)
-    except ElementError as error:
-        problem = printable(str(error))
-        raise Finding(InvalidTensor(label, datatype, str(list(shape))[:60], problem)) from error
-    return Tensor(name, datatype, shape, blob), at + size
+    if size is None and "data" not in entry:
+        raise Finding(NoDataNoSize(label))
+    tensor = read_tensor({**entry, "name": name, "datatype": datatype}, size, body, at)
+    return tensor, at + (size or 0)
+
+
+def is_shape(value: Any) -> bool:
+    """Whether a value of JSON can be the shape of a tensor."""
+    if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
+        return False
+    return all(type(n) is int or (type(n) is float and n.is_integer()) for n in value)
 
 
 def size_of(entry: Mapping[str, Any]) -> int | None:
     """The binary_data_size of an input, None if it has none that is a number."""
     value = parameters_of(entry).get(BINARY_DATA_SIZE)
     return value if type(value) is int and value >= 0 else None
-
-
-def parameters_of(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The `parameters` of a part of the JSON, none if that is no object."""
-    found = entry.get("parameters")
-    return found if isinstance(found, dict) else {}

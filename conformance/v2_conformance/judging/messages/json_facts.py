@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from v2_conformance.protocol.message import parameters_of
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.causes.findings import RepeatedMember
 from v2_conformance.suite.causes.output_findings import DataAndSize
@@ -81,8 +82,7 @@ def _sizes(outputs: Iterable[Any]) -> list[Any]:
 
 
 def _size(entry: Any) -> Any:
-    parameters = entry.get("parameters") if isinstance(entry, dict) else None
-    return parameters.get(_SIZE) if isinstance(parameters, dict) else None
+    return parameters_of(entry).get(_SIZE)
 
 
 def _is_short(found: Any) -> bool:

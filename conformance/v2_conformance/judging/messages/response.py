@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
-from v2_conformance.protocol.message import MessageError, Part, Tensor
+from v2_conformance.protocol.message import MessageError, Part, Tensor, json_object, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.cause_base import printable
@@ -49,6 +48,13 @@ _SHOWN = 20
 _LONGEST_HEAD = 64 * 1024
 # gzip makes at most 1032 bytes of one; the answer may have them as JSON.
 _CODED_FACTOR = 64
+
+
+class HasFields(Protocol):
+    """A request or a response, as far as its fields go."""
+
+    def values(self, name: str) -> list[str]:
+        """Every value of the field `name`, which is in lower case."""
 
 
 class ReadOutput(msgspec.Struct, frozen=True):
@@ -130,9 +136,9 @@ def _decode(
     return replace(response, body=body)
 
 
-def read_header_length(response: Response) -> int | None:
-    """The response's header length. Raises Finding unless it is one plain decimal number (P5)."""
-    values = response.values(HEADER_LENGTH)
+def read_header_length(message: HasFields) -> int | None:
+    """The message's header length. Raises Finding unless it is one plain decimal number (P5)."""
+    values = message.values(HEADER_LENGTH.lower())
     if not values:
         return None
     if len(set(values)) > 1:
@@ -157,13 +163,19 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
     """The response's JSON, strict and by its schema; the header length sent; where it ends."""
     body = response.body
     header_length = read_header_length(response)
-    end = len(body) if header_length is None else header_length
-    if end > len(body):
-        raise Finding(HeaderLengthPastBody(end, len(body)))
+    end = json_end(header_length, body)
     document, repeated = _document(body[:end], header_length, body)
     keep_facts(response, json_facts(document, repeated))
     validate("response", document)
     return document, header_length, end
+
+
+def json_end(header_length: int | None, body: Buffer) -> int:
+    """Where the JSON ends, by the header length alone. Raises Finding if that is past the body."""
+    end = len(body) if header_length is None else header_length
+    if end > len(body):
+        raise Finding(HeaderLengthPastBody(end, len(body)))
+    return end
 
 
 def validate(name: str, document: Mapping[str, Any]) -> None:
@@ -193,12 +205,8 @@ def _document(
 
 def true_length(body: Buffer) -> int | None:
     """Where a JSON object at the body's start really ends."""
-    text = bytes(body[: 1 << 20]).decode("latin-1")
-    try:
-        document, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return None
-    return end if isinstance(document, dict) else None
+    found = json_object(bytes(body[: 1 << 20])) if body[:1] == b"{" else None
+    return None if found is None else found[1]
 
 
 def _outputs(
@@ -223,19 +231,25 @@ def _outputs(
 
 
 def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
-    name, datatype = entry["name"], entry["datatype"]
-    shape: Sequence[int] = [int(n) for n in entry["shape"]]
-    size = (entry.get("parameters") or {}).get("binary_data_size")
-    label = printable(name)
-    if len(shape) > MAX_DIMENSIONS:
-        raise Finding(TooManyDimensions(label, len(shape)))
+    size = parameters_of(entry).get("binary_data_size")
+    label = printable(entry["name"])
+    if len(entry["shape"]) > MAX_DIMENSIONS:
+        raise Finding(TooManyDimensions(label, len(entry["shape"])))
     if size is None and entry.get("data") is None:
         raise Finding(NoDataNoSize(label))
+    tensor = read_tensor(entry, None if size is None else int(size), body, start)
+    return ReadOutput(tensor, "json" if size is None else "binary", start)
+
+
+def read_tensor(entry: Mapping[str, Any], size: int | None, body: Buffer, start: int) -> Tensor:
+    """The tensor of an entry: its blob, which has `size` bytes from `start` on, or without a size
+    its data. Raises Finding."""
+    name, datatype = entry["name"], entry["datatype"]
+    shape = tuple(int(n) for n in entry["shape"])
+    label = printable(name)
     try:
         if size is None:
-            blob: Buffer = from_json(datatype, shape, entry["data"])
-            return ReadOutput(Tensor(name, datatype, tuple(shape), blob), "json", start)
-        size = int(size)
+            return Tensor(name, datatype, shape, from_json(datatype, shape, entry["data"]))
         if start + size > len(body):
             raise Finding(BlobPastBody(label, size, start, len(body)))
         blob = body[start : start + size]
@@ -243,7 +257,7 @@ def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
     except ElementError as error:
         problem = printable(str(error))
         raise Finding(InvalidTensor(label, printable(datatype), _shape(shape), problem)) from error
-    return ReadOutput(Tensor(name, datatype, tuple(shape), blob), "binary", start)
+    return Tensor(name, datatype, shape, blob)
 
 
 def _quoted(values: Sequence[str]) -> tuple[str, ...]:

@@ -7,8 +7,6 @@ out. A label helps the reader and judges nothing; `judging` does that.
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
+from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.shown.visible_text import on_one_line
 from v2_conformance.wire.endpoint_bindings import size_in_type
@@ -38,7 +37,6 @@ _MAX_LABEL = 60
 _MAX_INTERIM = 50
 _MAX_CHUNKS_NAMED = 12
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 
 _MESSAGE = {"inputs": "request", "outputs": "response"}
 _NOT_HTTP = {"inputs": "no HTTP request head", "outputs": "no HTTP status line"}
@@ -304,21 +302,12 @@ def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], lis
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
     """The JSON object at the body's start, and where it ends, with any white space after it."""
-    text = body[:_LONGEST_JSON].decode("latin-1")  # one character a byte, whatever follows the JSON
-    start = _SPACE.match(text)
-    at = start.end() if start else 0
-    if text[at : at + 1] != "{":
+    found = json_object(body[:_LONGEST_JSON], strict=False)
+    if found is None:
         return None, 0
-    try:
-        document, end = json.JSONDecoder(strict=False).raw_decode(text, at)
-        if not text[:end].isascii():
-            document = json.loads(body[:end].decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return None, 0
-    rest = _SPACE.match(text, end)
-    if rest and rest.end() == len(body):
-        end = len(body)
-    return document, end
+    document, end = found
+    ends = len(body) <= _LONGEST_JSON and not body[end:].strip(b" \t\r\n")
+    return document, len(body) if ends else end
 
 
 def _is_long(body: bytes) -> bool:
@@ -331,10 +320,8 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_BodyRange]:
     why = "bytes that no tensor accounts for"
     count = 0
     for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict):
-            continue
-        parameters = entry.get("parameters")
-        if not isinstance(parameters, dict) or "binary_data_size" not in parameters:
+        parameters = parameters_of(entry)
+        if "binary_data_size" not in parameters:
             continue
         declared = _size(parameters["binary_data_size"])
         if declared is None or count == _MAX_BLOBS:
