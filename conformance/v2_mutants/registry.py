@@ -21,14 +21,15 @@ condition are rows of a table:
     for name, sentence, when in TABLE:
         fault(name, "V2", Behaviour.infer)(sentence, refuses(when))
 
-Only a mutant that replaces several decisions, or keeps state, is a class of the right behaviour:
-`@fault.several(name, why)`.
+`refuses(when)`, `then(change)` and `only(datatypes, change)` make replacements for a decision.
+What a mutant has to remember is in `right.state`. Only a mutant that replaces several decisions is
+a class of the right behaviour, `@fault.several(name, why)`, or has one as its `base`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
@@ -231,6 +232,16 @@ def then(change: Callable[Concatenate[R, P], R]) -> Change[R, P]:
 
     def what(right: Right[R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return change(right(), *args, **kwargs)
+
+    return what
+
+
+def only(datatypes: Sequence[str], change: Change[R, P]) -> Change[R, P]:
+    """Return what makes `change` for a tensor or an input of one of these datatypes."""
+
+    def what(right: Right[R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        found = {getattr(getattr(one, "spec", one), "datatype", None) for one in args}
+        return change(right, *args, **kwargs) if found.intersection(datatypes) else right()
 
     return what
 

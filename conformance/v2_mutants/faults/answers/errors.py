@@ -5,42 +5,31 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, dump_json
-from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_mutants.faults.shared.deliveries import with_length
+from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
 from v2_mutants.registry import Right, fault, then
-
-_NO_RESPONSE = Response(0, keep_open=False)
-
-
-def _rejected_inference(request: Request, response: Response) -> bool:
-    return response.status >= 400 and request.target.endswith("/infer")
-
 
 fault("errors-with-status-200", "R1", Behaviour.error_status)(
     "Errors are sent with the status 200.", lambda right, status: 200
 )
 
 
-@fault.several("rejection-without-response", "R1")
-class _RejectionWithoutResponse(Behaviour):
-    """A rejected inference request gets no response: the connection is closed."""
-
-    def handle(self, request: Request) -> Response:
-        response = super().handle(request)
-        return _NO_RESPONSE if _rejected_inference(request, response) else response
-
-    def serialize(
-        self, response: Response, *, keep_open: bool, with_body: bool = True
-    ) -> list[Buffer]:
-        if response is _NO_RESPONSE:
-            return []
-        return super().serialize(response, keep_open=keep_open, with_body=with_body)
+fault("rejection-without-response", "R1", Behaviour.handle, base=Silent)(
+    "A rejected inference request gets no response: the connection is closed.",
+    then(
+        lambda response, request: (
+            NO_RESPONSE
+            if response.status >= 400 and request.target.endswith("/infer")
+            else response
+        )
+    ),
+)
 
 
 fault("error-is-object", "R2", Behaviour.error_body)(
@@ -55,49 +44,42 @@ fault("error-is-empty", "R2", Behaviour.error_body)(
 )
 
 
-@fault.several("json-errors-have-detail", "R2")
-class _JsonErrorsHaveDetail(Behaviour):
+class _Answered(Rejected):
+    """A refusal with a body of its own."""
+
+    def __init__(self, body: bytes, status: int) -> None:
+        super().__init__("", status)
+        self.body = body
+
+
+class _SendsOwnBodies(Behaviour):
+    def rejection_response(self, rejection: Rejected) -> Response:
+        response = super().rejection_response(rejection)
+        if isinstance(rejection, _Answered):
+            return replace(response, body=(rejection.body,))
+        return response
+
+
+@fault("json-errors-have-detail", "R2", Behaviour.read_request, base=_SendsOwnBodies)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
     """The error for JSON that cannot be parsed has `detail` instead of `error`."""
-
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        try:
-            return super().read_request(model, request, length)
-        except MessageError as error:
-            raise _UnparsableJson(str(error), 422) from error
-
-    def rejection_response(self, rejection: Rejected) -> Response:
-        response = super().rejection_response(rejection)
-        if not isinstance(rejection, _UnparsableJson):
-            return response
+    try:
+        return right()
+    except MessageError as error:
         body = b'{"detail":[{"msg":"JSON decode error","type":"value_error.jsondecode"}]}'
-        return replace(response, body=(body,))
+        raise _Answered(body, 422) from error
 
 
-class _UnparsableJson(Rejected):
-    pass
-
-
-@fault.several("unknown-model-is-html", "R2")
-class _UnknownModelIsHtml(Behaviour):
+@fault("unknown-model-is-html", "R2", Behaviour.find_model, base=_SendsOwnBodies)
+def _(right: Right[ModelContract], name: str, version: str | None) -> ModelContract:
     """The error for an unknown model is an HTML page."""
-
-    def find_model(self, name: str, version: str | None) -> ModelContract:
-        try:
-            return super().find_model(name, version)
-        except Rejected as rejection:
-            raise _UnknownModel(str(rejection), rejection.status) from rejection
-
-    def rejection_response(self, rejection: Rejected) -> Response:
-        response = super().rejection_response(rejection)
-        if not isinstance(rejection, _UnknownModel):
-            return response
-        return replace(response, body=(b"<html><body><h1>404 Not Found</h1></body></html>",))
-
-
-class _UnknownModel(Rejected):
-    pass
+    try:
+        return right()
+    except Rejected as rejection:
+        body = b"<html><body><h1>404 Not Found</h1></body></html>"
+        raise _Answered(body, rejection.status) from rejection
 
 
 @fault.several("rejection-kills-model", "R3")
@@ -107,16 +89,14 @@ class _RejectionKillsModel(CrashingModels):
     fatal = Exception
 
 
-@fault.several("rejection-stops-listening", "R3")
-class _RejectionStopsListening(CrashingServer):
+@fault("rejection-stops-listening", "R3", Behaviour.infer, base=CrashingServer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
     """After a rejected inference request, the server accepts no more connections."""
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        try:
-            return super().infer(model, request)
-        except Exception:
-            self.crashed = True
-            raise
+    try:
+        return right()
+    except Exception:
+        right.behaviour.crashed = True
+        raise
 
 
 fault("client-errors-are-500", "R4", Behaviour.error_status)(
@@ -139,14 +119,14 @@ fault("error-typed-text", "R5", Behaviour.error_content_type)(
 )
 
 
-@fault("error-repeats-header-length", "R6", Behaviour.handle)
-def _(right: Right[Response], request: Request) -> Response:
-    """An error has the header length of the request."""
-    response = right()
-    values = request.values(HEADER_LENGTH)
-    if response.status < 400 or not values:
-        return response
-    return replace(response, headers=(*response.headers, (HEADER_LENGTH, values[0])))
+fault("error-repeats-header-length", "R6", Behaviour.handle)(
+    "An error has the header length of the request.",
+    then(
+        lambda response, request: (
+            with_length(response, request) if response.status >= 400 else response
+        )
+    ),
+)
 
 
 class _RepeatsNames(Behaviour):
@@ -159,20 +139,15 @@ class _RepeatsNames(Behaviour):
         return super().request_input(specs, item)
 
 
-@fault.several("names-pasted-into-errors", "R2")
-class _NamesPastedIntoErrors(_RepeatsNames):
-    """The name of an unknown input is pasted into the JSON of the error."""
-
-    def error_body(self, message: str) -> bytes:
-        return f'{{"error":"{message}"}}'.encode()
+fault("names-pasted-into-errors", "R2", Behaviour.error_body, base=_RepeatsNames)(
+    "The name of an unknown input is pasted into the JSON of the error.",
+    lambda right, message: f'{{"error":"{message}"}}'.encode(),
+)
 
 
-@fault.several("long-errors-cut", "R2")
-class _LongErrorsCut(_RepeatsNames):
-    """The body of an error is cut off after 256 bytes."""
-
-    def error_body(self, message: str) -> bytes:
-        return super().error_body(message)[:256]
+fault("long-errors-cut", "R2", Behaviour.error_body, base=_RepeatsNames)(
+    "The body of an error is cut off after 256 bytes.", lambda right, message: right()[:256]
+)
 
 
 fault("compressed-errors-unlabeled", "R2", Behaviour.finish)(

@@ -11,9 +11,9 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.crashes import CrashingServer
-from v2_mutants.faults.shared.hangs import Hanging
-from v2_mutants.registry import Right, fault
+from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
+from v2_mutants.faults.shared.hangs import Silent
+from v2_mutants.registry import Right, fault, then
 
 _INFER = "/infer"
 
@@ -22,22 +22,16 @@ def _untyped(request: Request) -> bool:
     return request.target.endswith(_INFER) and not request.values("content-type")
 
 
-@fault.several("no-content-type-hangs", "R3")
-class _NoContentTypeHangs(Hanging):
-    """An inference request without a Content-Type never gets an answer."""
-
-    def hangs(self, request: Request) -> bool:
-        return _untyped(request)
+fault("no-content-type-hangs", "R3", Behaviour.handle, base=Silent)(
+    "An inference request without a Content-Type never gets an answer.",
+    then(lambda response, request: replace(response, status=0) if _untyped(request) else response),
+)
 
 
-@fault.several("empty-outputs-end-server", "R3")
-class _EmptyOutputsEndServer(CrashingServer):
-    """An empty list of outputs crashes the server."""
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        if b'"outputs":[]' in bytes(request.body[:4096]):
-            self.crashed = True
-        return super().infer(model, request)
+fault("empty-outputs-end-server", "R3", Behaviour.infer, base=CrashingServer)(
+    "An empty list of outputs crashes the server.",
+    ends_server(lambda model, request: b'"outputs":[]' in bytes(request.body[:4096])),
+)
 
 
 @fault("no-content-type-shifts-values", "O19", Behaviour.infer)

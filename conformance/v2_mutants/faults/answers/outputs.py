@@ -64,18 +64,16 @@ fault("binary-data-false-read-as-true", "O2", Behaviour.binary_flag)(
     "An output with `binary_data` is binary, whatever the value.",
     lambda right, parameters, default: right() or BINARY_DATA in parameters,
 )
-fault("last-output-flag-decides", "O3", Behaviour.binary_flags)(
-    "The flag of the last listed output decides for all outputs.",
-    _flags_replaced(lambda flags, default: [flags[-1]] * len(flags)),
-)
-fault("first-output-flag-decides", "O3", Behaviour.binary_flags)(
-    "The flag of the first listed output decides for all outputs.",
-    _flags_replaced(lambda flags, default: [flags[0]] * len(flags)),
-)
-fault("only-last-output-flag-honoured", "O3", Behaviour.binary_flags)(
-    "Only the last of the listed outputs can be binary.",
-    _flags_replaced(lambda flags, default: [default] * (len(flags) - 1) + flags[-1:]),
-)
+
+for _name, _text, _of in (
+    ("last-output-flag-decides", "The flag of the last listed output decides for all outputs.",
+     lambda flags, default: [flags[-1]] * len(flags)),
+    ("first-output-flag-decides", "The flag of the first listed output decides for all outputs.",
+     lambda flags, default: [flags[0]] * len(flags)),
+    ("only-last-output-flag-honoured", "Only the last of the listed outputs can be binary.",
+     lambda flags, default: [default] * (len(flags) - 1) + flags[-1:]),
+):  # fmt: skip
+    fault(_name, "O3", Behaviour.binary_flags)(_text, _flags_replaced(_of))
 
 
 @fault("json-bytes-output-adds-its-blob", "O3", Behaviour.response_blob_order)

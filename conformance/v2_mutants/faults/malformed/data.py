@@ -12,6 +12,7 @@ from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import Inputs
 from v2_mutants.registry import Right, What, fault
 
 _FP32_MAX = float(np.finfo("<f4").max)
@@ -77,6 +78,7 @@ def _cut_strings(entry: RequestInput, count: int) -> Any:
 
 
 _Repair = Callable[[RequestInput, int], Any]
+
 for _name, _text, _repair in (
     ("missing-elements-are-zeros", "Elements missing from JSON `data` are zeros.", _padded),
     ("extra-elements-are-dropped", "Too many elements of JSON `data` are dropped.", _cut),
@@ -88,12 +90,10 @@ for _name, _text, _repair in (
     fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
 
 
-def _unchecked_input(index: int) -> What[list[RequestInput]]:
+def _unchecked_input(index: int) -> What[Inputs]:
     """A server that cuts the JSON data of the input at `index` to its shape."""
 
-    def what(
-        right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-    ) -> list[RequestInput]:
+    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
         entries = right()
         if len(entries) > index and isinstance((data := entries[index].data), list):
             cut = data[: element_count(entries[index].shape)]

@@ -1,16 +1,20 @@
-"""Faults of shapes and of inputs that are not the model's (J5, J6)."""
+"""Faults of shapes, datatypes and inputs that are not the model's (J)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from v2_conformance.protocol.datatypes import DATATYPES, element_count
+import msgspec
+
+from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import resize
+from v2_mutants.faults.shared.blobs import Inputs, resize
 from v2_mutants.registry import Right, What, fault
 
 # --- J5: shapes
@@ -112,12 +116,10 @@ def _names(document: JsonObject) -> list[Any]:
     return [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
 
 
-def _fills(datatype: str, *, repeated: bool) -> What[list[RequestInput]]:
+def _fills(datatype: str, *, repeated: bool) -> What[Inputs]:
     """A server that has zeros for a missing input, if another one is `repeated` or none is."""
 
-    def what(
-        right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-    ) -> list[RequestInput]:
+    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
         names = _names(document)
         missing = [spec for spec in model.inputs if spec.name not in names]
         concerned = [spec.datatype for spec in missing] == [datatype] and names
@@ -131,24 +133,21 @@ def _fills(datatype: str, *, repeated: bool) -> What[list[RequestInput]]:
     return what
 
 
-fault("missing-uint32-is-zeros", "J6", Behaviour.request_inputs)(
-    "A missing UINT32 input is zeros.", _fills("UINT32", repeated=False)
-)
-fault("missing-bool-is-zeros", "J6", Behaviour.request_inputs)(
-    "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)
-)
-fault("inputs-only-counted", "J6", Behaviour.request_inputs)(
-    "If an input is there twice, another one may be missing: only their number is checked.",
-    _fills("BOOL", repeated=True),
-)
+for _name, _text, _what in (
+    ("missing-uint32-is-zeros", "A missing UINT32 input is zeros.",
+     _fills("UINT32", repeated=False)),
+    ("missing-bool-is-zeros", "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)),
+    ("inputs-only-counted",
+     "If an input is there twice, another one may be missing: only their number is checked.",
+     _fills("BOOL", repeated=True)),
+):  # fmt: skip
+    fault(_name, "J6", Behaviour.request_inputs)(_text, _what)
 
 
-def _last_counts(binary: bool) -> What[list[RequestInput]]:
+def _last_counts(binary: bool) -> What[Inputs]:
     """A server for which the last of several inputs with one name counts."""
 
-    def what(
-        right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-    ) -> list[RequestInput]:
+    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
         names = _names(document)
         listed = document.get("inputs")
         complete = {spec.name for spec in model.inputs} == set(names)
@@ -172,9 +171,7 @@ fault("blob-of-two-inputs-shared", "J6", Behaviour.request_inputs)(
 
 
 @fault("unknown-input-ignored", "J6", Behaviour.request_inputs)
-def _(
-    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-) -> list[RequestInput]:
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """An input that the model does not have is ignored."""
     names = [spec.name for spec in model.inputs]
     listed = document.get("inputs")
@@ -218,3 +215,124 @@ for _declared in ("INT64", "INT16", "INT24"):
         "J6",
         f"A blob declared as {_declared} is read in the datatype of the model.",
     )(_own_datatype(_declared))
+
+
+def _reads_later(repair: Callable[[list[Any], int], list[Any]]) -> What[Inputs]:
+    """A server that reads `repair(data, element count)` of each UINT32 input but the first."""
+
+    def repaired(entry: RequestInput) -> RequestInput:
+        if entry.spec.datatype != "UINT32" or not isinstance(entry.data, list):
+            return entry
+        return replace(entry, data=repair(entry.data, element_count(entry.shape)))
+
+    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
+        first, *later = right()
+        return [first, *map(repaired, later)]
+
+    return what
+
+
+fault("later-integers-wrap-around", "J1", Behaviour.request_inputs)(
+    "A JSON integer beyond UINT32 wraps around unless it is in the first input.",
+    _reads_later(
+        lambda data, count: [item % 2**32 if type(item) is int else item for item in data]
+    ),
+)
+fault("later-missing-elements-are-zeros", "J1", Behaviour.request_inputs)(
+    "Elements missing from a JSON input that is not the first are zeros.",
+    _reads_later(lambda data, count: [*data, *[0] * (count - len(data))]),
+)
+
+
+@fault("later-datatypes-unchecked", "J6", Behaviour.request_inputs)
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
+    """The datatype of an input that is not the first is not looked at."""
+    listed = document.get("inputs")
+    own = {spec.name: spec.datatype for spec in model.inputs}
+    if isinstance(listed, list) and all(isinstance(item, dict) for item in listed):
+        later = [item | {"datatype": own.get(item.get("name"))} for item in listed[1:]]
+        document = {**document, "inputs": [*listed[:1], *later]}
+    return right(document=document)
+
+
+class _AnySize(Behaviour):
+    """A server that takes a vector of any length for one of fixed length."""
+
+    def input_shape(self, spec: TensorSpec, shape: object) -> Shape:
+        if len(spec.dims) == 1 and spec.dims[0] > 1 and isinstance(shape, list) and len(shape) == 1:
+            return super().input_shape(replace(spec, dims=(-1,)), shape)
+        return super().input_shape(spec, shape)
+
+
+def _made_to_fit(*, fewer: bool) -> type[Behaviour]:
+    """A server that makes a blob with `fewer` elements than the model's shape, or more, fit it."""
+
+    class MadeToFit(_AnySize):
+        def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+            entry = super().request_input(specs, item)
+            given, fixed = entry.shape[0] if entry.shape else 1, entry.spec.dims[0]
+            if fixed > 1 and given != fixed and (entry.has_data or (given < fixed) != fewer):
+                Behaviour.input_shape(self, entry.spec, list(entry.shape))
+            return entry
+
+        def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+            made = super().output_tensor(output, tensor)
+            if output.dims[0] < 2 or len(output.dims) > 1:
+                return made
+            size = len(made.blob) // max(element_count(made.shape), 1) * element_count(output.dims)
+            return msgspec.structs.replace(made, shape=output.dims, blob=resize(made.blob, size))
+
+    return MadeToFit
+
+
+fault.several(
+    "short-tensors-padded",
+    "J6",
+    "A blob with fewer elements than the model's fixed shape is padded with zeros.",
+)(_made_to_fit(fewer=True))
+fault.several(
+    "long-tensors-cut", "J6", "A blob with more elements than the model's fixed shape is cut off."
+)(_made_to_fit(fewer=False))
+
+
+@fault.several("fixed-dimensions-unchecked", "J6")
+class _FixedDimensionsUnchecked(_AnySize):
+    """A model with a fixed shape takes a JSON input of any other."""
+
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        entry = super().request_input(specs, item)
+        if not entry.has_data:
+            Behaviour.input_shape(self, entry.spec, list(entry.shape))
+        return entry
+
+
+def _converts(member: str, given: object, to: object) -> What[RequestInput]:
+    """A server that reads `to` for a member of an input that is exactly what is `given`."""
+
+    def what(
+        right: Right[RequestInput], specs: dict[str, TensorSpec], item: object
+    ) -> RequestInput:
+        if isinstance(item, dict) and repr(item.get(member)) == repr(given):
+            item = {**item, member: to}
+        return right(item=item)
+
+    return what
+
+
+for _name, _text, _given, _to in (
+    ("fraction-cut", "The shape [4.5] is read as [4].", [4.5], [4]),
+    ("true-is-one", "The shape [true] is read as [1].", [True], [1]),
+    ("digits-read", 'The shape ["4"] is read as [4].', ["4"], [4]),
+    ("null-dropped", "The shape [4, null] is read as [4].", [4, None], [4]),
+    ("number-read", "The shape 4 is read as [4].", 4, [4]),
+    ("text-read", 'The shape "4" is read as [4].', "4", [4]),
+):
+    fault(f"shape-{_name}", "J5", Behaviour.request_input)(_text, _converts("shape", _given, _to))
+
+for _name, _text, _datatype in (
+    ("left-out", "An input without a datatype has that of the model.", None),
+    ("in-lower-case", "The datatype int32 is read as INT32.", "int32"),
+):
+    fault(f"datatype-{_name}", "J6", Behaviour.request_input)(
+        _text, _converts("datatype", _datatype, "INT32")
+    )

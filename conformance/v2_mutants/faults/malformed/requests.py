@@ -11,25 +11,15 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.crashes import CrashingModels, FatalRequest
-from v2_mutants.registry import fault
-
-_NO_RESPONSE = Response(0, keep_open=False)
-
+from v2_mutants.faults.shared.crashes import CrashingModels, die, kills_model
+from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
+from v2_mutants.registry import What, fault
 
 # --- J7: parsers without bounds
 
 
-def _crashes_on(applies: Callable[[bytes], bool]) -> type[Behaviour]:
-    """A server whose model crashes on JSON to which `applies` does."""
-
-    class CrashesOn(CrashingModels):
-        def parse_document(self, text: memoryview) -> JsonObject:
-            if applies(bytes(text)):
-                raise FatalRequest("out of memory")
-            return super().parse_document(text)
-
-    return CrashesOn
+def _crashes_on(applies: Callable[[bytes], bool]) -> What[JsonObject]:
+    return kills_model(lambda text: applies(bytes(text)))
 
 
 _MANY = 50_000
@@ -59,41 +49,30 @@ for _name, _text, _applies in (
     ("large-exponent-crashes", "A number with a very large exponent ends the model.",
      lambda text: re.search(rb"[0-9]e[0-9]{9}", text) is not None),
 ):  # fmt: skip
-    fault.several(_name, "J7", _text)(_crashes_on(_applies))
+    fault(_name, "J7", Behaviour.parse_document, base=CrashingModels)(_text, _crashes_on(_applies))
 
 
-def _crashes_on_chunks(count: int) -> type[Behaviour]:
-    class CrashesOnChunks(CrashingModels):
-        def most_chunks(self) -> int:
-            return 1 << 30
+@fault.several("many-chunks-crash", "J7")
+class _ManyChunksCrash(CrashingModels):
+    """More than 65,536 chunks end the model."""
 
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            return super().infer(model, request)
+    def most_chunks(self) -> int:
+        return 1 << 30
 
-        def decode_request(self, request: Request) -> Request:
-            if len(request.chunk_cuts) > count:
-                raise FatalRequest("out of memory")
-            return super().decode_request(request)
-
-    return CrashesOnChunks
+    def decode_request(self, request: Request) -> Request:
+        return die() if len(request.chunk_cuts) > 1 << 16 else super().decode_request(request)
 
 
-fault.several("many-chunks-crash", "J7", "More than 65,536 chunks end the model.")(
-    _crashes_on_chunks(1 << 16)
+def _is_white_space(data: Buffer) -> bool:
+    """Whether data in gzip or zlib begins with a mebibyte that ends in white space."""
+    start = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, 1 << 20)
+    return len(start) == 1 << 20 and not start[-4096:].strip()
+
+
+fault("white-space-fills-memory", "J7", Behaviour.decompress, base=CrashingModels)(
+    "Very much decoded white space ends the model.",
+    kills_model(lambda coding, data: len(data) > 1 << 14 and _is_white_space(data)),
 )
-
-
-@fault.several("white-space-fills-memory", "J7")
-class _WhiteSpaceFillsMemory(CrashingModels):
-    """Very much decoded white space ends the model."""
-
-    def decompress(self, coding: str, data: Buffer) -> bytes:
-        wbits = self.zlib_format(coding)
-        if wbits is not None and len(data) > 1 << 14:
-            start = zlib.decompressobj(wbits).decompress(data, 1 << 20)
-            if len(start) == 1 << 20 and not start[-4096:].strip():
-                raise FatalRequest("out of memory")
-        return super().decompress(coding, data)
 
 
 # --- J8: names in errors
@@ -103,26 +82,10 @@ class _Unwritable(Rejected):
     """An error whose text the server fails to write."""
 
 
-class _Unanswered(Behaviour):
-    """A server that closes the connection instead of an error that it fails to write."""
-
-    def rejection_response(self, rejection: Rejected) -> Response:
-        if isinstance(rejection, _Unwritable):
-            return _NO_RESPONSE
-        return super().rejection_response(rejection)
-
-    def serialize(
-        self, response: Response, *, keep_open: bool, with_body: bool = True
-    ) -> list[Buffer]:
-        if response is _NO_RESPONSE:
-            return []
-        return super().serialize(response, keep_open=keep_open, with_body=with_body)
-
-
 def _unwritable(pattern: str) -> type[Behaviour]:
     """A server that fails to write an error with a name of this pattern in it."""
 
-    class Unwritable(_Unanswered):
+    class Unwritable(Silent):
         def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
             for member in ("name", "datatype"):
                 self._check(item.get(member) if isinstance(item, dict) else None, member)
@@ -136,6 +99,10 @@ def _unwritable(pattern: str) -> type[Behaviour]:
             self._check(name, "model")
             return super().find_model(name, version)
 
+        def rejection_response(self, rejection: Rejected) -> Response:
+            lost = isinstance(rejection, _Unwritable)
+            return NO_RESPONSE if lost else super().rejection_response(rejection)
+
         def _check(self, name: object, what: str) -> None:
             if isinstance(name, str) and re.match(pattern, f"{what} {name}", re.DOTALL):
                 raise _Unwritable("the error cannot be written")
@@ -144,6 +111,7 @@ def _unwritable(pattern: str) -> type[Behaviour]:
 
 
 _LONG = ".{65536}"
+
 for _name, _text, _pattern in (
     ("quote-in-input-name", "a quote in an input's name", 'name .*"'),
     ("quote-in-output-name", "a quote in an output's name", 'output .*"'),

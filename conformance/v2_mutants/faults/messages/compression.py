@@ -19,22 +19,16 @@ from v2_mutants.registry import Right, fault, refuse, then
 _BARE_DEFLATE = -zlib.MAX_WBITS
 
 
-class _EncodedHeaderLength(Behaviour):
-    """A server that replaces the header length of an encoded response."""
-
-    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
-        raise NotImplementedError
-
-    def encode_response(self, request: Request, response: Response) -> Response:
-        encoded = super().encode_response(request, response)
-        coding = self.response_coding(request)
-        if coding is None:
-            return encoded
-        length = str(self.encoded_header_length(coding, response, encoded))
-        headers = [
-            (name, length if name == HEADER_LENGTH else value) for name, value in encoded.headers
-        ]
-        return replace(encoded, headers=tuple(headers))
+def _relabeled(plain: Response, encoded: Response, length: int | None) -> Response:
+    """An encoded response with another header length, or none; one that is not encoded as it is."""
+    if encoded is plain:
+        return plain
+    headers = [
+        (name, str(length) if name == HEADER_LENGTH else value)
+        for name, value in encoded.headers
+        if name != HEADER_LENGTH or length is not None
+    ]
+    return replace(encoded, headers=tuple(headers))
 
 
 fault("compressed-requests-refused", "Z1", Behaviour.zlib_format)(
@@ -88,33 +82,23 @@ fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
 )
 
 
-@fault.several("response-header-length-counts-encoded-json", "Z2")
-class _ResponseHeaderLengthCountsEncodedJson(_EncodedHeaderLength):
+@fault("response-header-length-counts-encoded-json", "Z2", Behaviour.encode_response)
+def _(right: Right[Response], request: Request, response: Response) -> Response:
     """The header length of a compressed response is the length of its compressed JSON."""
+    coding = right.server.response_coding(request)
+    compressed = right.server.compress(coding, response.body[:1]) if coding else ()
+    return _relabeled(response, right(), sum(map(len, compressed)))
 
-    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
-        return sum(map(len, self.compress(coding, plain.body[:1])))
 
-
-@fault.several("response-header-length-counts-encoded-body", "Z2")
-class _ResponseHeaderLengthCountsEncodedBody(_EncodedHeaderLength):
-    """The header length of a compressed response is the length of its compressed body."""
-
-    def encoded_header_length(self, coding: str, plain: Response, encoded: Response) -> int:
-        return encoded.size
+fault("response-header-length-counts-encoded-body", "Z2", Behaviour.encode_response)(
+    "The header length of a compressed response is the length of its compressed body.",
+    then(lambda encoded, request, response: _relabeled(response, encoded, encoded.size)),
+)
 
 
 fault("compressed-response-without-header-length", "Z2", Behaviour.encode_response)(
     "A compressed response with blobs has no header length.",
-    then(
-        lambda encoded, request, response: (
-            response
-            if encoded is response
-            else replace(
-                encoded, headers=tuple(pair for pair in encoded.headers if pair[0] != HEADER_LENGTH)
-            )
-        )
-    ),
+    then(lambda encoded, request, response: _relabeled(response, encoded, None)),
 )
 
 

@@ -121,18 +121,17 @@ fault("response-header-length-counts-characters", "P10", Behaviour.response_head
     "The header length of a response counts characters, not bytes.",
     lambda right, text, blobs: str(len(text.decode())),
 )
-fault("leading-white-space-refused", "P11", Behaviour.parse_document)(
-    "A request with white space before its JSON is rejected.",
-    refuses(lambda text: bytes(text[:1]) != b"{"),
-)
-fault("trailing-white-space-refused", "P11", Behaviour.parse_document)(
-    "A request with white space after its JSON is rejected.",
-    refuses(lambda text: bytes(text[-1:]) != b"}"),
-)
-fault("pretty-json-refused", "P11", Behaviour.parse_document)(
-    "A request with line breaks in its JSON is rejected.",
-    refuses(lambda text: b"\n" in bytes(text).strip()),
-)
+
+for _name, _text, _of in (
+    ("leading-white-space-refused", "A request with white space before its JSON is rejected.",
+     lambda text: bytes(text[:1]) != b"{"),
+    ("trailing-white-space-refused", "A request with white space after its JSON is rejected.",
+     lambda text: bytes(text[-1:]) != b"}"),
+    ("pretty-json-refused", "A request with line breaks in its JSON is rejected.",
+     lambda text: b"\n" in bytes(text).strip()),
+):  # fmt: skip
+    fault(_name, "P11", Behaviour.parse_document)(_text, refuses(_of))
+
 fault("octet-stream-hides-json-data", "P12", Behaviour.read_request)(
     "In a request without blobs typed application/octet-stream, JSON data is read as zeros.",
     then(

@@ -1,4 +1,4 @@
-"""Faults of the request header length (H)."""
+"""Faults of the header length of requests (H)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
 from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
-from v2_mutants.faults.shared.crashes import CrashingServer
+from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, fault, then
 
@@ -195,14 +195,10 @@ fault("huge-header-length-guessed", "H7", Behaviour.header_length)(
 )
 
 
-@fault.several("huge-header-length-crashes", "H7")
-class _HugeHeaderLengthCrashes(CrashingServer):
-    """A header length of 2^31 or more crashes the server: it accepts no more connections."""
-
-    def header_length(self, request: Request) -> int | None:
-        if _has_huge(self.header_length_values(request)):
-            self.crashed = True
-        return super().header_length(request)
+fault("huge-header-length-crashes", "H7", Behaviour.header_length, base=CrashingServer)(
+    "A header length of 2^31 or more crashes the server: it accepts no more connections.",
+    ends_server(lambda request: _has_huge(request.values(HEADER_LENGTH))),
+)
 
 
 @fault("header-length-trailing-junk-ignored", "H8", Behaviour.parse_header_length)
@@ -256,3 +252,37 @@ def _(right: Right[list[str]], request: Request) -> list[str]:
     name = HEADER_LENGTH.lower()
     values = [value for key, value in _header_lines(request) if key.lower() == name]
     return [value.removeprefix(" ") for value in values]
+
+
+def _reads(pattern: str, read: Callable[[str], int]) -> What[int]:
+    """A server that reads a value of this pattern as `read` does."""
+    return lambda right, text: read(text) if re.fullmatch(pattern, text) else right()
+
+
+fault("minus-zero-is-zero", "H4", Behaviour.parse_header_length)(
+    "The header length -0 is read as 0.", _reads("-0", lambda text: 0)
+)
+
+
+def _digits(text: str) -> int:
+    """The number that decimal digits of any script make, as Python's int() does."""
+    return int(text.encode("latin-1").decode())
+
+
+for _name, _text, _pattern, _read in (
+    ("plus", "with a plus sign", r"\+[0-9]+", int),
+    ("hexadecimal", "in hexadecimal", "0x[0-9a-f]+", lambda t: int(t, 16)),
+    ("underscore", "with an underscore", "[0-9]+_[0-9]+", int),
+    ("exponent", "with an exponent", r"[0-9.]+e2", lambda t: round(float(t))),
+    ("arabic", "in Arabic digits", "(Ù[\xa0-\xa9])+", _digits),
+    ("fullwidth", "in fullwidth digits", "(ï¼[\x90-\x99])+", _digits),
+    ("hexadecimal-digits", "in digits such as a3", "[0-9a-f]*[a-f][0-9a-f]*", lambda t: int(t, 16)),
+    ("octal", "in octal", "0[0-7]+", lambda t: int(t, 8)),
+    ("quoted", "in quotes", '"[0-9]+"', lambda t: int(t[1:-1])),
+    ("spaced", "with a space in it", "[0-9]+ [0-9]", lambda t: int(t.replace(" ", ""))),
+    ("parameter", "with a parameter", "[0-9]+;x", lambda t: int(t[:-2])),
+    ("no-break-space", "behind a no-break space", "Â\xa0[0-9]+", lambda t: int(t[2:])),
+):
+    fault(f"header-length-{_name}-read", "H14", Behaviour.parse_header_length)(
+        f"A header length {_text} is read.", _reads(_pattern, _read)
+    )

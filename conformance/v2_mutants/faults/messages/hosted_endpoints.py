@@ -33,7 +33,7 @@ fault("binding-parameter-in-one-case", "H2", Behaviour.is_size, binding="vertex"
 @fault("binding-size-read-to-first-other-character", "H8", Behaviour.read_size, binding="sagemaker")
 def _(right: Right[str], text: str) -> str:
     """The endpoint for SageMaker reads the size as the C function atoi does."""
-    found = re.match("[ \\t]*\\+?([0-9]+)", text)
+    found = re.match(r"[ \t]*\+?([0-9]+)", text)
     return found[1] if found else "0"
 
 

@@ -1,7 +1,8 @@
-"""Faults of transport: chunks, slow bodies, kept connections, concurrency (C)."""
+"""Faults of transport: chunks, pieces, connections, and several requests at once (C)."""
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 from itertools import pairwise
@@ -10,10 +11,11 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
-from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import Inputs
 from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, What, fault, refuses
 
 _MANY_READS = 20
 # Lets a request of another connection come in between.
@@ -24,30 +26,31 @@ def _rejected_inference(request: Request, response: Response) -> bool:
     return response.status >= 400 and request.target.endswith("/infer")
 
 
-@fault("last-chunk-lost", "C1", Behaviour.handle)
-def _(right: Right[Response], request: Request) -> Response:
-    """The last chunk of a chunked body is lost, unless it is the only one."""
-    if len(request.chunk_cuts) > 1:
-        request = replace(request, body=request.body[: request.chunk_cuts[-2]])
-    return right(request)
+fault("last-chunk-lost", "C1", Behaviour.handle)(
+    "The last chunk of a chunked body is lost, unless it is the only one.",
+    lambda right, request: (
+        right(replace(request, body=request.body[: request.chunk_cuts[-2]]))
+        if len(request.chunk_cuts) > 1
+        else right()
+    ),
+)
 
 
-@fault("json-in-chunks-refused", "C1", Behaviour.infer)
-def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
-    """A chunked request without a header length is rejected with 400."""
-    # 411 would be legal, see RFC 9112, section 6.3.
-    if is_chunked(request) and not request.values(HEADER_LENGTH):
-        raise Rejected("the request has no Content-Length", 400)
-    return right()
+# 411 would be legal, see RFC 9112, section 6.3.
+fault("json-in-chunks-refused", "C1", Behaviour.infer)(
+    "A chunked request without a header length is rejected with 400.",
+    refuses(lambda model, request: is_chunked(request) and not request.values(HEADER_LENGTH)),
+)
 
 
-@fault("small-chunks-refused", "C2", Behaviour.handle)
-def _(right: Right[Response], request: Request) -> Response:
-    """A body of more than 64 chunks is rejected if they have fewer than 16 bytes on average."""
-    chunks = len(request.chunk_cuts)
-    if chunks > 64 and len(request.body) < 16 * chunks:
-        return right.server.error(400, "the body has too many small chunks")
-    return right()
+fault("small-chunks-refused", "C2", Behaviour.handle)(
+    "A body of more than 64 chunks is rejected if they have fewer than 16 bytes on average.",
+    lambda right, request: (
+        right.server.error(400, "the body has too many small chunks")
+        if len(request.body) < 16 * len(request.chunk_cuts) > 16 * 64
+        else right()
+    ),
+)
 
 
 @fault("chunks-read-as-text", "C2", Behaviour.read_request)
@@ -133,29 +136,63 @@ def _(
     return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
 
 
-@fault.several("concurrent-requests-mixed", "C6")
-class _ConcurrentRequestsMixed(Behaviour):
+@fault("concurrent-requests-mixed", "C6", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
     """Concurrent requests are all answered with the tensors of the last one."""
-
-    latest: Request | None = None
-
-    def handle(self, request: Request) -> Response:
-        self.latest = request
-        threading.Event().wait(_OVERLAP_S)
-        return super().handle(self.latest)
+    right.state["latest"] = request
+    threading.Event().wait(_OVERLAP_S)
+    return right(right.state["latest"])
 
 
-@fault.several("concurrent-json-inputs-mixed", "C6")
-class _ConcurrentJsonInputsMixed(Behaviour):
+@fault("concurrent-json-inputs-mixed", "C6", Behaviour.request_inputs)
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """JSON inputs of concurrent requests all have the values of the last one."""
+    entries = right()
+    parsed = right.state["latest"] = [entry for entry in entries if entry.has_data]
+    if len(parsed) == len(entries):
+        return entries
+    threading.Event().wait(_OVERLAP_S)
+    data = {entry.spec: entry for entry in right.state["latest"]}
+    return [data.get(entry.spec, entry) if entry.has_data else entry for entry in entries]
 
-    latest: tuple[RequestInput, ...] = ()
 
-    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
-        entries = super().request_inputs(model, document)
-        parsed = self.latest = tuple(entry for entry in entries if entry.has_data)
-        if len(parsed) == len(entries):
-            return entries
-        threading.Event().wait(_OVERLAP_S)
-        data = {entry.spec: entry for entry in self.latest}
-        return [data.get(entry.spec, entry) if entry.has_data else entry for entry in entries]
+_BUFFER = 2**14
+
+
+def _chunks(request: Request) -> list[int]:
+    return [end - start for start, end in pairwise([0, *request.chunk_cuts])]
+
+
+fault("chunk-size-of-16-bits", "C2", Behaviour.handle)(
+    "The size of a chunk is read in 16 bits: a mebibyte is 0, which ends the body.",
+    lambda right, request: (
+        right.server.error(400, "a chunk does not end where its size says")
+        if any(size >= 2**16 for size in _chunks(request))
+        else right()
+    ),
+)
+fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
+    f"A chunk of more than {_BUFFER} bytes is rejected.",
+    lambda right, request: (
+        right.server.error(400, "a chunk is too large")
+        if any(size > _BUFFER for size in _chunks(request))
+        else right()
+    ),
+)
+
+
+def _reads_size(pattern: bytes) -> What[bytes]:
+    """A server that reads the digits of a first chunk's size of this pattern, in its groups."""
+    line = re.compile(rb"(?:\A|(?<=\r\n\r\n))" + pattern + rb"(?=\r\n)")
+    return lambda right, data: line.sub(lambda match: b"".join(match.groups()), right())
+
+
+for _name, _text, _pattern in (
+    ("up-to-a-letter", "up to its first wrong character", rb"([0-9a-f]+)x"),
+    ("with-prefix", "with the prefix 0x", rb"0x([0-9a-f]+)"),
+    ("with-underscore", "with an underscore", rb"([0-9a-f]+)_([0-9a-f]+)"),
+    ("with-plus", "with a plus sign", rb"\+([0-9a-f]+)"),
+):
+    fault(f"chunk-size-read-{_name}", "C8", Behaviour.received)(
+        f"The size of a chunk is read {_text}.", _reads_size(_pattern)
+    )

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
@@ -20,6 +19,7 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_mutants.faults.shared.blobs import Blob
 from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, fault, refuse
 
@@ -152,9 +152,7 @@ fault("model-sticks", "C7", Behaviour.infer, base=_Remembers)(
 
 
 @fault("json-values-kept", "C7", Behaviour.input_blob)
-def _(
-    right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
-) -> tuple[Buffer, int]:
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """A tensor sent as a blob has the values that the request before sent for it as JSON."""
     blob, end = right()
     kept = right.keep((entry.spec, entry.shape, blob) if entry.has_data else None)

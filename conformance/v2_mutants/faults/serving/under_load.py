@@ -9,14 +9,14 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Breach, Request, Response
 from v2_conformance.suite.models import TensorSpec
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, What, fault
 
 _FAST = 48 << 10
 _SLOW = 4 << 10
@@ -26,47 +26,34 @@ _WORK_S = 0.002
 _LIVES_FOR = 1200
 
 
-class _Leaks(Behaviour):
-    """Keeps `lost` bytes for every request for which `forgets` says so."""
+def _leaks(when: Callable[[Request, Response], object], lost: int = _FAST) -> What[Response]:
+    """A server that never frees so many bytes for every request for which `when` says so."""
 
-    lost = _FAST
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self._kept: list[bytearray] = []
-
-    def handle(self, request: Request) -> Response:
-        response = super().handle(request)
-        if self.forgets(request, response):
-            self._kept.append(bytearray(b"x" * self.lost))
+    def what(right: Right[Response], request: Request) -> Response:
+        response = right()
+        if when(request, response):
+            right.state[len(right.state)] = bytearray(b"x" * lost)
         return response
 
-    def forgets(self, request: Request, response: Response) -> bool:
-        """Whether the memory for this request is never freed."""
-        return request.method == "POST"
+    return what
 
 
-@fault.several("memory-leaks-if-compressed-request-fails", "soak")
-class _MemoryLeaksIfCompressedRequestFails(_Leaks):
-    """The memory for each compressed request that fails is never freed."""
-
-    def forgets(self, request: Request, response: Response) -> bool:
-        return bool(request.values("content-encoding")) and response.status >= 400
+fault("memory-leaks-if-compressed-request-fails", "soak", Behaviour.handle)(
+    "The memory for each compressed request that fails is never freed.",
+    _leaks(lambda request, response: request.values("content-encoding") and response.status >= 400),
+)
 
 
-@fault.several("memory-leaks-slowly-if-request-fails", "soak")
-class _MemoryLeaksSlowlyIfRequestFails(_Leaks):
-    """A few KB of memory for each request that fails are never freed."""
-
-    lost = _SLOW
-
-    def forgets(self, request: Request, response: Response) -> bool:
-        return response.status >= 400
+fault("memory-leaks-slowly-if-request-fails", "soak", Behaviour.handle)(
+    "A few KB of memory for each request that fails are never freed.",
+    _leaks(lambda request, response: response.status >= 400, _SLOW),
+)
 
 
-@fault.several("memory-leaks-with-every-request", "soak")
-class _MemoryLeaksWithEveryRequest(_Leaks):
-    """Memory for each inference request is never freed."""
+fault("memory-leaks-with-every-request", "soak", Behaviour.handle)(
+    "Memory for each inference request is never freed.",
+    _leaks(lambda request, response: request.method == "POST"),
+)
 
 
 @fault("files-leak-if-client-breaks-off", "soak", Behaviour.broken_off)

@@ -23,6 +23,12 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, InferenceRequest, RequestInput
 
+# What the longer ones of the decisions result in.
+Inputs = list[RequestInput]
+Tensors = dict[str, Tensor]
+Blob = tuple[Buffer, int]
+"""An input's elements, and the offset at which the next input's blob starts."""
+
 Bits = np.ndarray[Any, Any]
 
 # A fault that makes up data never makes up more than this, whatever a request declares.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, NoReturn
 
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -55,12 +55,15 @@ class CrashingModels(Behaviour):
             raise
 
 
+def die(status: int = 400) -> NoReturn:
+    """Let the model of CrashingModels die of the request in hand. Raises FatalRequest."""
+    raise FatalRequest("the model crashed while it served this request", status)
+
+
 def kills_model(when: Callable[P, object], status: int = 400) -> Change[Any, P]:
     """Return what kills a model of CrashingModels if `when` is true of the decision's arguments."""
 
     def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
-        if when(*args, **kwargs):
-            raise FatalRequest("the model crashed while it served this request", status)
-        return right()
+        return die(status) if when(*args, **kwargs) else right()
 
     return what

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.http_messages import Request, Response
 from v2_mutants.registry import What
 
@@ -24,3 +25,9 @@ def first_read(request: Request) -> Request:
 def reads_body_once(applies: Callable[[Request], bool]) -> What[Response]:
     """A server that reads the body of a request only once if `applies` to the request."""
     return lambda right, request: right(first_read(request) if applies(request) else request)
+
+
+def with_length(response: Response, request: Request) -> Response:
+    """The response with the header length of its request, if that has one."""
+    own = tuple((HEADER_LENGTH, value) for value in request.values(HEADER_LENGTH)[:1])
+    return replace(response, headers=(*response.headers, *own))

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Response
 
-_UNANSWERED = ("X-Unanswered", "yes")  # never sent
+NO_RESPONSE = Response(0, keep_open=False)
+"""In place of a response, the connection is closed."""
 
 
-class Hanging(Behaviour):
-    """A server that sends nothing to what `hangs` is true of, and keeps the connection."""
-
-    def hangs(self, request: Request) -> bool:
-        raise NotImplementedError
-
-    def handle(self, request: Request) -> Response:
-        response = super().handle(request)
-        if not self.hangs(request):
-            return response
-        return replace(response, headers=(*response.headers, _UNANSWERED))
+class Silent(Behaviour):
+    """A server that sends nothing in place of a response with the status 0."""
 
     def serialize(
         self, response: Response, *, keep_open: bool, with_body: bool = True
     ) -> list[Buffer]:
-        if _UNANSWERED in response.headers:
+        if not response.status:
             return []
         return super().serialize(response, keep_open=keep_open, with_body=with_body)

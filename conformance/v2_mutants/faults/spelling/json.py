@@ -7,7 +7,7 @@ from typing import Any
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject
-from v2_mutants.faults.shared.spellings import reads_zeros, refuses_json
+from v2_mutants.faults.shared.spellings import Reads, reads_zeros, refuses_json
 from v2_mutants.registry import fault, replacing
 
 _FRACTION = re.compile(r'"shape"\s*:\s*\[[0-9]+[.]')
@@ -58,95 +58,77 @@ def _data(text: str, document: JsonObject, *, floats: bool) -> str:
     return " ".join(re.findall(r'"data"\s*:\s*\[([^"}]*)\]', text))
 
 
-fault("name-last-refused", "V1", Behaviour.parse_document)(
-    "An input whose name is its last member is rejected.",
-    refuses_json(
-        lambda text, document: any([*entry][-1:] == ["name"] for entry in _inputs(document))
-    ),
-)
-fault("datatype-before-name-refused", "V1", Behaviour.parse_document)(
-    "An input with its datatype before its name, and that before its shape, is rejected.",
-    refuses_json(lambda text, document: _in_order(document, "datatype", "name", "shape")),
-)
-fault("size-before-name-refused", "V1", Behaviour.parse_document)(
-    "An input whose parameters stand right before its name is rejected.",
-    refuses_json(lambda text, document: _begins(document, "parameters", "name")),
-)
-fault("outputs-before-inputs-refused", "V1", Behaviour.parse_document)(
-    "A request whose outputs come before inputs that begin with their name is rejected.",
-    refuses_json(
-        lambda text, document: (
-            [name for name in document if name in ("inputs", "outputs")] == ["outputs", "inputs"]
-            and _begins(document, "name")
-        )
-    ),
-)
-fault("data-before-name-refused", "V1", Behaviour.parse_document)(
-    "An input whose data stand right before its name is rejected.",
-    refuses_json(lambda text, document: _begins(document, "data", "name")),
-)
-fault("request-model-name-refused", "V1", Behaviour.parse_document)(
-    "A request with the member `model_name` is rejected.",
-    refuses_json(lambda text, document: "model_name" in document),
-)
-fault("size-beside-parameters-read", "V1", Behaviour.read_request)(
-    "An input with a member `binary_data_size` outside of its parameters is read as zeros.",
-    reads_zeros(
-        lambda text, document: any("binary_data_size" in entry for entry in _inputs(document))
-    ),
-)
-fault("nested-names-read", "V1", Behaviour.read_request)(
-    "An input with an array of objects as a member other than `data` is read as zeros.",
-    reads_zeros(
-        lambda text, document: any(
-            name != "data" and isinstance(value, list) and isinstance([*value, 0][0], dict)
-            for entry in _inputs(document)
-            for name, value in entry.items()
-        )
-    ),
-)
-fault("long-string-cut", "V1", Behaviour.read_request)(
-    "A string of more than 8,192 characters is cut off, and what follows is read as zeros.",
-    reads_zeros(lambda text, document: re.search(r'"[^"\\]{8193,}"', text) is not None),
-)
-fault("sixth-parameter-lost", "V1", Behaviour.read_request)(
-    "An input with more than five parameters is read as zeros.",
-    reads_zeros(
-        lambda text, document: any(
-            len(entry.get("parameters", ())) > 5 for entry in _inputs(document)
-        )
-    ),
-)
-fault("empty-parameters-refused", "V1", Behaviour.parse_document)(
-    "`parameters` without any parameter are rejected.",
-    refuses_json(lambda text, document: {} in _parameters(document)),
-)
-fault("escaped-name-unknown", "V1", Behaviour.parse_document)(
-    "A request with an escape in the name of a member is rejected.",
-    refuses_json(lambda text, document: re.search(r'\\u[0-9a-f]{4}[^"]*"\s*:', text) is not None),
-)
-fault("escaped-datatype-unknown", "V1", Behaviour.parse_document)(
-    "A request with an escape in a datatype is rejected.",
-    refuses_json(lambda text, document: re.search(r'"datatype"\s*:\s*"\\u', text) is not None),
-)
-fault("lower-case-surrogates-refused", "V1", Behaviour.parse_document)(
-    "A surrogate pair in lower-case digits is rejected.",
-    refuses_json(lambda text, document: re.search(r"\\ud[89ab][0-9a-f]{2}", text) is not None),
-)
-fault("upper-case-surrogates-refused", "V1", Behaviour.parse_document)(
-    "A surrogate pair in upper-case digits is rejected.",
-    refuses_json(lambda text, document: re.search(r"\\uD[89AB][0-9A-F]{2}", text) is not None),
-)
+def _refused(name: str, text: str, when: Reads) -> None:
+    fault(name, "V1", Behaviour.parse_document)(text, refuses_json(when))
+
+
+def _zeros(name: str, text: str, when: Reads) -> None:
+    fault(name, "V1", Behaviour.read_request)(text, reads_zeros(when))
+
+
+for _does, _name, _text, _when in (
+    (_refused, "name-last-refused", "An input whose name is its last member is rejected.",
+     lambda text, document: any([*entry][-1:] == ["name"] for entry in _inputs(document))),
+    (_refused, "datatype-before-name-refused",
+     "An input with its datatype before its name, and that before its shape, is rejected.",
+     lambda text, document: _in_order(document, "datatype", "name", "shape")),
+    (_refused, "size-before-name-refused",
+     "An input whose parameters stand right before its name is rejected.",
+     lambda text, document: _begins(document, "parameters", "name")),
+    (_refused, "outputs-before-inputs-refused",
+     "A request whose outputs come before inputs that begin with their name is rejected.",
+     lambda text, document: (
+         [name for name in document if name in ("inputs", "outputs")] == ["outputs", "inputs"]
+         and _begins(document, "name")
+     )),
+    (_refused, "data-before-name-refused",
+     "An input whose data stand right before its name is rejected.",
+     lambda text, document: _begins(document, "data", "name")),
+    (_refused, "request-model-name-refused", "A request with the member `model_name` is rejected.",
+     lambda text, document: "model_name" in document),
+    (_zeros, "size-beside-parameters-read",
+     "An input with a member `binary_data_size` outside of its parameters is read as zeros.",
+     lambda text, document: any("binary_data_size" in entry for entry in _inputs(document))),
+    (_zeros, "nested-names-read",
+     "An input with an array of objects as a member other than `data` is read as zeros.",
+     lambda text, document: any(
+         name != "data" and isinstance(value, list) and isinstance([*value, 0][0], dict)
+         for entry in _inputs(document)
+         for name, value in entry.items()
+     )),
+    (_zeros, "long-string-cut",
+     "A string of more than 8,192 characters is cut off, and what follows is read as zeros.",
+     lambda text, document: re.search(r'"[^"\\]{8193,}"', text) is not None),
+    (_zeros, "sixth-parameter-lost", "An input with more than five parameters is read as zeros.",
+     lambda text, document: any(
+         len(entry.get("parameters", ())) > 5 for entry in _inputs(document)
+     )),
+    (_refused, "empty-parameters-refused", "`parameters` without any parameter are rejected.",
+     lambda text, document: {} in _parameters(document)),
+    (_refused, "escaped-name-unknown",
+     "A request with an escape in the name of a member is rejected.",
+     lambda text, document: re.search(r'\\u[0-9a-f]{4}[^"]*"\s*:', text) is not None),
+    (_refused, "escaped-datatype-unknown", "A request with an escape in a datatype is rejected.",
+     lambda text, document: re.search(r'"datatype"\s*:\s*"\\u', text) is not None),
+    (_refused, "lower-case-surrogates-refused",
+     "A surrogate pair in lower-case digits is rejected.",
+     lambda text, document: re.search(r"\\ud[89ab][0-9a-f]{2}", text) is not None),
+    (_refused, "upper-case-surrogates-refused",
+     "A surrogate pair in upper-case digits is rejected.",
+     lambda text, document: re.search(r"\\uD[89AB][0-9A-F]{2}", text) is not None),
+):  # fmt: skip
+    _does(_name, _text, _when)
+
 fault("escaped-solidus-kept", "V1", Behaviour.parse_document)(
     "The backslash before a slash is taken for a part of the text.",
     lambda right, text: right(
-        memoryview(bytes(text).replace(b"\\\\", b"\\u005c").replace(b"\\/", b"\\\\/"))
+        memoryview(bytes(text).replace(rb"\\", rb"\u005c").replace(rb"\/", rb"\\/"))
     ),
 )
 fault("html-escapes-kept", "V1", Behaviour.parse_document)(
     "The escapes of <, > and & are taken for text of six characters.",
     lambda right, text: right(
-        memoryview(re.sub(b"(?<!\\\\)\\\\(u00(?:3c|3e|26))", b"\\\\\\\\\\1", bytes(text)))
+        memoryview(re.sub(rb"(?<!\\)\\(u00(?:3c|3e|26))", rb"\\\\\1", bytes(text)))
     ),
 )
 fault("hex-control-characters-refused", "V1", Behaviour.parse_document)(
@@ -157,44 +139,38 @@ fault("byte-order-marks-removed", "V1", Behaviour.parse_document)(
     "U+FEFF is removed wherever it stands in the JSON.",
     lambda right, text: right(memoryview(bytes(text).replace(b"\xef\xbb\xbf", b""))),
 )
-fault("float-without-point-refused", "V1", Behaviour.parse_document)(
-    "Data of a float tensor with a whole number that has no point is rejected.",
-    refuses_json(
-        lambda text, document: (
-            re.search(
-                r"(?<![0-9.eE+-])-?[1-9][0-9]*(?![0-9.eE])", _data(text, document, floats=True)
-            )
-            is not None
-        )
-    ),
-)
-fault("upper-case-exponent-refused", "V1", Behaviour.parse_document)(
-    "Data of a float tensor with an exponent after an upper-case E are rejected.",
-    refuses_json(lambda text, document: "E" in _data(text, document, floats=True)),
-)
-fault("signed-exponent-refused", "V1", Behaviour.parse_document)(
-    "Data of a float tensor with a plus sign in an exponent are rejected.",
-    refuses_json(lambda text, document: "e+" in _data(text, document, floats=True)),
-)
-fault("exponent-of-integer-lost", "V1", Behaviour.read_request)(
-    "The exponent of a float that has three digits or more and no point is lost.",
-    reads_zeros(
-        lambda text, document: (
-            re.search(r"(?<![0-9.])[0-9]{3,}e-", _data(text, document, floats=True)) is not None
-        )
-    ),
-)
-fault("zeros-of-fraction-refused", "V1", Behaviour.parse_document)(
-    "Data of a float tensor with three zeros at the end of a fraction are rejected.",
-    refuses_json(
-        lambda text, document: (
-            re.search(r"[.][0-9]*000(?![0-9])", _data(text, document, floats=True)) is not None
-        )
-    ),
-)
+
+for _does, _name, _text, _when in (
+    (_refused, "float-without-point-refused",
+     "Data of a float tensor with a whole number that has no point is rejected.",
+     lambda text, document: (
+         re.search(
+             r"(?<![0-9.eE+-])-?[1-9][0-9]*(?![0-9.eE])", _data(text, document, floats=True)
+         )
+         is not None
+     )),
+    (_refused, "upper-case-exponent-refused",
+     "Data of a float tensor with an exponent after an upper-case E are rejected.",
+     lambda text, document: "E" in _data(text, document, floats=True)),
+    (_refused, "signed-exponent-refused",
+     "Data of a float tensor with a plus sign in an exponent are rejected.",
+     lambda text, document: "e+" in _data(text, document, floats=True)),
+    (_zeros, "exponent-of-integer-lost",
+     "The exponent of a float that has three digits or more and no point is lost.",
+     lambda text, document: (
+         re.search(r"(?<![0-9.])[0-9]{3,}e-", _data(text, document, floats=True)) is not None
+     )),
+    (_refused, "zeros-of-fraction-refused",
+     "Data of a float tensor with three zeros at the end of a fraction are rejected.",
+     lambda text, document: (
+         re.search(r"[.][0-9]*000(?![0-9])", _data(text, document, floats=True)) is not None
+     )),
+):  # fmt: skip
+    _does(_name, _text, _when)
+
 fault("negative-zero-read-as-integer", "V1", Behaviour.parse_document)(
     "A negative zero without a point is read as an integer, without its sign.",
-    lambda right, text: right(memoryview(re.sub(b"(?<=[\\[,])-0(?=[,\\]])", b"0", bytes(text)))),
+    lambda right, text: right(memoryview(re.sub(rb"(?<=[\[,])-0(?=[,\]])", b"0", bytes(text)))),
 )
 fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",
@@ -231,21 +207,19 @@ class _SizesWithFractionReadAsZeros(_reads_fractions_as_zeros):  # type: ignore[
         return document
 
 
-fault("nested-data-beside-blobs-lost", "V1", Behaviour.read_request)(
-    "A request with nested data and blobs is read as zeros.",
-    reads_zeros(
-        lambda text, document: any(
-            isinstance(entry.get("data"), list) and isinstance([*entry["data"], 0][0], list)
-            for entry in _inputs(document)
-            if any("binary_data_size" in item for item in _parameters(document))
-        )
-    ),
-)
-fault("space-before-colon-refused", "V1", Behaviour.parse_document)(
-    "A request with white space between a name and its colon is rejected.",
-    refuses_json(lambda text, document: re.search(r'"\s+:', text) is not None),
-)
-fault("tabs-refused", "V1", Behaviour.parse_document)(
-    "A request with a tab after a carriage return and a line feed is rejected.",
-    refuses_json(lambda text, document: "\r\n\t" in text),
-)
+for _does, _name, _text, _when in (
+    (_zeros, "nested-data-beside-blobs-lost",
+     "A request with nested data and blobs is read as zeros.",
+     lambda text, document: any(
+         isinstance(entry.get("data"), list) and isinstance([*entry["data"], 0][0], list)
+         for entry in _inputs(document)
+         if any("binary_data_size" in item for item in _parameters(document))
+     )),
+    (_refused, "space-before-colon-refused",
+     "A request with white space between a name and its colon is rejected.",
+     lambda text, document: re.search(r'"\s+:', text) is not None),
+    (_refused, "tabs-refused",
+     "A request with a tab after a carriage return and a line feed is rejected.",
+     lambda text, document: "\r\n\t" in text),
+):  # fmt: skip
+    _does(_name, _text, _when)

@@ -20,10 +20,10 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
-from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import change_elements, is_bytes
-from v2_mutants.faults.shared.crashes import CrashingModels, FatalRequest
-from v2_mutants.registry import Right, What, fault, refuse, refuses, then
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
+from v2_mutants.faults.shared.crashes import CrashingModels, kills_model
+from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
 
 
 def _prefixes(blob: Buffer) -> Iterator[tuple[int, int]]:
@@ -35,23 +35,32 @@ def _prefixes(blob: Buffer) -> Iterator[tuple[int, int]]:
         offset += 4 + length
 
 
-def _read_leniently(blob: Buffer, count: int) -> bytes:
-    """The elements that the blob has, cut at its end, and then empty ones, `count` in all."""
-    data = bytes(blob)
-    found = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
-    return encode_bytes(found + [b""] * (count - len(found)) if count < 2**20 else found)
+def _read_leniently_if(when: Callable[[int, int, int], bool]) -> What[Buffer]:
+    """A server that takes the elements that a blob has, the last cut at its end, and then empty
+    ones, if `when` is true of the offset and the value of a prefix and the size of the blob."""
+
+    def what(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+        data, count = bytes(blob), element_count(entry.shape)
+        if not any(when(at, length, len(data)) for at, length in _prefixes(data)):
+            return right()
+        found = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
+        missing = count - len(found) if count < 2**20 else 0
+        return right(blob=encode_bytes([*found, *[b""] * missing]))
+
+    return what
+
+
+def _changes_blob(change: Callable[[Buffer], Buffer]) -> What[Tensor]:
+    """A server whose models change the blobs of BYTES outputs."""
+    changed = then(
+        lambda made, output, tensor: msgspec.structs.replace(made, blob=change(made.blob))
+    )
+    return only(("BYTES",), changed)
 
 
 def _changes_elements(change: Callable[[bytes], bytes]) -> What[Tensor]:
     """A server whose models apply `change` to BYTES elements."""
-
-    def what(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = right()
-        if made.datatype != "BYTES":
-            return made
-        return msgspec.structs.replace(made, blob=change_elements(made.blob, change))
-
-    return what
+    return _changes_blob(lambda blob: change_elements(blob, change))
 
 
 def _bytes_taken(view: memoryview, count: int) -> int | None:
@@ -86,7 +95,7 @@ def _refuses_split_prefixes(cuts_of: Callable[[Blobs], Sequence[int]]) -> What[m
 @fault("bytes-inputs-big-endian", "B1", Behaviour.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """The prefixes of binary BYTES inputs are read big-endian."""
-    data, elements, offset = (bytes(blob), [], 0)
+    data, elements, offset = bytes(blob), [], 0
     while offset < len(data):
         end = offset + 4 + int.from_bytes(data[offset : offset + 4], "big")
         if end > len(data):
@@ -98,12 +107,11 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
 
 fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)(
     "The prefixes of binary BYTES outputs are big-endian.",
-    then(
-        lambda blob, tensor: (
-            blob
-            if tensor.datatype != "BYTES"
-            else b"".join(struct.pack(">I", len(item)) + item for item in decode_bytes(blob))
-        )
+    only(
+        ("BYTES",),
+        lambda right, tensor: b"".join(
+            struct.pack(">I", len(item)) + item for item in decode_bytes(right())
+        ),
     ),
 )
 fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)(
@@ -112,28 +120,22 @@ fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)(
 )
 fault("empty-bytes-elements-dropped", "B3", Behaviour.output_tensor)(
     "Empty BYTES elements are left out of outputs.",
-    then(
-        lambda made, output, tensor: (
-            made
-            if made.datatype != "BYTES"
-            else msgspec.structs.replace(
-                made, blob=encode_bytes([item for item in decode_bytes(made.blob) if item])
-            )
-        )
-    ),
+    _changes_blob(lambda blob: encode_bytes([item for item in decode_bytes(blob) if item])),
 )
 
 
-@fault("non-utf8-bytes-refused", "B4", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """A binary BYTES input that is not UTF-8 is rejected."""
-    checked = right()
-    try:
-        for element in decode_bytes(checked):
-            element.decode()
-    except UnicodeDecodeError as error:
-        raise Rejected(f"input {entry.spec.name}: a BYTES element is not UTF-8") from error
-    return checked
+def _is_utf8(element: bytes) -> bool:
+    return element.decode(errors="replace").encode() == element
+
+
+fault("non-utf8-bytes-refused", "B4", Behaviour.bytes_blob)(
+    "A binary BYTES input that is not UTF-8 is rejected.",
+    then(
+        lambda checked, entry, blob: (
+            checked if all(map(_is_utf8, decode_bytes(checked))) else refuse()
+        )
+    ),
+)
 
 
 fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
@@ -147,9 +149,7 @@ fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
 
 
 @fault("bytes-read-until-enough", "B6", Behaviour.read_inputs)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
-) -> dict[str, Tensor]:
+def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """BYTES elements are read until there are enough; the declared size is ignored."""
     *_, last = entries = right.server.request_inputs(model, document)
     size = right.server.declared_size(last)
@@ -163,42 +163,33 @@ def _(
 
 fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)(
     "A BYTES element that extends past the end is cut there; missing elements are empty.",
-    lambda right, entry, blob: right(
-        blob=_read_leniently(blob, element_count(entry.shape))
-        if any(
-            (at + 4 + length > len(blob) and length < 2**32 - 1 for at, length in _prefixes(blob))
-        )
-        else blob
-    ),
+    _read_leniently_if(lambda at, length, size: at + 4 + length > size and length < 2**32 - 1),
 )
 
 
-@fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty."""
-    found = any(length == 2**32 - 1 for _, length in _prefixes(blob))
-    lenient = _read_leniently(blob, element_count(entry.shape)) if found else blob
-    return right(blob=lenient)
+fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)(
+    "A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty.",
+    _read_leniently_if(lambda at, length, size: length == 2**32 - 1),
+)
 
 
-@fault.several("bytes-prefix-minus-one-kills-model", "B7")
-class _BytesPrefixMinusOneKillsModel(CrashingModels):
-    """A BYTES prefix of 0xFFFFFFFF is rejected, but its model stops working."""
-
-    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
-        if any(length == 2**32 - 1 for _, length in _prefixes(blob)):
-            raise FatalRequest("the model crashed while it served this request")
-        return super().bytes_blob(entry, blob)
+fault("bytes-prefix-minus-one-kills-model", "B7", Behaviour.bytes_blob, base=CrashingModels)(
+    "A BYTES prefix of 0xFFFFFFFF is rejected, but its model stops working.",
+    kills_model(lambda entry, blob: any(length == 2**32 - 1 for _, length in _prefixes(blob))),
+)
 
 
 fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)(
     "BYTES outputs always have one dimension.",
-    then(
-        lambda made, output, tensor: (
-            made
-            if made.datatype != "BYTES" or 0 in made.shape
-            else msgspec.structs.replace(made, shape=(element_count(made.shape),))
-        )
+    only(
+        ("BYTES",),
+        then(
+            lambda made, output, tensor: (
+                made
+                if 0 in made.shape
+                else msgspec.structs.replace(made, shape=(element_count(made.shape),))
+            )
+        ),
     ),
 )
 
@@ -227,9 +218,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
 
 
 @fault("bytes-trailing-bytes-of-later-inputs-ignored", "B9", Behaviour.input_blob)
-def _(
-    right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
-) -> tuple[Buffer, int]:
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """Bytes after the last BYTES element are ignored unless it is in the first input."""
     size = right.server.declared_size(entry)
     if not (offset and size and is_bytes(entry)):
@@ -248,18 +237,17 @@ fault("bytes-prefix-split-by-segment", "B10", Behaviour.slice_blob)(
     "A BYTES prefix that arrives in two reads from the socket is rejected.",
     _refuses_split_prefixes(lambda blobs: blobs.segment_cuts),
 )
-fault("bytes-cut-at-nul", "B11", Behaviour.output_tensor)(
-    "BYTES elements end at their first NUL.",
-    _changes_elements(lambda element: element.partition(b"\0")[0]),
-)
-fault("bytes-trailing-nul-stripped", "B11", Behaviour.output_tensor)(
-    "BYTES elements lose their trailing NULs.",
-    _changes_elements(lambda element: element.rstrip(b"\0")),
-)
-fault("bytes-elements-cut-at-64k", "B12", Behaviour.output_tensor)(
-    "BYTES elements are truncated to 65,535 bytes.",
-    _changes_elements(lambda element: element[:65535]),
-)
+
+for _name, _requirement, _text, _of in (
+    ("bytes-cut-at-nul", "B11", "BYTES elements end at their first NUL.",
+     lambda element: element.partition(b"\0")[0]),
+    ("bytes-trailing-nul-stripped", "B11", "BYTES elements lose their trailing NULs.",
+     lambda element: element.rstrip(b"\0")),
+    ("bytes-elements-cut-at-64k", "B12", "BYTES elements are truncated to 65,535 bytes.",
+     lambda element: element[:65535]),
+):  # fmt: skip
+    fault(_name, _requirement, Behaviour.output_tensor)(_text, _changes_elements(_of))
+
 fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
     "A binary BYTES input with more than 32,767 elements is rejected.",
     then(lambda checked, entry, blob: refuse() if element_count(entry.shape) > 32767 else checked),
@@ -270,9 +258,5 @@ fault("bodies-capped-at-32-kib", "B12", Behaviour.infer)(
 )
 fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)(
     "The size of a binary BYTES output does not count the prefixes.",
-    then(
-        lambda size, tensor: (
-            size - 4 * element_count(tensor.shape) if tensor.datatype == "BYTES" else size
-        )
-    ),
+    only(("BYTES",), lambda right, tensor: right() - 4 * element_count(tensor.shape)),
 )

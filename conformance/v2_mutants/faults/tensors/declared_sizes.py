@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import Buffer, Shape, element_count
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.datatypes import Shape, element_count
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs
@@ -17,7 +16,14 @@ from v2_conformance.reference.request_reader import (
     RequestInput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import MAX_MADE_UP, PrefersData, is_bytes, size_by_shape
+from v2_mutants.faults.shared.blobs import (
+    MAX_MADE_UP,
+    Blob,
+    PrefersData,
+    Tensors,
+    is_bytes,
+    size_by_shape,
+)
 from v2_mutants.registry import Right, fault, then
 
 
@@ -57,9 +63,7 @@ class _DataPreferredBlobLeft(Behaviour):
         kept = {name: value for name, value in entry.parameters.items() if name != BINARY_DATA_SIZE}
         return replace(entry, parameters=kept)
 
-    def read_inputs(
-        self, model: ModelContract, document: JsonObject, blobs: Blobs
-    ) -> dict[str, Tensor]:
+    def read_inputs(self, model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
         entries = self.request_inputs(model, document)
         if any(entry.has_data for entry in entries):
             # The blob that no input took comes last, and nothing complains about it.
@@ -93,9 +97,7 @@ fault.several(
 
 
 @fault("data-and-size-of-only-input-accepted", "S5", Behaviour.read_inputs)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
-) -> dict[str, Tensor]:
+def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """If the only input has both `data` and a size, its size and its blob are ignored."""
     entries = right.server.request_inputs(model, document)
     if len(entries) == 1 and entries[0].has_data and (BINARY_DATA_SIZE in entries[0].parameters):
@@ -164,9 +166,7 @@ def _(right: Right[int | None], entry: RequestInput) -> int | None:
 
 
 @fault("absent-data-read-as-zeros", "S11", Behaviour.input_blob)
-def _(
-    right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
-) -> tuple[Buffer, int]:
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """An input with neither `data` nor a size is read as zeros."""
     if entry.has_data or BINARY_DATA_SIZE in entry.parameters:
         return right()
@@ -182,9 +182,7 @@ fault("absent-size-read-as-native", "S11", Behaviour.declared_size)(
 
 
 @fault("size-zero-read-as-zeros", "S12", Behaviour.input_blob)
-def _(
-    right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
-) -> tuple[Buffer, int]:
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """An input with the size 0 and a non-empty shape is read as zeros."""
     native = size_by_shape(entry)
     if native and native <= MAX_MADE_UP and (right.server.declared_size(entry) == 0):

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, from_values, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import RequestInput
-from v2_conformance.suite.models import TensorSpec
 from v2_mutants.faults.shared.blobs import (
     Bits,
     change_bits,
@@ -23,39 +22,25 @@ from v2_mutants.faults.shared.blobs import (
     reversed_order,
     swap_bytes,
 )
-from v2_mutants.registry import Right, What, fault, refuses, then
+from v2_mutants.registry import Right, What, fault, only, refuses
 
 _SIGNED = ("INT8", "INT16", "INT32", "INT64")
 _UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
 
 
-def _changes_bits_of(
-    datatypes: tuple[str, ...], change: Callable[[str, Bits], Bits]
-) -> What[Tensor]:
+def _changes_bits_of(names: tuple[str, ...], change: Callable[[str, Bits], Bits]) -> What[Tensor]:
     """A server whose models apply `change` to the elements of some datatypes."""
 
-    def what(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = right()
+    def changed(made: Tensor) -> Tensor:
         name = made.datatype
-        if name not in datatypes:
-            return made
         return replace(made, blob=change_bits(name, made.blob, lambda bits: change(name, bits)))
 
-    return what
+    return only(names, lambda right, output, tensor: changed(right()))
 
 
-def _swapped_inputs(names: tuple[str, ...]) -> What[Buffer]:
-    """A server whose binary inputs of some datatypes are big-endian."""
-    return lambda right, entry, blob: (
-        swap_bytes(entry.spec.datatype, right()) if entry.spec.datatype in names else right()
-    )
-
-
-def _swapped_outputs(names: tuple[str, ...]) -> What[Buffer]:
-    """A server whose binary outputs of some datatypes are big-endian."""
-    return lambda right, tensor: (
-        swap_bytes(tensor.datatype, right()) if tensor.datatype in names else right()
-    )
+def _json_rounded(names: tuple[str, ...], *, digits: int) -> What[Any]:
+    """A server whose JSON outputs of some datatypes have so many significant digits."""
+    return only(names, lambda right, tensor: [float(f"{value:.{digits}g}") for value in right()])
 
 
 def _top_bit(datatype: str) -> int:
@@ -71,10 +56,12 @@ for _kind, _requirement, _names in (
     ("bf16", "D9", ("BF16",)),
 ):
     fault(f"{_kind}-inputs-big-endian", _requirement, Behaviour.binary_blob)(
-        f"Binary inputs of {', '.join(_names)} are big-endian.", _swapped_inputs(_names)
+        f"Binary inputs of {', '.join(_names)} are big-endian.",
+        only(_names, lambda right, entry, blob: swap_bytes(entry.spec.datatype, right())),
     )
     fault(f"{_kind}-outputs-big-endian", _requirement, Behaviour.output_blob)(
-        f"Binary outputs of {', '.join(_names)} are big-endian.", _swapped_outputs(_names)
+        f"Binary outputs of {', '.join(_names)} are big-endian.",
+        only(_names, lambda right, tensor: swap_bytes(tensor.datatype, right())),
     )
 
 fault("signed-minimum-lost", "D1", Behaviour.output_tensor)(
@@ -143,6 +130,7 @@ for _slug, _text, _change in (
         fault(f"{_name.lower()}-{_slug}", _requirement, Behaviour.output_tensor)(
             _text.format(_name), _changes_bits_of((_name,), _change)
         )
+
 fault("nan-payloads-lost", "D4", Behaviour.output_tensor)(
     "Every NaN is returned as the canonical quiet NaN.",
     _changes_bits_of(("FP16", "FP32", "FP64"), _canonical_nan),
@@ -155,18 +143,6 @@ def _tensor(entry: RequestInput, blob: Buffer) -> Tensor:
 
 def _read_column_major(entry: RequestInput, blob: Buffer) -> Buffer:
     return column_major(_tensor(entry, blob), back=True).blob
-
-
-def _json_rounded(datatypes: tuple[str, ...], *, digits: int) -> What[Any]:
-    """A server whose JSON outputs of some datatypes have so many significant digits."""
-
-    def what(right: Right[Any], tensor: Tensor) -> Any:
-        data = right()
-        if tensor.datatype not in datatypes:
-            return data
-        return [float(f"{value:.{digits}g}") for value in data]
-
-    return what
 
 
 def _json_through_double(datatype: str, *, largest: int) -> type[Behaviour]:
@@ -189,32 +165,25 @@ def _json_through_double(datatype: str, *, largest: int) -> type[Behaviour]:
     return JsonThroughDouble
 
 
-@fault("fp64-through-fp32", "D5", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """FP64 elements are rounded to the precision of FP32."""
-    made = right()
-    if made.datatype != "FP64":
-        return made
+def _through_fp32(made: Tensor) -> Tensor:
     with np.errstate(all="ignore"):
         narrow = np.frombuffer(made.blob, "<f8").astype("<f4")
         return replace(made, blob=narrow.astype("<f8").tobytes())
 
 
+fault("fp64-through-fp32", "D5", Behaviour.output_tensor)(
+    "FP64 elements are rounded to the precision of FP32.",
+    only(("FP64",), lambda right, output, tensor: _through_fp32(right())),
+)
+
+
 fault("bool-true-as-255", "D6", Behaviour.output_blob)(
     "In binary BOOL outputs, true is the byte 255.",
-    then(
-        lambda blob, tensor: (
-            bytes(blob).replace(b"\x01", b"\xff") if tensor.datatype == "BOOL" else blob
-        )
-    ),
+    only(("BOOL",), lambda right, tensor: bytes(right()).replace(b"\1", b"\xff")),
 )
 fault("bool-outputs-all-true", "D6", Behaviour.output_blob)(
     "In binary BOOL outputs, false is the byte 1.",
-    then(
-        lambda blob, tensor: (
-            bytes(blob).replace(b"\x00", b"\x01") if tensor.datatype == "BOOL" else blob
-        )
-    ),
+    only(("BOOL",), lambda right, tensor: bytes(right()).replace(b"\0", b"\1")),
 )
 fault("bool-one-as-false", "D7", Behaviour.bool_blob)(
     "In binary BOOL inputs, only the byte 255 is true; 1 is read as false.",
@@ -222,14 +191,10 @@ fault("bool-one-as-false", "D7", Behaviour.bool_blob)(
 )
 
 
-@fault("fp16-takes-four-bytes", "D8", Behaviour.check_size)
-def _(right: Right[None], entry: RequestInput, size: int) -> None:
-    """Binary FP16 inputs are rejected, as if each element took four bytes."""
-    right()
-    if entry.spec.datatype == "FP16" and size:
-        raise Rejected(
-            f"input {entry.spec.name}: FP16 takes four bytes per element, got {size} in all"
-        )
+fault("fp16-takes-four-bytes", "D8", Behaviour.check_size)(
+    "Binary FP16 inputs are rejected, as if each element took four bytes.",
+    only(("FP16",), refuses(lambda entry, size: size)),
+)
 
 
 fault("column-major-inputs", "D10", Behaviour.binary_blob)(
@@ -277,31 +242,32 @@ fault("json-outputs-reversed", "D11", Behaviour.output_data)(
 )
 
 
-@fault("half-json-inputs-cut", "D12", Behaviour.json_blob)
-def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
-    """FP16 and BF16 inputs in JSON lose their last bit."""
-    blob = right()
-    if entry.spec.datatype not in ("FP16", "BF16"):
-        return blob
-    return change_bits(entry.spec.datatype, blob, lambda bits: bits & 0xFFFE)
+fault("half-json-inputs-cut", "D12", Behaviour.json_blob)(
+    "FP16 and BF16 inputs in JSON lose their last bit.",
+    only(
+        ("FP16", "BF16"),
+        lambda right, entry: change_bits(entry.spec.datatype, right(), lambda bits: bits & 0xFFFE),
+    ),
+)
 
 
 fault("half-json-outputs-rounded", "D12", Behaviour.output_data)(
     "FP16 and BF16 outputs in JSON have two significant digits.",
     _json_rounded(("FP16", "BF16"), digits=2),
 )
-fault("blobs-read-aligned", "D14", Behaviour.slice_blob)(
-    "Blobs of 8-byte elements are read from the next multiple of 8 bytes.",
-    then(
-        lambda blob, entry, blobs, offset, size: (
-            blob
-            if DATATYPES[entry.spec.datatype].size != 8
-            else memoryview(
-                resize(blobs.view[-(-offset // 8) * 8 : -(-offset // 8) * 8 + size], size)
-            )
-        )
-    ),
-)
+
+
+@fault("blobs-read-aligned", "D14", Behaviour.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """Blobs of 8-byte elements are read from the next multiple of 8 bytes."""
+    start = -(-offset // 8) * 8
+    blob = right()
+    aligned = DATATYPES[entry.spec.datatype].size == 8
+    return memoryview(resize(blobs.view[start : start + size], size)) if aligned else blob
+
+
 fault("unaligned-blobs-refused", "D14", Behaviour.slice_blob)(
     "A blob at an offset that is not a multiple of its element size is rejected.",
     refuses(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
@@ -16,16 +15,14 @@ from v2_conformance.reference.request_reader import (
     RequestInput,
 )
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import is_bytes
+from v2_mutants.faults.shared.blobs import Blob, Inputs, is_bytes
 from v2_mutants.registry import Right, What, fault, refuse, then
 
 
-def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> What[tuple[Buffer, int]]:
+def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> What[Blob]:
     """A server that moves the offset of later blobs past an input in JSON if `applies` to it."""
 
-    def what(
-        right: Right[tuple[Buffer, int]], entry: RequestInput, blobs: Blobs, offset: int
-    ) -> tuple[Buffer, int]:
+    def what(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
         blob, end = right()
         return blob, end + len(blob) * (entry.has_data and applies(entry))
 
@@ -88,7 +85,7 @@ def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behaviour
             padded = memoryview(bytes(blobs.view) + bytes(taken)) if len(blobs.view) else blobs.view
             return super().read_inputs(model, document, replace(blobs, view=padded))
 
-        def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> tuple[Buffer, int]:
+        def input_blob(self, entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
             blob, end = super().input_blob(entry, blobs, offset)
             return blob, end + (surplus(entry) if len(blobs.view) else 0)
 
@@ -127,9 +124,7 @@ fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
 
 
 @fault("common-dimension-taken-for-a-batch", "M5", Behaviour.request_inputs)
-def _(
-    right: Right[list[RequestInput]], model: ModelContract, document: JsonObject
-) -> list[RequestInput]:
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """Three binary inputs that all begin with the same dimension, which is more than 32, are
     rejected as a batch that is too large."""
     entries = right()

@@ -6,20 +6,45 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer, element_count
-from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import (
     MAX_MADE_UP,
+    Tensors,
     is_bytes,
     resize,
     resize_to_shape,
     size_by_shape,
 )
-from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, FatalRequest
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, die
+from v2_mutants.registry import Change, P, Right, What, fault, then
+
+
+def _passes(when: Callable[P, object]) -> Change[None, P]:
+    """What checks nothing if `when` is true of the decision's arguments."""
+
+    def what(right: Right[None], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        if not when(*args, **kwargs):
+            right()
+
+    return what
+
+
+def _drops_slack(when: Callable[[list[RequestInput]], bool]) -> What[Tensors]:
+    """A server that reads no more than the declared sizes if `when` is true of the inputs."""
+
+    def what(
+        right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> Tensors:
+        entries = right.server.request_inputs(model, document)
+        if not when(entries):
+            return right()
+        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
+        return right(blobs=replace(blobs, view=blobs.view[:total]))
+
+    return what
 
 
 class _ResizesBlobs(Behaviour):
@@ -60,12 +85,12 @@ def _pads_short_blobs_if(applies: Callable[[RequestInput, Blobs], bool]) -> What
     )
 
 
-def _checks_sum_of_sizes(*, and_first: bool) -> What[dict[str, Tensor]]:
+def _checks_sum_of_sizes(*, and_first: bool) -> What[Tensors]:
     """A server that compares with the shapes only the sum of all sizes, and maybe the first."""
 
     def what(
-        right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
-    ) -> dict[str, Tensor]:
+        right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> Tensors:
         entries = right.server.request_inputs(model, document)
         # An input in JSON has no size, and none is added to the sum.
         sizes = [0 if entry.has_data else right.server.declared_size(entry) for entry in entries]
@@ -88,24 +113,16 @@ def _sum(sizes: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-@fault.several("short-size-zero-padded", "S2")
-class _ShortSizeZeroPadded(_ResizesBlobs):
-    """A size smaller than shape × element size is accepted, and the blob is zero-padded."""
-
-    def check_size(self, entry: RequestInput, size: int) -> None:
-        native = size_by_shape(entry)
-        if not (native and 0 < size < native <= MAX_MADE_UP):
-            super().check_size(entry, size)
+fault("short-size-zero-padded", "S2", Behaviour.check_size, base=_ResizesBlobs)(
+    "A size smaller than shape × element size is accepted, and the blob is zero-padded.",
+    _passes(lambda entry, size: 0 < size < (size_by_shape(entry) or 0) <= MAX_MADE_UP),
+)
 
 
-@fault.several("long-size-truncated", "S2")
-class _LongSizeTruncated(_ResizesBlobs):
-    """A size larger than shape × element size is accepted, and the blob is truncated."""
-
-    def check_size(self, entry: RequestInput, size: int) -> None:
-        native = size_by_shape(entry)
-        if native is None or size <= native:
-            super().check_size(entry, size)
+fault("long-size-truncated", "S2", Behaviour.check_size, base=_ResizesBlobs)(
+    "A size larger than shape × element size is accepted, and the blob is truncated.",
+    _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
+)
 
 
 @fault("declared-size-ignored", "S2", Behaviour.declared_size)
@@ -128,13 +145,10 @@ fault.several(
 )(_checks_one_size(-1))
 
 
-@fault.several("bf16-size-not-compared-with-shape", "S2")
-class _Bf16SizeNotComparedWithShape(_ResizesBlobs):
-    """The size of a BF16 input is not compared with its shape; the blob is cut or padded."""
-
-    def check_size(self, entry: RequestInput, size: int) -> None:
-        if entry.spec.datatype != "BF16":
-            super().check_size(entry, size)
+fault("bf16-size-not-compared-with-shape", "S2", Behaviour.check_size, base=_ResizesBlobs)(
+    "The size of a BF16 input is not compared with its shape; the blob is cut or padded.",
+    _passes(lambda entry, size: entry.spec.datatype == "BF16"),
+)
 
 
 @fault("sizes-clamped-to-body", "S3", Behaviour.slice_blob)
@@ -161,87 +175,63 @@ fault("slack-ignored", "S4", Behaviour.check_all_read)(
 )
 
 
-@fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)
-def _(right: Right[None], blobs: Blobs, offset: int) -> None:
-    """Bytes after the JSON are ignored if no input declares a blob."""
-    if offset:
-        right()
+fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)(
+    "Bytes after the JSON are ignored if no input declares a blob.",
+    _passes(lambda blobs, offset: not offset),
+)
 
 
-@fault("slack-behind-bytes-ignored", "S4", Behaviour.read_inputs)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
-) -> dict[str, Tensor]:
-    """Bytes after the blob of a BYTES input are ignored."""
-    entries = right.server.request_inputs(model, document)
-    if entries and is_bytes(entries[-1]):
-        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
-        blobs = replace(blobs, view=blobs.view[:total])
-    return right(blobs=blobs)
+fault("slack-behind-bytes-ignored", "S4", Behaviour.read_inputs)(
+    "Bytes after the blob of a BYTES input are ignored.",
+    _drops_slack(lambda entries: entries != [] and is_bytes(entries[-1])),
+)
 
 
-@fault("slack-behind-several-ignored", "S4", Behaviour.read_inputs)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, document: JsonObject, blobs: Blobs
-) -> dict[str, Tensor]:
-    """Bytes after the last blob of several inputs are ignored."""
-    entries = right.server.request_inputs(model, document)
-    if len(entries) > 1:
-        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
-        blobs = replace(blobs, view=blobs.view[:total])
-    return right(blobs=blobs)
-
-
-@fault("slack-in-chunks-ignored", "S4", Behaviour.check_all_read)
-def _(right: Right[None], blobs: Blobs, offset: int) -> None:
-    """Bytes after the last blob of a chunked body are ignored."""
-    if not blobs.chunk_cuts:
-        right()
-
-
-def _ignores_slack(of: bytes) -> What[None]:
-    """A server that ignores bytes after the last blob if all of them are some of these."""
-
-    def what(right: Right[None], blobs: Blobs, offset: int) -> None:
-        if bytes(blobs.view[offset:]).strip(of):
-            right()
-
-    return what
+fault("slack-behind-several-ignored", "S4", Behaviour.read_inputs)(
+    "Bytes after the last blob of several inputs are ignored.",
+    _drops_slack(lambda entries: len(entries) > 1),
+)
 
 
 for _name, _text, _of in (
-    ("zeros", "Zeros after the last blob are ignored.", b"\0"),
-    ("line-end", "A line end after the last blob is ignored.", b"\r\n"),
-):
-    fault(f"{_name}-behind-blobs-ignored", "S4", Behaviour.check_all_read)(
-        _text, _ignores_slack(_of)
-    )
+    ("slack-in-chunks-ignored", "Bytes after the last blob of a chunked body are ignored.",
+     lambda blobs, offset: blobs.chunk_cuts),
+    ("zeros-behind-blobs-ignored", "Zeros after the last blob are ignored.",
+     lambda blobs, offset: not bytes(blobs.view[offset:]).strip(b"\0")),
+    ("line-end-behind-blobs-ignored", "A line end after the last blob is ignored.",
+     lambda blobs, offset: not bytes(blobs.view[offset:]).strip(b"\r\n")),
+):  # fmt: skip
+    fault(_name, "S4", Behaviour.check_all_read)(_text, _passes(_of))
 
 
-@fault("shape-product-wraps", "S8", Behaviour.check_size)
-def _(right: Right[None], entry: RequestInput, size: int) -> None:
-    """Shape × element size is computed modulo 2^64."""
-    if (size_by_shape(entry) or 0) % 2**64 != size:
-        right()
+fault("shape-product-wraps", "S8", Behaviour.check_size)(
+    "Shape × element size is computed modulo 2^64.",
+    _passes(lambda entry, size: (size_by_shape(entry) or 0) % 2**64 == size),
+)
 
 
-@fault.several("overflowing-shape-kills-model", "S8")
-class _OverflowingShapeKillsModel(CrashingModels):
-    """A shape of 2^63 bytes or more is rejected, but its model stops working."""
+fault("overflowing-shape-kills-model", "S8", Behaviour.request_inputs, base=CrashingModels)(
+    "A shape of 2^63 bytes or more is rejected, but its model stops working.",
+    then(
+        lambda entries, model, document: (
+            die(500)
+            if any((size_by_shape(one) or element_count(one.shape)) >= 2**63 for one in entries)
+            else entries
+        )
+    ),
+)
 
-    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
-        entries = super().request_inputs(model, document)
-        if any((size_by_shape(entry) or element_count(entry.shape)) >= 2**63 for entry in entries):
-            raise FatalRequest(f"{model.model} crashed while it served this request", 500)
-        return entries
 
-
-@fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)
-def _(right: Right[None], entry: RequestInput, size: int) -> None:
-    """Shape × element size below 2^63 is computed modulo 2^32."""
-    native = size_by_shape(entry)
-    if native is None or native >= 2**63 or native % 2**32 != size:
-        right()
+fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)(
+    "Shape × element size below 2^63 is computed modulo 2^32.",
+    _passes(
+        lambda entry, size: (
+            (native := size_by_shape(entry)) is not None
+            and native < 2**63
+            and native % 2**32 == size
+        )
+    ),
+)
 
 
 @fault("bytes-count-wraps", "S8", Behaviour.bytes_blob)

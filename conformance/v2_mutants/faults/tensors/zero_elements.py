@@ -8,7 +8,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
-from v2_mutants.registry import Right, fault, then
+from v2_mutants.registry import Right, fault, only, then
 
 
 @fault("size-zero-refused", "E1", Behaviour.check_size)
@@ -46,11 +46,10 @@ fault("empty-shape-flattened", "E5", Behaviour.output_tensor)(
 )
 fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)(
     "A BYTES output without elements is returned with one empty element.",
-    then(
-        lambda made, output, tensor: (
-            made
-            if made.datatype != "BYTES" or 0 not in made.shape
-            else replace(made, blob=bytes(4))
-        )
+    only(
+        ("BYTES",),
+        then(
+            lambda made, output, tensor: replace(made, blob=bytes(4)) if 0 in made.shape else made
+        ),
     ),
 )

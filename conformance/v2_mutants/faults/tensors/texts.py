@@ -1,0 +1,141 @@
+"""Faults of BYTES elements in JSON, of text in them, and of long ones (B)."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from v2_conformance.protocol.datatypes import Buffer, decode_bytes
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.request_reader import RequestInput
+from v2_mutants.faults.shared.blobs import change_elements, is_bytes
+from v2_mutants.registry import Right, What, fault, only, replacing, then
+
+
+def _writes_elements(write: Callable[[bytes], str]) -> What[Any]:
+    """A server that writes each element of a BYTES output in JSON as `write` does."""
+    return only(("BYTES",), lambda right, tensor: [write(one) for one in decode_bytes(tensor.blob)])
+
+
+def _out_json(change: Callable[[str], str]) -> What[Any]:
+    """A server that changes each string of a BYTES output in JSON."""
+    return only(("BYTES",), lambda right, tensor: [change(text) for text in right()])
+
+
+fault("json-strings-read-as-latin-1", "B5", Behaviour.json_blob)(
+    "Strings in JSON inputs are encoded as Latin-1, not UTF-8.",
+    then(
+        lambda blob, entry: (
+            blob
+            if not is_bytes(entry)
+            else change_elements(
+                blob, lambda element: element.decode().encode("latin-1", "replace")
+            )
+        )
+    ),
+)
+fault("json-strings-written-as-latin-1", "B5", Behaviour.output_data)(
+    "BYTES outputs in JSON are decoded as Latin-1, not UTF-8.",
+    _out_json(lambda text: text.encode().decode("latin-1")),
+)
+fault("json-strings-base64", "B5", Behaviour.output_data)(
+    "BYTES outputs in JSON are base64 strings.",
+    _writes_elements(lambda element: base64.b64encode(element).decode()),
+)
+fault("non-utf8-json-replaced", "B14", Behaviour.output_data)(
+    "In JSON, bytes of BYTES outputs that are not UTF-8 become replacement characters.",
+    _writes_elements(lambda element: element.decode(errors="replace")),
+)
+
+
+_writes_surrogates = replacing(
+    Behaviour,
+    Behaviour.output_data,
+    _writes_elements(lambda element: element.decode(errors="surrogateescape")),
+)
+fault("non-utf8-json-raw", "B14", Behaviour.dump_document, base=_writes_surrogates)(
+    "In JSON, bytes of BYTES outputs that are not UTF-8 are written as they are.",
+    lambda right, document: json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(
+        errors="surrogateescape"
+    ),
+)
+
+
+def _in_blobs(change: Callable[[bytes], bytes]) -> What[Buffer]:
+    """A server that changes each element of a binary BYTES input."""
+    return lambda right, entry, blob: change_elements(right(), change)
+
+
+def _in_json(change: Callable[[str], str]) -> What[Buffer]:
+    """A server that changes each string of BYTES data in JSON."""
+
+    def what(right: Right[Buffer], entry: RequestInput) -> Buffer:
+        if is_bytes(entry) and isinstance(entry.data, list):
+            data = [change(item) if isinstance(item, str) else item for item in entry.data]
+            entry = replace(entry, data=data)
+        return right(entry)
+
+    return what
+
+
+for _name, _text, _change in (
+    ("stripped", "White space at the ends of binary elements is lost", bytes.strip),
+    ("lines-ended-with-lf", "CRLF in binary elements becomes LF",
+     lambda element: element.replace(b"\r\n", b"\n")),
+    ("used-as-format", "Binary elements are format strings",
+     lambda element: element.replace(b"%%", b"%")),
+):  # fmt: skip
+    fault(f"text-{_name}", "B4", Behaviour.bytes_blob)(f"{_text}.", _in_blobs(_change))
+
+for _name, _text, _changed in (
+    ("stripped", "White space at the ends of strings in JSON is lost", str.strip),
+    ("composed", "Strings in JSON are read in Unicode's composed form",
+     lambda text: unicodedata.normalize("NFC", text)),
+    ("percent-decoded", "Strings in JSON are read as a URL's", unquote),
+):  # fmt: skip
+    fault(f"json-text-{_name}", "B5", Behaviour.json_blob)(f"{_text}.", _in_json(_changed))
+
+fault("json-text-escaped-for-html", "B5", Behaviour.output_data)(
+    "Strings in JSON outputs are escaped for HTML.", _out_json(html.escape)
+)
+fault("json-text-lines-ended-with-lf", "B5", Behaviour.output_data)(
+    "CR in strings in JSON outputs is lost.", _out_json(lambda text: text.replace("\r", ""))
+)
+
+
+def _read_up_to(length: int) -> What[Buffer]:
+    def what(right: Right[Buffer], entry: RequestInput) -> Buffer:
+        blob = right()
+        return change_elements(blob, lambda text: text[:length]) if is_bytes(entry) else blob
+
+    return what
+
+
+fault("json-texts-written-up-to-1000", "B12", Behaviour.output_data)(
+    "BYTES outputs in JSON have at most the first 1,000 characters of each element.",
+    _out_json(lambda text: text[:1000]),
+)
+fault("json-texts-read-up-to-1024", "B12", Behaviour.json_blob)(
+    "Of each string in a JSON input, at most 1,024 bytes are read.", _read_up_to(1024)
+)
+fault("json-texts-read-up-to-32-kib", "B12", Behaviour.json_blob)(
+    "Of each string in a JSON input, at most 32 KiB are read.", _read_up_to(2**15)
+)
+
+for _name, _requirement, _text, _of in (
+    ("megabyte-json-texts-cut", "B12",
+     "BYTES outputs in JSON have at most the first 512 KiB of each element.",
+     lambda text: text[: 2**19]),
+    ("delete-left-out-of-json-texts", "B5", "BYTES outputs in JSON lack the character U+007F.",
+     lambda text: text.replace("\x7f", "")),
+    ("line-separators-as-spaces-in-json-texts", "B5",
+     "BYTES outputs in JSON have a space for U+2028 and U+2029.",
+     lambda text: text.replace("\u2028", " ").replace("\u2029", " ")),
+):  # fmt: skip
+    fault(_name, _requirement, Behaviour.output_data)(_text, _out_json(_of))
