@@ -78,9 +78,9 @@ def argument(kind: Kind, help: str, *, metavar: str | None = None, **more: Any) 
     return _field(Row(None, kind, metavar, help, required=default is MISSING, **more), default)
 
 
-def of_plugin(name: str, kind: Kind, metavar: str, help: str) -> Any:
+def of_plugin(name: str, kind: Kind, metavar: str, help: str, **more: Any) -> Any:
     """An option that only the pytest plugin has."""
-    return _field(Row(name, kind, metavar, help, on=(), pytest=help), None)
+    return _field(Row(name, kind, metavar, help, on=(), pytest=help, **more), None)
 
 
 def _field(row: Row, default: Any) -> Any:

@@ -109,7 +109,7 @@ class TargetOptions(AccessOptions):
 
     SECTION: ClassVar = "Target"
 
-    url: str | None = of_plugin("url", str, "URL", "server under test; turns it on")
+    url: str | None = of_plugin("url", str, "URL", "server under test; turns it on", member="url")
     target_file: Path | None = option(
         "target",
         file_path,
