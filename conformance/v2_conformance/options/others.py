@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import file_path, folder_path, seconds, whole_number, words
+from v2_conformance.options.kinds import folder_path, whole_number, words
 from v2_conformance.options.reports import ReportOptions
 from v2_conformance.options.rows import argument, flag, option, repeated
 
@@ -18,17 +18,14 @@ class ScenarioOptions:
     SECTION: ClassVar = "Selection"
 
     patterns: tuple[str, ...] = repeated(
-        "scenario",
-        "PATTERN",
+        "--scenario PATTERN",
         "Run only the scenarios of this requirement, such as K3, or whose id matches this pattern, "
         "such as 'K3/*'. A run that leaves scenarios out is never conformant.",
         complete="scenarios",
     )
-    profiles: tuple[str, ...] = repeated("profile", "NAME", "Claim a profile besides client: bf16.")
+    profiles: tuple[str, ...] = repeated("--profile NAME", "Claim a profile besides client: bf16.")
     files: Path | None = option(
-        "scenarios",
-        file_path,
-        "FILE|DIR",
+        "--scenarios FILE|DIR",
         "Run the scenarios in this file or folder instead of the suite's own. Such a run is never "
         "conformant.",
     )
@@ -41,28 +38,24 @@ class BenchOptions:
     SECTION: ClassVar = "Client"
 
     timeout: float = option(
-        "timeout",
-        seconds,
-        "SECONDS",
+        "--timeout SECONDS",
         "Time limit of the client for each request. The command has 20 seconds more in all.",
         default=10,
     )
     port: int = option(
-        "port",
-        whole_number(least=0, most=65535),
-        "N",
+        "--port N",
         "Without a command: wait on this port for a client that is run by hand. 0 is any free "
         "port.",
+        kind=whole_number(least=0, most=65535),
         default=0,
     )
     secrets: tuple[str, ...] = repeated(
-        "secret",
-        "VALUE",
+        "--secret VALUE",
         "A value that no report may show. Other users of this machine can see it in the list of "
         "processes: --secret-env cannot be seen.",
     )
     secret_env: tuple[str, ...] = repeated(
-        "secret-env", "NAME", "A value that no report may show, in this environment variable."
+        "--secret-env NAME", "A value that no report may show, in this environment variable."
     )
 
 
@@ -97,12 +90,10 @@ class KitOptions:
         metavar="DIR",
     )
     image: str | None = option(
-        "image", str, "IMAGE", "For kubernetes: the container image that has v2-conformance."
+        "--image IMAGE", "For kubernetes: the container image that has v2-conformance."
     )
     server_image: str | None = option(
-        "server-image",
-        str,
-        "IMAGE",
+        "--server-image IMAGE",
         "For kubernetes: the container image that has a Python with kserve.",
     )
 
@@ -112,21 +103,18 @@ class ServeOptions:
     """`serve`."""
 
     port: int = option(
-        "port",
-        whole_number(least=0, most=2**16 - 1),
-        "PORT",
+        "--port PORT",
         "Listen on this port of 127.0.0.1; 0 chooses a free one.",
+        kind=whole_number(least=0, most=2**16 - 1),
         default=8000,
     )
     faults: tuple[str, ...] = repeated(
-        "fault",
-        "NAME",
+        "--fault NAME",
         "Break the server in this way; `v2-conformance list faults` lists the names.",
         complete="faults",
     )
     variants: tuple[str, ...] = repeated(
-        "variant",
-        "NAME",
+        "--variant NAME",
         "Let the server behave in this way, which is legal, too; `v2-conformance list variants` "
         "lists the names.",
         complete="variants",
@@ -152,16 +140,14 @@ class SelftestOptions:
     """`selftest`."""
 
     workers: int | None = option(
-        "workers",
-        whole_number(least=1),
-        "N",
+        "-n, --workers N",
         "Number of processes.",
-        short="n",
+        kind=whole_number(least=1),
         shown="one for each core",
     )
-    full: bool = flag("full", "Run every case against every fault.")
+    full: bool = flag("--full", "Run every case against every fault.")
     any_model: bool = flag(
-        "any-model",
+        "--any-model",
         "Tell instead which faults `run --model` notices, on models that are no identities.",
     )
 

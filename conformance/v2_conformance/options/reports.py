@@ -23,27 +23,22 @@ class ReportOptions:
     SECTION: ClassVar = "Reports"
 
     report_dir: Path = option(
-        "report-dir",
-        folder_path,
-        "DIR",
+        "--report-dir DIR",
         "Write report.json, report.html and the other report files to this folder.",
         default=Path("reports"),
     )
     expectation_file: Path | None = option(
-        "expect",
-        file_path,
-        "FILE",
+        "--expect FILE",
         "Compare the results with the known failures in this file (`v2-conformance expect` writes "
         "it) and exit with 1 only if they differ.",
     )
     key_file: Path | None = option(
-        "sign",
-        file_path,
-        "KEY",
+        "--sign KEY",
         f"Sign the report: write report.json.sig beside it. {_KEY_HELP}",
+        kind=file_path,
     )
     strict: bool = flag(
-        "strict", "Exit with 1 on warnings, too; with --expect, on warnings that are not known."
+        "--strict", "Exit with 1 on warnings, too; with --expect, on warnings that are not known."
     )
 
 
@@ -80,9 +75,9 @@ class DiffOptions:
 
     old: Path = argument(file_path, REPORT_HELP)
     new: Path = argument(file_path, "The report to compare with OLD.")
-    markdown: bool = flag("markdown", "Print Markdown, for a pull request's comment.")
-    strict: bool = flag("strict", "Exit with 1 if a SHOULD case broke, too.")
-    exit_zero: bool = flag("exit-zero", "Exit with 0, whatever broke.")
+    markdown: bool = flag("--markdown", "Print Markdown, for a pull request's comment.")
+    strict: bool = flag("--strict", "Exit with 1 if a SHOULD case broke, too.")
+    exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever broke.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +87,7 @@ class GatewayOptions:
     direct: Path = argument(file_path, REPORT_HELP)
     through: Path = argument(file_path, "The report of a run through the gateway.")
     output: Path | None = option(
-        "output", folder_path, "DIR", "Also write gateway.json and gateway.html to this folder."
+        "--output DIR", "Also write gateway.json and gateway.html to this folder."
     )
 
 
@@ -108,9 +103,9 @@ class ExpectOptions:
         shown="v2-expect.yaml",
     )
     write: bool = flag(
-        "write", "Write FILE from the report, or bring it up to date. If FILE is '-', print it."
+        "--write", "Write FILE from the report, or bring it up to date. If FILE is '-', print it."
     )
-    strict: bool = flag("strict", "Exit with 1 on warnings that are not known, too.")
+    strict: bool = flag("--strict", "Exit with 1 on warnings that are not known, too.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +118,9 @@ class ShowOptions:
         "The id of a case, or a pattern or requirement that only one case of the report matches.",
         complete="cases_of_report",
     )
-    full: bool = flag("full", "Show every body in full, however long it is.")
+    full: bool = flag("--full", "Show every body in full, however long it is.")
     replay: Path | None = option(
-        "replay",
-        folder_path,
-        "DIR",
+        "--replay DIR",
         "Write the request, and a script that sends it again, into this folder.",
     )
 
@@ -144,12 +137,10 @@ class MatrixOptions:
         several=True,
     )
     output: Path = option(
-        "output", file_path, "FILE", "Write the page to this file.", default=Path("matrix.html")
+        "--output FILE", "Write the page to this file.", default=Path("matrix.html")
     )
     link_base: str = option(
-        "link-base",
-        str,
-        "URL",
+        "--link-base URL",
         "URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
         "reports start with it.",
         default="",
@@ -172,18 +163,15 @@ class MatrixRunOptions:
         several=True,
     )
     report_dir: Path = option(
-        "report-dir",
-        folder_path,
-        "DIR",
+        "--report-dir DIR",
         "Write each report to a folder in here that is named like its target file, and the page to "
         "index.html.",
         default=Path("reports"),
     )
     jobs: int = option(
-        "jobs",
-        whole_number(least=1, most=256),
-        "N",
+        "--jobs N",
         "Number of targets to test at the same time.",
+        kind=whole_number(least=1, most=256),
         default=4,
     )
 
@@ -194,9 +182,7 @@ class VerifyOptions:
 
     report: Path = argument(file_path, REPORT_HELP)
     allowed_signers: Path | None = option(
-        "allowed-signers",
-        file_path,
-        "FILE",
+        "--allowed-signers FILE",
         "Also check that one of the keys in this file, in the format of ssh-keygen(1), signed the "
         "report.",
     )
@@ -227,23 +213,19 @@ class PublishOptions:
         several=True,
     )
     base_url: str | None = option(
-        "base-url",
-        str,
-        "URL",
+        "--base-url URL",
         "URL where DIR is published. Snippets for badges then have whole links, too.",
     )
     allowed_signers: Path | None = option(
-        "allowed-signers",
-        file_path,
-        "FILE",
+        "--allowed-signers FILE",
         "Show who signed each report, by the keys in this file, in the format of ssh-keygen(1).",
     )
     newest: bool = flag(
-        "newest",
+        "--newest",
         "Of several reports on the same version with the same claims, publish the newest.",
     )
     outdated: bool = flag(
-        "outdated",
+        "--outdated",
         "Also publish reports that another version of the suite or its cases made, marked as "
         "outdated.",
     )

@@ -1,6 +1,6 @@
 """What a row of the table of options says. A class of options is a frozen dataclass of rows:
 
-    timeout: float | None = option("timeout", seconds, "SECONDS", "Time limit for one exchange.")
+    timeout: float | None = option("--timeout SECONDS", "Time limit for one exchange.")
 
 The member is the value that a command gets; the row makes the option of the command line, of the
 pytest plugin and the member of target files.
@@ -8,14 +8,22 @@ pytest plugin and the member of target files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from inspect import get_annotations
 from typing import Any
 
-from v2_conformance.options.kinds import Kind
+from v2_conformance.options.kinds import Kind, file_path, folder_path, seconds
 
 _ROW = "row"
+_SPELLED = re.compile("(?:-(.), )?--([a-z0-9-]+)(?: (.+))?")
+_KINDS: dict[str | None, Kind] = {
+    "FILE": file_path,
+    "FILE|DIR": file_path,
+    "DIR": folder_path,
+    "SECONDS": seconds,
+}
 
 
 @dataclass(frozen=True)
@@ -56,20 +64,28 @@ class Row:
 
 
 def option(
-    name: str, kind: Kind, metavar: str, help: str, *, default: Any = None, **more: Any
+    spelled: str, help: str, *, kind: Kind | None = None, default: Any = None, **more: Any
 ) -> Any:
-    """An option with one value."""
-    return _field(Row(name, kind, metavar, help, **more), default)
+    """An option with one value, spelled as in the help: "-n, --workers N".
+
+    What follows its name is the unit, or what else the value is. It says the kind of files,
+    folders and seconds; others are text unless a `kind` is given.
+    """
+    found = _SPELLED.fullmatch(spelled)
+    assert found is not None, spelled
+    short, name, metavar = found.groups()
+    kind = kind or _KINDS.get(metavar, str)
+    return _field(Row(name, kind, metavar, help, short=short, **more), default)
 
 
-def repeated(name: str, metavar: str, help: str, **more: Any) -> Any:
+def repeated(spelled: str, help: str, **more: Any) -> Any:
     """An option that may be given several times: a tuple of texts."""
-    return _field(Row(name, str, metavar, f"{help} Repeatable.", several=True, **more), ())
+    return option(spelled, f"{help} Repeatable.", default=(), several=True, **more)
 
 
-def flag(name: str, help: str, **more: Any) -> Any:
+def flag(spelled: str, help: str, **more: Any) -> Any:
     """An option without a value."""
-    return _field(Row(name, bool, None, help, **more), False)
+    return option(spelled, help, kind=bool, default=False, **more)
 
 
 def argument(kind: Kind, help: str, *, metavar: str | None = None, **more: Any) -> Any:
@@ -78,9 +94,9 @@ def argument(kind: Kind, help: str, *, metavar: str | None = None, **more: Any) 
     return _field(Row(None, kind, metavar, help, required=default is MISSING, **more), default)
 
 
-def of_plugin(name: str, kind: Kind, metavar: str, help: str, **more: Any) -> Any:
+def of_plugin(spelled: str, help: str, **more: Any) -> Any:
     """An option that only the pytest plugin has."""
-    return _field(Row(name, kind, metavar, help, on=(), pytest=help, **more), None)
+    return option(spelled, help, on=(), pytest=help, **more)
 
 
 def _field(row: Row, default: Any) -> Any:

@@ -10,7 +10,6 @@ from v2_conformance.options.kinds import (
     file_path,
     minutes,
     process_id,
-    seconds,
     tolerance,
     whole_number,
 )
@@ -27,48 +26,40 @@ class AnyModelOptions:
     SECTION: ClassVar = "Any model"
 
     models: tuple[str, ...] = repeated(
-        "model",
-        "NAME",
+        "--model NAME",
         "Test with this model of yours, whatever it computes, instead of the models of the "
         "contract: its answers are compared with each other, and the verdict is *consistent*. "
         "`all` stands for every model in the server's repository index.",
     )
     shapes: tuple[str, ...] = option(
-        "shape",
-        str,
-        "INPUT=1,3,8,8",
+        "--shape INPUT=1,3,8,8",
         "Send this input in this shape.",
         several=True,
         default=(),
         shown="3 for each variable dimension",
     )
     ranges: tuple[str, ...] = option(
-        "range",
-        str,
-        "INPUT=0:1",
+        "--range INPUT=0:1",
         "Send values from this range.",
         several=True,
         default=(),
         shown="floats from 0 to 1, integers from 0 to 9",
     )
     inputs: tuple[str, ...] = repeated(
-        "input",
-        "INPUT=FILE",
+        "--input INPUT=FILE",
         "Send this tensor: a .npy file, or JSON with `datatype`, `shape` and `data` as in a V2 "
         "request.",
     )
     rtol: float = option(
-        "rtol",
-        tolerance,
-        "R",
+        "--rtol R",
         "Let floats differ by this part of their value. The verdict names it.",
+        kind=tolerance,
         default=0,
     )
     atol: float = option(
-        "atol",
-        tolerance,
-        "A",
+        "--atol A",
         "Let floats differ by this much. The verdict names it.",
+        kind=tolerance,
         default=0,
     )
 
@@ -80,24 +71,18 @@ class ExecutionOptions:
     SECTION: ClassVar = "Execution"
 
     workers: int | None = option(
-        "workers",
-        whole_number(least=1),
-        "N",
+        "-n, --workers N",
         "Number of cases to run at the same time. The outcome is the same for every N: cases that "
         "could disturb others run alone, and whatever is not right beside others runs again alone.",
-        short="n",
+        kind=whole_number(least=1),
         shown="one for each 10 ms that the server is away, up to 8",
     )
     restart_command: str | None = option(
-        "restart-command",
-        str,
-        "COMMAND",
+        "--restart-command COMMAND",
         "Run this shell command to restart the server after a case has killed it.",
     )
     wait: float = option(
-        "wait",
-        seconds,
-        "SECONDS",
+        "--wait SECONDS",
         "Time limit for a killed server to recover or restart.",
         default=0,
     )
@@ -110,19 +95,17 @@ class LoadOptions:
     SECTION: ClassVar = "Load"
 
     soak_minutes: float | None = option(
-        "soak",
-        minutes,
-        "MINUTES",
+        "--soak MINUTES",
         "After the cases, send them mixed on many connections (-n, here 16 by default) for so many "
         "minutes, such as 10 or 0.5, and judge every answer. Ctrl-C ends it early and keeps what "
         "it has.",
+        kind=minutes,
     )
     pid: int | None = option(
-        "pid",
-        process_id,
-        "PID",
+        "--pid PID",
         "With --soak: watch memory, open files and threads of this process and those that it has "
         "started, to find leaks. With --start it is known already.  [x>=1]",
+        kind=process_id,
     )
 
 
@@ -133,16 +116,14 @@ class CiOptions:
     SECTION: ClassVar = "Files for CI services"
 
     junit_xml: Path | None = option(
-        "junit-xml",
-        file_path,
-        "FILE",
+        "--junit-xml FILE",
         "Also write JUnit XML: a test for each case, in a class for each family.",
     )
     ctrf: Path | None = option(
-        "ctrf", file_path, "FILE", "Also write JSON in the Common Test Report Format (ctrf.io)."
+        "--ctrf FILE", "Also write JSON in the Common Test Report Format (ctrf.io)."
     )
     sarif: Path | None = option(
-        "sarif", file_path, "FILE", "Also write SARIF 2.1.0: a result for each case that failed."
+        "--sarif FILE", "Also write SARIF 2.1.0: a result for each case that failed."
     )
 
 
@@ -153,17 +134,15 @@ class FuzzOptions:
     SECTION: ClassVar = "Generated requests"
 
     fuzz: int | None = option(
-        "fuzz",
-        whole_number(least=1),
-        "N",
+        "--fuzz N",
         "Send up to N generated requests instead of the suite's cases. The first one that fails is "
         "made as small as possible and written to the report folder as a case file.",
+        kind=whole_number(least=1),
     )
     seed: int | None = option(
-        "seed",
-        whole_number(),
-        "S",
+        "--seed S",
         "Repeat the --fuzz run that printed this seed.",
+        kind=whole_number(),
         shown="a random one",
     )
 
@@ -175,8 +154,7 @@ class EmbeddedOptions:
     SECTION: ClassVar = "Embedded server"
 
     faults: tuple[str, ...] = repeated(
-        "fault",
-        "NAME",
+        "--fault NAME",
         "Break the embedded server in this way; `v2-conformance list faults` lists the names.",
         complete="faults",
     )
@@ -213,25 +191,20 @@ class ReplayOptions(TargetOptions, ExecutionOptions):
         str, "Base URL of the server.", default=None, shown="that in the report"
     )
     patterns: tuple[str, ...] = repeated(
-        "case",
-        "PATTERN",
+        "--case PATTERN",
         "Send only what failed of this requirement, such as H6, or what has an id that matches "
         "this pattern, such as 'H6/*'.",
         complete="cases_of_report",
     )
     target_file: Path | None = option(
-        "target",
-        file_path,
-        "FILE",
+        "--target FILE",
         "Read the URL, credentials and model names from this target file; the report has the "
         "claims.",
     )
     workers: int = option(
-        "workers",
-        whole_number(least=1),
-        "N",
+        "-n, --workers N",
         "Number of cases to run at the same time.",
-        short="n",
+        kind=whole_number(least=1),
         default=1,
     )
 
@@ -242,12 +215,10 @@ class InitOptions(TargetOptions):
 
     url: str = argument(str, "Base URL of the server, such as http://localhost:8000.")
     models: tuple[str, ...] = repeated(
-        "model", "NAME", "Also try this model, for a server that does not list its models."
+        "--model NAME", "Also try this model, for a server that does not list its models."
     )
     output: Path = option(
-        "output",
-        file_path,
-        "FILE",
+        "--output FILE",
         "Write the target file here. A file that is already there is not replaced.",
         default=Path("target.yaml"),
     )

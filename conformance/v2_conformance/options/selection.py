@@ -18,33 +18,31 @@ class SelectionOptions:
     SECTION: ClassVar = "Selection"
 
     patterns: tuple[str, ...] = repeated(
-        "case",
-        "PATTERN",
+        "--case PATTERN",
         "Run only the cases of this requirement, such as H6, or whose id matches this pattern, "
         "such as 'H6/*'. A run that leaves cases out is never conformant.",
         complete="cases",
     )
     large: bool = flag(
-        "large",
+        "--large",
         "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
         pytest="also send tensors of 64 MiB",
     )
     huge: bool = flag(
-        "huge",
+        "--huge",
         "Also send tensors of over 2 GiB and over 4 GiB, which a server may reject. They are made "
         "as they are sent, and compared as they come back, so that they take time but no memory "
         "here; the server needs some of both.",
         pytest="also send tensors over 2 GiB",
     )
     thorough: bool = flag(
-        "thorough",
+        "--thorough",
         "Also run the cases that cover whole products of axes, such as every JSON member with "
         "every wrong type.",
         pytest="also run whole products of axes",
     )
     variations: tuple[str, ...] = repeated(
-        "variation",
-        "NAME",
+        "--variation NAME",
         "Send every chosen case that must succeed in this variation instead, such as "
         "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
         "conformant.",
@@ -52,16 +50,13 @@ class SelectionOptions:
         complete="variations",
     )
     shard: tuple[int, int] | None = option(
-        "shard",
-        part,
-        "K/N",
+        "--shard K/N",
         "Run only part K of N of these cases, and leave the verdict to `v2-conformance merge`. In "
         "a pod of an Indexed Job of Kubernetes, auto/N runs the part of that pod.",
+        kind=part,
     )
     case_files: Path | None = option(
-        "cases",
-        file_path,
-        "FILE|DIR",
+        "--cases FILE|DIR",
         "Run the cases in this file or folder instead of the suite's own. Such a run is never "
         "conformant.",
     )
@@ -72,10 +67,10 @@ class PluginReportOptions:
     """What becomes of the report of a session of pytest."""
 
     expectation_file: Path | None = of_plugin(
-        "expect", file_path, "FILE", "known failures, which then are xfail"
+        "--expect FILE", "known failures, which then are xfail"
     )
     report_dir: Path | None = of_plugin(
-        "report-dir", file_path, "DIR", "write the report files here"
+        "--report-dir DIR", "write the report files here", kind=file_path
     )
 
 

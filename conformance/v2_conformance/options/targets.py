@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import file_path, per_second, seconds
+from v2_conformance.options.kinds import per_second
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
 from v2_conformance.protocol.names import BINDING_NAMES
 
@@ -21,81 +21,64 @@ class AccessOptions:
     SECTION: ClassVar = "Access"
 
     bearer_env: str | None = option(
-        "bearer-env",
-        str,
-        "NAME",
+        "--bearer-env NAME",
         "Send the token in this environment variable as `Authorization: Bearer …`. It is a "
         "secret, as all credentials are.",
         pytest="bearer authentication with the token in this environment variable",
         member="auth.bearer.env",
     )
     bearer_file: Path | None = option(
-        "bearer-file",
-        file_path,
-        "FILE",
+        "--bearer-file FILE",
         "The same, with a token in a file.",
         pytest="bearer authentication with the token in this file",
         member="auth.bearer.file",
     )
     basic_env: str | None = option(
-        "basic-env",
-        str,
-        "NAME",
+        "--basic-env NAME",
         "Send USER:PASSWORD in this environment variable as `Authorization: Basic …`.",
         pytest="basic authentication with the USER:PASSWORD in this environment variable",
         member="auth.basic.env",
     )
     basic_file: Path | None = option(
-        "basic-file",
-        file_path,
-        "FILE",
+        "--basic-file FILE",
         "The same, with USER:PASSWORD in a file.",
         pytest="basic authentication with the USER:PASSWORD in this file",
         member="auth.basic.file",
     )
     host: str | None = option(
-        "host-header",
-        str,
-        "HOST",
+        "--host-header HOST",
         "Send this Host, by which a gateway may choose the server, instead of that of the URL.",
         pytest="the Host of every request",
         member="host",
     )
     cacert: Path | None = option(
-        "cacert",
-        file_path,
-        "FILE",
+        "--cacert FILE",
         "Trust the certificate authorities in this PEM file.",
         shown="those of the system, or of SSL_CERT_FILE",
         pytest="certificate authorities to trust (PEM)",
         member="verify",
     )
     cert: Path | None = option(
-        "cert",
-        file_path,
-        "FILE",
+        "--cert FILE",
         "Present this client certificate, in PEM, with its private key unless --key is given.",
         pytest="the client's certificate (PEM)",
         member="cert",
     )
     key: Path | None = option(
-        "key",
-        file_path,
-        "FILE",
+        "--key FILE",
         "The private key of --cert, in PEM.",
         pytest="its private key, if it is not in it",
         member="key",
     )
     rate: float | None = option(
-        "rate",
-        per_second,
-        "N",
+        "--rate N",
         "Send at most N requests per second.",
+        kind=per_second,
         pytest="at most so many requests a second",
         member="rate",
     )
     http2: bool = flag(
-        "http2",
+        "--http2",
         "Speak HTTP/2: over https as ALPN says, over http by prior knowledge. Cases that are about "
         "HTTP/1.1 alone are not applicable then, and the verdict says so.",
         pytest="speak HTTP/2",
@@ -109,19 +92,16 @@ class TargetOptions(AccessOptions):
 
     SECTION: ClassVar = "Target"
 
-    url: str | None = of_plugin("url", str, "URL", "server under test; turns it on", member="url")
+    url: str | None = of_plugin("--url URL", "server under test; turns it on", member="url")
     target_file: Path | None = option(
-        "target",
-        file_path,
-        "FILE",
+        "--target FILE",
         "Read the URL, profiles, header fields, time limit and model names from this YAML or JSON "
         "file. Options on the command line add to it or override it.",
         on=_RUN,
         pytest="target file (YAML or JSON)",
     )
     profiles: tuple[str, ...] = repeated(
-        "profile",
-        "NAME",
+        "--profile NAME",
         "Claim a profile besides binary: raw, compression, compression-responses or bf16.",
         on=_RUN,
         pytest="claim this profile besides binary",
@@ -129,8 +109,7 @@ class TargetOptions(AccessOptions):
         complete="profiles",
     )
     headers: tuple[str, ...] = repeated(
-        "header",
-        "'NAME: VALUE'",
+        "--header 'NAME: VALUE'",
         "Send this header field with every request, such as 'Authorization: Bearer TOKEN'. Its "
         "value is a secret, which no report shows.",
         on=_SENDING,
@@ -138,16 +117,14 @@ class TargetOptions(AccessOptions):
         member="headers",
     )
     public: tuple[str, ...] = repeated(
-        "public",
-        "NAME",
+        "--public NAME",
         "The value of this header field is no secret.",
         on=_RUN,
         pytest="the value of this header field is no secret",
         member="public",
     )
     secrets: tuple[str, ...] = repeated(
-        "secret",
-        "VALUE",
+        "--secret VALUE",
         "Another value that no report may show. Other users of this machine can see it in the list "
         "of processes: --secret-env cannot be seen.",
         on=_RUN,
@@ -155,26 +132,21 @@ class TargetOptions(AccessOptions):
         member="secrets",
     )
     secret_env: tuple[str, ...] = repeated(
-        "secret-env",
-        "NAME",
+        "--secret-env NAME",
         "Another value that no report may show, in this environment variable.",
         on=_RUN,
         pytest="the same, in an environment variable",
         member="secrets",
     )
     timeout: float | None = option(
-        "timeout",
-        seconds,
-        "SECONDS",
+        "--timeout SECONDS",
         "Time limit for one exchange.",
         shown="30",
         pytest="seconds for one exchange",
         member="timeout",
     )
     max_time: float | None = option(
-        "max-time",
-        seconds,
-        "SECONDS",
+        "--max-time SECONDS",
         "Time limit for the whole run. The cases that are left then do not run, and the run is "
         "incomplete.",
         shown="a tenth of --timeout for each case, and twenty times --timeout; at least 10 minutes",
@@ -183,18 +155,14 @@ class TargetOptions(AccessOptions):
         member="max_time",
     )
     wait_ready: float | None = option(
-        "wait-ready",
-        seconds,
-        "SECONDS",
+        "--wait-ready SECONDS",
         "Time limit for the server to become ready (GET /v2/health/ready) before the first case.",
         shown="30, but a server that is not there is not waited for",
         on=_SENDING,
         pytest="seconds for the server to become ready",
     )
     binding: str | None = option(
-        "binding",
-        str,
-        "NAME",
+        "--binding NAME",
         "The URL is that of an endpoint of Triton for SageMaker or Vertex AI, which has the header "
         "length in Content-Type.",
         choices=BINDING_NAMES,
@@ -203,23 +171,19 @@ class TargetOptions(AccessOptions):
         member="binding",
     )
     start_command: str | None = option(
-        "start",
-        str,
-        "COMMAND",
+        "--start COMMAND",
         "Start the server with this shell command, wait until it is ready (--wait-ready, here 60 "
         "by default), and end it at the end. What it prints is in server.log beside the report.",
         on=_SENDING,
     )
     insecure: bool = flag(
-        "insecure",
+        "--insecure",
         "Do not verify TLS certificates.",
         pytest="do not verify TLS certificates",
         member="verify",
     )
     through: str | None = option(
-        "through",
-        str,
-        "URL",
+        "--through URL",
         "Run the same cases again through the gateway at this base URL, which must lead to the "
         "same server, and show what the gateway breaks, mends or hides (gateway.html). The verdict "
         "is still that of the server.",
