@@ -73,13 +73,11 @@ def certify(
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
     """
     from v2_conformance.certifying.whole_run import certify_into
+    from v2_conformance.options.selection import SelectionOptions
 
     return certify_into(
         target,
-        cases=cases,
-        large=large,
-        huge=huge,
-        thorough=thorough,
+        SelectionOptions(patterns=tuple(cases), large=large, huge=huge, thorough=thorough),
         workers=workers,
         directory=None if report_dir is None else Path(report_dir),
         on_case=on_case,

@@ -49,10 +49,10 @@ class TestPlan:
 
     def test_given_files_are_not_the_suite(self, tmp_path: Path) -> None:
         with pytest.raises(CaseFileError, match="no such file"):
-            make_plan(files=tmp_path / "none.yaml")
+            make_plan(case_files=tmp_path / "none.yaml")
         family = Path(__file__).parents[2] / "cases"
         file = next(path for path in sorted(family.glob("*.yaml")) if "framing" in path.name)
-        plan = make_plan(files=file)
+        plan = make_plan(case_files=file)
         assert not plan.own
         assert 0 < len(plan.planned) < len(suite_cases())
 

@@ -17,7 +17,6 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import load_report, write_report
-from v2_conformance.report.tested import Shard
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import ObservedCase
@@ -32,7 +31,7 @@ PATTERNS = ("R1", "R2", "H6", "P2", "W1", "O2*", "R3", "R8", "P11")
 
 
 def ran(
-    url: str, folder: Path, shard: Shard | None = None, patterns: Sequence[str] = PATTERNS
+    url: str, folder: Path, shard: tuple[int, int] | None = None, patterns: Sequence[str] = PATTERNS
 ) -> Path:
     """The report.json of a run of a few cases, or of one shard of it."""
     plan = make_plan(patterns=patterns, shard=shard)
@@ -41,7 +40,7 @@ def ran(
 
 
 def parts(url: str, folder: Path, count: int) -> list[Path]:
-    return [ran(url, folder / str(n), Shard(n, count)) for n in range(1, count + 1)]
+    return [ran(url, folder / str(n), (n, count)) for n in range(1, count + 1)]
 
 
 def told(case: CaseResult) -> tuple[object, ...]:
@@ -140,7 +139,7 @@ def test_a_shard_alone_is_an_incomplete_run(three: list[Path]) -> None:
 
 
 def test_a_single_shard_of_one_is_incomplete_too(url: str, tmp_path: Path) -> None:
-    path = ran(url, tmp_path, Shard(1, 1))
+    path = ran(url, tmp_path, (1, 1))
     assert load_report(path).verdict.standing == "incomplete run"
     merged = merge([path], every_case())
     assert not any(reason.startswith("this is shard") for reason in merged.verdict.reasons)
@@ -164,7 +163,7 @@ def test_the_report_of_a_whole_run_is_no_shard(url: str, three: list[Path], tmp_
 
 def test_shards_of_different_targets_are_refused(three: list[Path], tmp_path: Path) -> None:
     with ReferenceServer() as other:
-        shard = ran(other.url, tmp_path, Shard(3, 3))
+        shard = ran(other.url, tmp_path, (3, 3))
     message = refused([*three[:2], shard])
     assert message.endswith("are not shards of one run: they differ in the URL of the target")
 
@@ -172,7 +171,7 @@ def test_shards_of_different_targets_are_refused(three: list[Path], tmp_path: Pa
 def test_shards_with_different_claims_are_refused(
     url: str, three: list[Path], tmp_path: Path
 ) -> None:
-    plan = make_plan(patterns=PATTERNS, shard=Shard(3, 3))
+    plan = make_plan(patterns=PATTERNS, shard=(3, 3))
     start(make_target(url, timeout=3), plan, tmp_path).finish()
     assert refused([*three[:2], tmp_path / "report.json"]).endswith("they differ in the profiles")
 
@@ -180,9 +179,9 @@ def test_shards_with_different_claims_are_refused(
 def test_shards_of_different_selections_are_refused(
     url: str, three: list[Path], tmp_path: Path
 ) -> None:
-    other = ran(url, tmp_path / "other", Shard(3, 3), patterns=("P2", "H6"))
+    other = ran(url, tmp_path / "other", (3, 3), patterns=("P2", "H6"))
     assert "they were asked for other cases" in refused([*three[:2], other])
-    more = ran(url, tmp_path / "more", Shard(3, 4))
+    more = ran(url, tmp_path / "more", (3, 4))
     assert refused([*three[:2], more]).endswith("they count 3 and 4 shards")
 
 
@@ -255,7 +254,7 @@ def test_a_shard_that_lacks_a_case_and_owns_up_to_it_is_refused(
 
 
 def test_a_shard_that_was_stopped_is_refused(url: str, three: list[Path], tmp_path: Path) -> None:
-    plan = make_plan(patterns=PATTERNS, shard=Shard(3, 3))
+    plan = make_plan(patterns=PATTERNS, shard=(3, 3))
     target = make_target(url, profiles=("raw",), timeout=3, max_time=1e-6)
     start(target, plan, tmp_path).finish()
     message = refused([*three[:2], tmp_path / "report.json"])

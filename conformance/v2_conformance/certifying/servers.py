@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
@@ -53,48 +54,37 @@ class Plan:
     selection: Selection = EVERYTHING
 
 
-def make_plan(
-    *,
-    patterns: Sequence[str] = (),
-    files: Path | None = None,
-    large: bool = False,
-    huge: bool = False,
-    thorough: bool = False,
-    variations: Sequence[str] = (),
-    shard: Shard | None = None,
-) -> Plan:
-    """A plan of the suite's own cases, or of all cases in `files`, a case file or a folder of them.
-
-    Of these it chooses what `patterns` match; without patterns, everything. `large`
-    adds the suite's tensors of 64 MiB, `huge` those over 2 GiB, `thorough` its whole products of
-    axes. With `variations`, it
-    chooses what of that must succeed in each of them instead (see `crossed`), which is planned
-    beside the rest. Of all that, a `shard` is only one part, see `shards`. Raises CaseFileError,
-    NothingRanError and UsageError.
-    """
-    own = files is None
-    if files is None:
-        cases = suite_cases(large=large, huge=huge, thorough=thorough)
-    else:
-        cases = load_cases(files, large=True, huge=True, thorough=True)
-    planned, chosen = planned_and_chosen(cases, patterns, variations)
-    if shard is not None:
-        chosen = shards(chosen, shard.of)[shard.number - 1]
-    asked = Selection(tuple(patterns), large, thorough, tuple(variations), shard, huge)
-    return Plan(planned, chosen, own, asked)
+def make_plan(**words: Any) -> Plan:
+    """Return the plan of a run; `words` are members of SelectionOptions. See `plan_of`."""
+    return plan_of(SelectionOptions(**words))
 
 
 def plan_of(options: SelectionOptions) -> Plan:
-    """The plan that the options describe, see `make_plan`."""
-    return make_plan(
-        patterns=options.patterns,
-        files=options.case_files,
-        large=options.large,
-        huge=options.huge,
-        thorough=options.thorough,
-        variations=options.variations,
-        shard=None if options.shard is None else Shard(*options.shard),
+    """Return the plan that the options describe: of the suite's own cases, or of a case file's.
+
+    With variations, it chooses what must succeed in each of them instead (see `crossed`), which is
+    planned beside the rest. Of all that, a shard is only one part, see `shards`. Raises
+    CaseFileError, NothingRanError and UsageError.
+    """
+    own = options.case_files is None
+    if options.case_files is None:
+        cases = suite_cases(large=options.large, huge=options.huge, thorough=options.thorough)
+    else:
+        cases = load_cases(options.case_files, large=True, huge=True, thorough=True)
+    planned, chosen = planned_and_chosen(cases, options.patterns, options.variations)
+    shard = None
+    if options.shard is not None:
+        shard = Shard(*options.shard)
+        chosen = shards(chosen, shard.of)[shard.number - 1]
+    asked = Selection(
+        tuple(options.patterns),
+        options.large,
+        options.thorough,
+        tuple(options.variations),
+        shard,
+        options.huge,
     )
+    return Plan(planned, chosen, own, asked)
 
 
 @dataclass(frozen=True)

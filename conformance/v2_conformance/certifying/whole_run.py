@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from v2_conformance.certifying.servers import make_plan, start
+from v2_conformance.certifying.servers import plan_of, start
 from v2_conformance.formats.registry import file_names, write_formats
+from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.runs.result import CaseFinished
@@ -18,18 +19,15 @@ from v2_conformance.runs.targets.target import Target, checked_target
 
 def certify_into(
     target: Target | str,
+    cases: SelectionOptions,
     *,
-    cases: Sequence[str],
-    large: bool,
-    huge: bool,
-    thorough: bool,
     workers: int | None,
     directory: Path | None,
     on_case: Callable[[CaseFinished], object] | None,
 ) -> Report:
     """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
     tested = make_target(target) if isinstance(target, str) else checked_target(target)
-    plan = make_plan(patterns=cases, large=large, huge=huge, thorough=thorough)
+    plan = plan_of(cases)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(sole_run(folder))

@@ -31,18 +31,14 @@ class AnyModelOptions:
         "contract: its answers are compared with each other, and the verdict is *consistent*. "
         "`all` stands for every model in the server's repository index.",
     )
-    shapes: tuple[str, ...] = option(
+    shapes: tuple[str, ...] = repeated(
         "--shape INPUT=1,3,8,8",
         "Send this input in this shape.",
-        several=True,
-        default=(),
         shown="3 for each variable dimension",
     )
-    ranges: tuple[str, ...] = option(
+    ranges: tuple[str, ...] = repeated(
         "--range INPUT=0:1",
         "Send values from this range.",
-        several=True,
-        default=(),
         shown="floats from 0 to 1, integers from 0 to 9",
     )
     inputs: tuple[str, ...] = repeated(
