@@ -50,7 +50,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.values.offset_pattern import pattern_digest
-from v2_conformance.wire.encode.requests import Address, Binding, prepare
+from v2_conformance.wire.encode.requests import Address, DeployedModel, prepare
 from v2_conformance.wire.transcript import Limits
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
@@ -208,7 +208,7 @@ def sent_to(script: Script) -> Verdict:
     """The verdict on a case whose tensor is longer than what sockets hold, by its own exchange."""
     (longer,) = shrunk([LONGER], 6)
     assert isinstance(longer, RequestCase)
-    made = prepare(longer, Address("h"), Binding("identity/INT64", "m", ("IN",), ("OUT",)))
+    made = prepare(longer, Address("h"), DeployedModel("identity/INT64", "m", ("IN",), ("OUT",)))
     with serving(script) as server, connected(server) as connection:
         came = connection.exchange(made.request)
     assert came.streamed is not None
@@ -276,7 +276,7 @@ def test_a_huge_case_of_another_form_is_a_mistake_of_its_author(change: dict[str
     assert isinstance(LONGER, RequestCase)
     case = replace(LONGER, request={"inputs": [change]})
     with pytest.raises(CaseFileError, match=re.escape(f"{case.id}: ")):
-        prepare(case, Address("h"), Binding("identity/INT64", "m", ("IN",), ("OUT",)))
+        prepare(case, Address("h"), DeployedModel("identity/INT64", "m", ("IN",), ("OUT",)))
 
 
 @pytest.mark.skipif(not os.environ.get("V2_HUGE"), reason="it takes minutes and 5 GB: tox -e huge")

@@ -17,7 +17,13 @@ from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.wire.encode.requests import Address, Binding, Prepared, prepare, prepare_get
+from v2_conformance.wire.encode.requests import (
+    Address,
+    DeployedModel,
+    Prepared,
+    prepare,
+    prepare_get,
+)
 from v2_conformance.wire.transcript import Ending
 
 ADDRESS = Address("host:1")
@@ -61,7 +67,7 @@ def make_get(path: str, expect: Mapping[str, Any] | None = None) -> GetCase:
     )
 
 
-def binding(role: str = "identity/INT32") -> Binding:
+def binding(role: str = "identity/INT32") -> DeployedModel:
     """The contract's own names for `role`."""
     return Target("http://host:1").binding(role)
 

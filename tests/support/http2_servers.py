@@ -17,7 +17,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.wire.http2.connection import Http2Connection
 from v2_conformance.wire.http2.notation import write_request_head
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Limits, Transcript
 from v2_conformance.wire.transport import Head, Parting, Request
 
@@ -138,7 +138,7 @@ def http2(script: Http2Script, *, opens_windows: bool = True) -> Script:
 def over_http2(
     server: Scripted, limits: Limits = PATIENT, tls: ssl.SSLContext | None = None
 ) -> Iterator[Http2Connection]:
-    connection = Http2Connection(Endpoint("127.0.0.1", server.port, tls), limits)
+    connection = Http2Connection(SocketAddress("127.0.0.1", server.port, tls), limits)
     try:
         yield connection
     finally:

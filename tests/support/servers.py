@@ -20,7 +20,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.wire.http1.connection import Http1Connection
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 from v2_conformance.wire.transport import Head, Request
 
@@ -271,7 +271,7 @@ BIG = 16 * 1024 * 1024  # more than both sockets' buffers hold
 def connected(
     server: Scripted, limits: Limits = PATIENT, tls: ssl.SSLContext | None = None
 ) -> Iterator[Http1Connection]:
-    connection = Http1Connection(Endpoint("127.0.0.1", server.port, tls), limits)
+    connection = Http1Connection(SocketAddress("127.0.0.1", server.port, tls), limits)
     try:
         yield connection
     finally:

@@ -7,12 +7,18 @@ import pytest
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.messages.request import read_request
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.wire.encode.requests import Address, Binding, Prepared, get_request, prepare
+from v2_conformance.wire.encode.requests import (
+    Address,
+    DeployedModel,
+    Prepared,
+    get_request,
+    prepare,
+)
 from v2_conformance.wire.endpoint_bindings import BINDINGS, binding_named
 from v2_conformance.wire.transcript import Response
 
 SAGEMAKER, VERTEX = BINDINGS["sagemaker"], BINDINGS["vertex"]
-INT32 = Binding("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "1")
+INT32 = DeployedModel("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "1")
 CASES = {case.id: case for case in suite_cases(thorough=True)}
 
 

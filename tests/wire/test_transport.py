@@ -21,7 +21,7 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Address
 from v2_conformance.wire.http1.connection import Http1Transport
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Request, Transport
 
@@ -30,7 +30,7 @@ REJECT = {"outcome": "reject"}
 
 def test_http1_opens_nothing_before_the_first_exchange() -> None:
     with serving(answering(http(), http())) as server:
-        transport: Transport = Http1Transport(Endpoint("127.0.0.1", server.port), PATIENT)
+        transport: Transport = Http1Transport(SocketAddress("127.0.0.1", server.port), PATIENT)
         first, second = transport.connection(), transport.connection()
         assert not first.open
         assert not first.pending()

@@ -15,7 +15,7 @@ from v2_conformance.bench.stage import ScenarioStage
 from v2_conformance.bench.tasks import USUAL_TIMEOUT_S, asked_of, task_of
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.errors import CaseFileError, ConformanceError
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
@@ -27,7 +27,7 @@ from v2_conformance.suite.tasks import Said
 class ScenarioResult(Result, frozen=True):
     """What became of a scenario, in which the client is observed, not a server."""
 
-    def seen(self) -> tuple[Seen, ...]:
+    def seen(self) -> tuple[Observation, ...]:
         """Return what its requests show of what every request has to keep."""
         assert isinstance(self.case, ClientCase)
         return observe_client(self.case, (e.transcript.request for e in self.exchanges))

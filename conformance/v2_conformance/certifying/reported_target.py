@@ -9,7 +9,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import TargetInfo
 from v2_conformance.runs.targets.target import Target, checked_target
-from v2_conformance.wire.encode.requests import Binding
+from v2_conformance.wire.encode.requests import DeployedModel
 
 _HIDDEN = "*" * 6
 _EVERY_REQUESTS_OWN = {"user-agent": "v2-conformance", "accept": "*/*"}
@@ -66,7 +66,7 @@ def _is_hidden(value: str) -> bool:
     return _HIDDEN in value or bool(value and not value.strip("*"))
 
 
-def _bindings(told: TargetInfo, given: Target) -> Iterator[tuple[str, Binding]]:
+def _bindings(told: TargetInfo, given: Target) -> Iterator[tuple[str, DeployedModel]]:
     for role, model in told.models.items():
         if role in given.models:
             continue
@@ -76,4 +76,7 @@ def _bindings(told: TargetInfo, given: Target) -> Iterator[tuple[str, Binding]]:
                 f"the report hides the names of the model for {role}: give them with --target FILE"
             )
         version = model.version if model.pinned else None
-        yield role, Binding(role, model.model, model.inputs, model.outputs, version, model.pinned)
+        yield (
+            role,
+            DeployedModel(role, model.model, model.inputs, model.outputs, version, model.pinned),
+        )

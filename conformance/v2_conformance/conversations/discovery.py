@@ -9,7 +9,7 @@ import msgspec
 
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode.requests import Binding
+from v2_conformance.wire.encode.requests import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
@@ -21,7 +21,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """A model of the contract, and what the target calls it and its tensors."""
 
     model: ModelContract
-    binding: Binding
+    binding: DeployedModel
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -33,10 +33,10 @@ class Look(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Found:
-    """The server, roles present with their Binding, and why the others are absent."""
+    """The server, the models in the roles that are present, and why the others are absent."""
 
     server: ServerName
-    present: Mapping[str, Binding]
+    present: Mapping[str, DeployedModel]
     absent: Mapping[str, str]
 
 
@@ -48,7 +48,7 @@ def discovery(
     Raises Finding and MessageError if the first answer has no server metadata.
     """
     server = server_name((yield Look(SERVER)), endpoint)
-    present: dict[str, Binding] = {}
+    present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     for one in wanted:
         response = yield Look(one.binding.path, one)

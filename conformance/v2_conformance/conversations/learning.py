@@ -28,7 +28,7 @@ from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.inputs import SAMPLE
 from v2_conformance.wire.encode.requests import (
     Address,
-    Binding,
+    DeployedModel,
     Known,
     Prepared,
     Tolerance,
@@ -55,7 +55,7 @@ def learn(
     The request is in JSON both ways if the model's datatypes have a JSON form and it answers that,
     or else in binary form: what the extension says is compared with what the base protocol says.
     """
-    binding = Binding(
+    binding = DeployedModel(
         model.role,
         model.model,
         tuple(spec.name for spec in model.inputs),
@@ -83,7 +83,7 @@ def _ways(model: ModelContract) -> list[tuple[str, bool]]:
 
 
 def _learned(
-    binding: Binding,
+    binding: DeployedModel,
     first: Sequence[ReadOutput],
     way: tuple[str, bool],
     address: Address,
@@ -138,7 +138,7 @@ def _learned(
 
 
 def _special_answers(
-    binding: Binding, way: tuple[str, bool], address: Address
+    binding: DeployedModel, way: tuple[str, bool], address: Address
 ) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...]]]:
     """The answers to the special sets that the model takes, each asked for once, in binary form if
     JSON cannot say what is in it."""
@@ -159,7 +159,7 @@ def _special_answers(
     return found
 
 
-def _unrepeatable(binding: Binding, differing: str) -> Learned:
+def _unrepeatable(binding: DeployedModel, differing: str) -> Learned:
     known = Known(binding.contract, differing=differing)
     return Learned(replace(binding, known=known))
 
@@ -169,7 +169,7 @@ def _kept(tensor: Tensor) -> Tensor:
 
 
 def _plain(
-    binding: Binding,
+    binding: DeployedModel,
     address: Address,
     way: tuple[str, bool],
     number: int,

@@ -14,7 +14,7 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
-from v2_conformance.wire.encode.requests import Address, Binding, Prepared, prepare
+from v2_conformance.wire.encode.requests import Address, DeployedModel, Prepared, prepare
 from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
@@ -27,7 +27,7 @@ _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("jso
 
 @lru_cache(maxsize=128)
 def known_good(
-    role: str, address: Address, binding: Binding, form: Form = "binary"
+    role: str, address: Address, binding: DeployedModel, form: Form = "binary"
 ) -> Sequence[Prepared]:
     """The canaries for `role` that are of this form, the most demanding first."""
     ways = _FORMS
@@ -52,7 +52,7 @@ def own_form(case: RequestCase) -> Form:
 
 
 def _known_good(
-    role: str, address: Address, binding: Binding, form: str, binary: bool, whole: Form
+    role: str, address: Address, binding: DeployedModel, form: str, binary: bool, whole: Form
 ) -> Prepared:
     options: dict[str, Any] = {}
     if whole in ("gzip", "deflate"):

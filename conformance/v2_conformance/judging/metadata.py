@@ -15,7 +15,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode.requests import Binding
+from v2_conformance.wire.encode.requests import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
@@ -50,10 +50,10 @@ def server_name(response: Response, endpoint: EndpointBinding | None) -> ServerN
 
 def playing(
     response: Response,
-    binding: Binding,
+    binding: DeployedModel,
     model: ModelContract,
     endpoint: EndpointBinding | None = None,
-) -> Binding | str:
+) -> DeployedModel | str:
     """`binding` with its version, if the server lists a single one; or why it cannot play the
     role. `response` is the answer to GET /v2/models/NAME.
 

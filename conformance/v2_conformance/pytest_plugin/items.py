@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import Expectation
@@ -60,7 +60,7 @@ class CaseItem(pytest.Item):
         self.case = case
         self.suite = suite
         self.result: CaseResult | None = None
-        self.seen: tuple[Seen, ...] = ()
+        self.seen: tuple[Observation, ...] = ()
         for name, value in (
             ("v2_requirement", case.requirement),
             ("v2_level", case.level),

@@ -45,9 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
     for profile in SERVER_PROFILES:
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
-    from v2_conformance.pytest_plugin.session import Session
+    from v2_conformance.pytest_plugin.session import SessionHooks
 
-    session = Session(config)
+    session = SessionHooks(config)
     config.pluginmanager.register(session, "v2-conformance-suite")
     if config.pluginmanager.hasplugin("html") and config.getoption("htmlpath", None):
         from v2_conformance.pytest_plugin.html import Page

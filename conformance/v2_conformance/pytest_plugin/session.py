@@ -20,7 +20,7 @@ from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.formats.text.terminal import problem_lines, summary_lines
-from v2_conformance.judging.observed.exchanges import Observations, Seen
+from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
@@ -62,7 +62,7 @@ from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.circumstances import OutOfTime
 
 
-class Session:
+class SessionHooks:
     """The hooks of a session that tests a server."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -258,7 +258,7 @@ class Session:
         if text is None or is_worker(self._config):
             return
         case = msgspec.json.decode(text, type=CaseResult)
-        self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Seen, ...]))
+        self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Observation, ...]))
         case = self._beside_first(case)
         self._out_of_time |= isinstance(case.cause, OutOfTime)
         if self._record is not None:

@@ -31,14 +31,14 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer, of_status
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Address, Binding, get_request
+from v2_conformance.wire.encode.requests import Address, DeployedModel, get_request
 from v2_conformance.wire.transcript import Ending, Response
 from v2_conformance.wire.transport import Request
 
 
 @dataclass(frozen=True)
 class Server:
-    """What discovery found: roles present with their Binding, and why the others are absent.
+    """What discovery found: models in the roles that are present, and why others are absent.
 
     `asked` are its exchanges: GET /v2, and a GET for each role, in the contract's order.
     """
@@ -46,7 +46,7 @@ class Server:
     name: str
     version: str
     extensions: tuple[str, ...]
-    present: Mapping[str, Binding] = field(default_factory=dict)
+    present: Mapping[str, DeployedModel] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
@@ -72,7 +72,7 @@ def discover_server(target: Target) -> str:
     """Return the name and the version that the server gives itself. Raises UnreachableError as
     `discover` does."""
     try:
-        with closing(Session(target)) as session:
+        with closing(MetadataClient(target)) as session:
             said = server_name_of(target, session.get(SERVER))
     except ConformanceError as error:
         raise type(error)(target.mask.text(str(error))) from None
@@ -98,7 +98,7 @@ def _discover(target: Target, workers: int | None) -> Server:
         session.asked.append(came)
         return certain
 
-    with closing(Session(target)) as session:
+    with closing(MetadataClient(target)) as session:
         found = play(discovery(wanted, target.endpoint), answer)
         said, asked = found.server, tuple(session.asked)
         return Server(said.name, said.version, said.extensions, found.present, found.absent, asked)
@@ -135,7 +135,7 @@ def server_document(server: Server) -> dict[str, Any]:
 def server_from(document: Mapping[str, Any]) -> Server:
     """The Server of which `document` is the `server_document`, after its way through JSON."""
     present = {
-        role: Binding(
+        role: DeployedModel(
             role,
             entry["model"],
             tuple(entry["inputs"]),
@@ -167,7 +167,7 @@ def server_name_of(target: Target, response: Response) -> ServerName:
         ) from error
 
 
-class Session:
+class MetadataClient:
     """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
 
     Redirections are not followed: a run sends its requests to the target's URL and nowhere else.

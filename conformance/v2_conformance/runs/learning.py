@@ -23,7 +23,7 @@ from v2_conformance.judging.relations.learning import (
 from v2_conformance.judging.relations.plan import bindings_of
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError
-from v2_conformance.runs.discovery import Server, Session, server_name_of
+from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suggestions import did_you_mean
@@ -97,7 +97,7 @@ def learn_models(
     Raises UsageError for a name that the server does not have and for a choice that fits none,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
     """
-    with closing(Session(target)) as session:
+    with closing(MetadataClient(target)) as session:
         said = server_name_of(target, session.get(SERVER))
         found = _names(session, names)
         made: list[LearnedModel] = []
@@ -136,7 +136,7 @@ def learn_models(
 
 def repository_index(target: Target) -> list[str] | None:
     """The models in the server's repository index, None if it has none."""
-    with closing(Session(target)) as session:
+    with closing(MetadataClient(target)) as session:
         return _index(session)
 
 
@@ -152,7 +152,7 @@ def _others(listed: Sequence[str], failed: Collection[str]) -> str:
     return f"; the server has the models {', '.join(others[:_NAMED])}{rest}"
 
 
-def _names(session: Session, names: Sequence[str]) -> list[str]:
+def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
     wanted = list(dict.fromkeys(names))
     if ALL in wanted:
         listed = _index(session)
@@ -168,7 +168,7 @@ def _names(session: Session, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def _index(session: Session) -> list[str] | None:
+def _index(session: MetadataClient) -> list[str] | None:
     response = session.exchange(post_request(session.address, INDEX, b"{}"))
     if response.status != 200:
         return None
@@ -191,7 +191,7 @@ def _index(session: Session) -> list[str] | None:
 
 def _learned(
     target: Target,
-    session: Session,
+    session: MetadataClient,
     name: str,
     choice: Choice,
     tolerance: Tolerance | None,

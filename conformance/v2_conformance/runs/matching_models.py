@@ -18,7 +18,7 @@ from v2_conformance.runs.discovery import discover_server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
-from v2_conformance.wire.encode.requests import Address, Binding, get_request, prepare
+from v2_conformance.wire.encode.requests import Address, DeployedModel, get_request, prepare
 from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.transcript import Response
 from v2_conformance.wire.transport import Connection, Head, Request
@@ -37,7 +37,7 @@ class Matched:
     """
 
     server: str
-    present: Mapping[str, Binding]
+    present: Mapping[str, DeployedModel]
     absent: Mapping[str, str]
     names: Sequence[str] = ()
     listed: bool = False
@@ -65,7 +65,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
         wanted = dict.fromkeys((*names, *listed, *(m.model for m in contract().values())))
         asked = [_described(connection, target.address, name) for name in wanted]
     models = [model for model in asked if model is not None]
-    present: dict[str, Binding] = {}
+    present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     with closing(target.transport().connection()) as connection:
         taken: set[str] = set()
@@ -136,7 +136,7 @@ def _player(
     taken: set[str],
     connection: Connection,
     address: Address,
-) -> Binding | str:
+) -> DeployedModel | str:
     """The binding of the first model that plays `role`, the contract's own first; or why none does.
 
     Nothing shows whether a model batches: for such a role only the contract's own model is tried.
@@ -174,17 +174,17 @@ def _shown(specs: Sequence[TensorSpec]) -> str:
 
 def _binding(
     role: str, model: ModelContract, described: _Described, *, own: bool
-) -> Binding | None:
+) -> DeployedModel | None:
     """The names of a model's tensors in the role's order, None if they are not of its kinds."""
     name = quote(described.name, safe="")
     if own and not described.inputs and not described.outputs:
         inputs = tuple(spec.name for spec in model.inputs)
-        return Binding(role, name, inputs, tuple(spec.name for spec in model.outputs))
+        return DeployedModel(role, name, inputs, tuple(spec.name for spec in model.outputs))
     inputs_found = _in_order(model.inputs, described.inputs, whole=True)
     outputs_found = _in_order(model.outputs, described.outputs, whole=False)
     if inputs_found is None or outputs_found is None:
         return None
-    return Binding(role, name, inputs_found, outputs_found)
+    return DeployedModel(role, name, inputs_found, outputs_found)
 
 
 def _in_order(
@@ -214,7 +214,7 @@ def _fits(spec: TensorSpec, tensor: tuple[str, str, Shape | None]) -> bool:
     return same_rank and all(has in (-1, n) for n, has in zip(spec.dims, shape, strict=True))
 
 
-def _echoes(role: str, binding: Binding, connection: Connection, address: Address) -> bool:
+def _echoes(role: str, binding: DeployedModel, connection: Connection, address: Address) -> bool:
     """Whether the model answers as the role's must, in binary form or, if not, in JSON."""
     for form, values in (("binary", "counting"), ("json", "counting_in_json")):
         listed = form == "binary"
@@ -228,7 +228,7 @@ def _echoes(role: str, binding: Binding, connection: Connection, address: Addres
     return False
 
 
-def tensors_differ(binding: Binding) -> Iterator[tuple[str, tuple[str, ...]]]:
+def tensors_differ(binding: DeployedModel) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The members of a target file's entry for what is called otherwise than in the contract."""
     model = contract()[binding.role]
     for key, names, specs in (

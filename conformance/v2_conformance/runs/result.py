@@ -6,7 +6,7 @@ import msgspec
 
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.observed.cases import observe_verdict
-from v2_conformance.judging.observed.exchanges import Seen, observe
+from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.causes import Cause
@@ -35,7 +35,7 @@ class Result(msgspec.Struct, frozen=True):
     said: Said | None = None
     beside: bool = False
 
-    def seen(self) -> tuple[Seen, ...]:
+    def seen(self) -> tuple[Observation, ...]:
         """What its exchanges show of what every exchange has to keep."""
         if isinstance(self.case, ObservedCase | ClientCase) or not self.exchanges:
             return ()

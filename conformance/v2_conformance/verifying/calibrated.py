@@ -27,7 +27,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     first_unmasked_difference,
     read_exchange,
 )
-from v2_conformance.wire.encode.requests import Address, Binding, Prepared
+from v2_conformance.wire.encode.requests import Address, DeployedModel, Prepared
 from v2_conformance.wire.transcript import Transcript
 
 _FORMS: Sequence[Form] = get_args(Form)
@@ -47,7 +47,12 @@ class FirstAnswers:
 
 
 def first_answers(
-    report: Report, address: Address, present: Mapping[str, Binding], mask: Mask, *, masks: bool
+    report: Report,
+    address: Address,
+    present: Mapping[str, DeployedModel],
+    mask: Mask,
+    *,
+    masks: bool,
 ) -> FirstAnswers:
     """The first answers that a report's calibrations show. Never raises for what a report says."""
     found: dict[tuple[str, str], list[FirstAnswer]] = {}
@@ -73,7 +78,7 @@ def first_answers(
 def _first_answer(
     calibration: Calibration,
     address: Address,
-    present: Mapping[str, Binding],
+    present: Mapping[str, DeployedModel],
     mask: Mask,
     *,
     masks: bool,

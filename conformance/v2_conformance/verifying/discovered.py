@@ -29,7 +29,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     read_exchange,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode.requests import Binding, Prepared, get_request
+from v2_conformance.wire.encode.requests import DeployedModel, Prepared, get_request
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
@@ -161,7 +161,7 @@ def _of_model(
     return f"the model for {role} is not what its recorded metadata says", None
 
 
-def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> Binding:
+def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> DeployedModel:
     """Return the binding of a model that was taken to be absent, with the contract's tensors."""
     found = _asked_for(left[0].request, known.address.binding) if left else None
     if found is None:
@@ -170,7 +170,7 @@ def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Settin
     given = found.groupdict().get("version")
     version = None if given is None else given.decode("ascii")
     name = found["name"].decode("ascii")
-    return Binding(model.role, name, names[0], names[1], version, version is not None)
+    return DeployedModel(model.role, name, names[0], names[1], version, version is not None)
 
 
 def _asked_for(request: bytes, binding: EndpointBinding | None) -> re.Match[bytes] | None:

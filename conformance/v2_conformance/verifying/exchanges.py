@@ -17,7 +17,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     first_unmasked_difference,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode.requests import LIVE, Binding, Prepared, get_request
+from v2_conformance.wire.encode.requests import LIVE, DeployedModel, Prepared, get_request
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.transcript import Ending
 
@@ -106,7 +106,7 @@ def problem_of_canary(
 
 
 def _believed_problem(
-    role: str, binding: Binding, canary: ReadExchange, known: Setting, forms: Sequence[Form]
+    role: str, binding: DeployedModel, canary: ReadExchange, known: Setting, forms: Sequence[Form]
 ) -> Cause | None:
     """What is wrong with a canary of another suite's report, if its `expected` is believed."""
     try:

@@ -22,7 +22,7 @@ _SHOWN = 120
 
 
 @dataclass(frozen=True)
-class Plan:
+class DerivedPlan:
     """What a run with a selection has: the ids of its verdict, and the cases that it can send."""
 
     counts: Mapping[str, int]
@@ -35,7 +35,9 @@ def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
     return asked_for(cases, large=asked.large, huge=asked.huge, thorough=asked.thorough)
 
 
-def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()) -> Plan:
+def plan_again(
+    report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
+) -> DerivedPlan:
     """The plan of the run that made `report`; `cases` are all of this installation, `models` those
     that it learned.
 
@@ -51,7 +53,9 @@ def plan_again(report: Report, cases: Sequence[Case], models: Sequence[Learned] 
         if shard.number > shard.of:
             raise UsageError(f"there is no shard {shard.number} of {shard.of}")
         chosen = shards(chosen, shard.of)[shard.number - 1]
-    return Plan(Counter(case.requirement for case in planned), {case.id: case for case in chosen})
+    return DerivedPlan(
+        Counter(case.requirement for case in planned), {case.id: case for case in chosen}
+    )
 
 
 def claim_edits(report: Report) -> Iterator[str]:
@@ -67,7 +71,7 @@ def claim_edits(report: Report) -> Iterator[str]:
 
 def plan_edits(
     report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
-) -> tuple[Plan | None, list[str]]:
+) -> tuple[DerivedPlan | None, list[str]]:
     """The plan of the run that made `report`, None if there is none, and how the report's differs.
 
     A run of other cases than the suite's has a plan that nobody can make again.
@@ -81,7 +85,7 @@ def plan_edits(
     return plan, list(_differences(report, plan))
 
 
-def _differences(report: Report, plan: Plan) -> Iterator[str]:
+def _differences(report: Report, plan: DerivedPlan) -> Iterator[str]:
     names = dict.fromkeys((*plan.counts, *report.planned))
     other = [name for name in names if plan.counts.get(name) != report.planned.get(name)]
     if other:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from v2_conformance.judging.observed.cases import observe_verdict
-from v2_conformance.judging.observed.exchanges import Observations, Seen, observe
+from v2_conformance.judging.observed.exchanges import Observation, Observations, observe
 from v2_conformance.judging.survival import skipped, without_count
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
@@ -69,7 +69,7 @@ class Rejudged:
     unjudged: str | None = None
     other_cause: str | None = None
     believed: tuple[Belief, ...] = ()
-    seen: tuple[Seen, ...] | None = None
+    seen: tuple[Observation, ...] | None = None
     hidden: bool = False
 
 

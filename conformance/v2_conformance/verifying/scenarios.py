@@ -12,7 +12,7 @@ from v2_conformance.bench.requests import UnreadableRequestError, read_client_re
 from v2_conformance.bench.tasks import Asked, asked_of
 from v2_conformance.bench.turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult
@@ -34,7 +34,7 @@ _PURPOSES = frozenset({Purpose.CASE, Purpose.RETRIED, Purpose.DISCOVERY})
 
 def verdict_again(
     case: ClientCase, recorded: CaseResult, known: Setting
-) -> tuple[Verdict, list[Belief], tuple[Seen, ...], bool]:
+) -> tuple[Verdict, list[Belief], tuple[Observation, ...], bool]:
     """The verdict that a record amounts to, what had to be believed for it, what it shows of every
     request, and whether masks may hide some of what was judged.
 

@@ -17,8 +17,8 @@ from v2_conformance.report.tested import Model
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
-from v2_conformance.verifying.plan import Plan
-from v2_conformance.wire.encode.requests import Address, Binding
+from v2_conformance.verifying.plan import DerivedPlan
+from v2_conformance.wire.encode.requests import Address, DeployedModel
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 
@@ -38,7 +38,7 @@ class Setting:
     same_suite: bool
     report: Report
     cases: Mapping[str, Case]
-    plan: Plan | None
+    plan: DerivedPlan | None
     first: FirstAnswers
 
     @property
@@ -82,7 +82,7 @@ def setting(
     cases: Sequence[Case],
     *,
     same_suite: bool,
-    plan: Plan | None = None,
+    plan: DerivedPlan | None = None,
     models: Sequence[Learned] = (),
 ) -> Setting:
     """The setting of a whole report, of which `models` were learned.
@@ -93,7 +93,9 @@ def setting(
     where = whereabouts(report)
     address, mask, masks = where.address, where.mask, where.masks
     bindings = {
-        role: Binding(role, model.model, model.inputs, model.outputs, model.version, model.pinned)
+        role: DeployedModel(
+            role, model.model, model.inputs, model.outputs, model.version, model.pinned
+        )
         for role, model in target.models.items()
         if _plays(role, model)
     } | bindings_of(models)

@@ -13,7 +13,7 @@ from v2_conformance.wire.arrival import note_arrivals
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class SocketAddress:
     """Where to connect; `tls` is the context for https."""
 
     host: str
@@ -21,14 +21,14 @@ class Endpoint:
     tls: ssl.SSLContext | None = None
 
 
-def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
+def connected(address: SocketAddress, timeout: float) -> socket.socket:
     """A socket that is connected within `timeout` seconds and does not block. Raises OSError, and
     UnicodeError for a host name that no DNS can hold."""
-    raw = socket.create_connection((endpoint.host, endpoint.port), timeout)
+    raw = socket.create_connection((address.host, address.port), timeout)
     try:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if endpoint.tls is not None:
-            raw = endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host)
+        if address.tls is not None:
+            raw = address.tls.wrap_socket(raw, server_hostname=address.host)
         else:
             note_arrivals(raw)
         raw.setblocking(False)
@@ -39,17 +39,17 @@ def connected(endpoint: Endpoint, timeout: float) -> socket.socket:
 
 
 class Opener:
-    """Opens sockets to one endpoint, of which one may be on its way before anybody needs it."""
+    """Opens sockets to one address, of which one may be on its way before anybody needs it."""
 
-    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
-        self._endpoint = endpoint
+    def __init__(self, address: SocketAddress, timeout: float) -> None:
+        self._address = address
         self._timeout = timeout
         self._ahead: Future[socket.socket] | None = None
 
     def begin(self) -> None:
         """Begin to connect in a thread of its own, for the next `opened`."""
         pool = ThreadPoolExecutor(1)
-        self._ahead = pool.submit(connected, self._endpoint, self._timeout)
+        self._ahead = pool.submit(connected, self._address, self._timeout)
         pool.shutdown(wait=False)
 
     def opened(self, *, speaks: bool = False) -> socket.socket:
@@ -62,7 +62,7 @@ class Opener:
                 if speaks or _silent(sock):
                     return sock
                 sock.close()
-        return connected(self._endpoint, self._timeout)
+        return connected(self._address, self._timeout)
 
 
 def _silent(sock: socket.socket) -> bool:

@@ -15,7 +15,12 @@ from support.cases import REJECT, make_case
 from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
 from v2_conformance.judging.messages.response import read_message
 from v2_conformance.judging.observed import look
-from v2_conformance.judging.observed.exchanges import OF_THE_PATH, Observations, Seen, observe
+from v2_conformance.judging.observed.exchanges import (
+    OF_THE_PATH,
+    Observation,
+    Observations,
+    observe,
+)
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import dump_json
@@ -67,7 +72,7 @@ def exchange(received: bytes, request: bytes = REQUEST) -> Transcript:
 
 def seen(
     what: Observed, *received: Transcript | bytes, case: RequestCase | None = None
-) -> Seen | None:
+) -> Observation | None:
     transcripts = [one if isinstance(one, Transcript) else exchange(one) for one in received]
     found = observe(case or make_case(), [(Purpose.CASE, one) for one in transcripts])
     return next((one for one in found if one.what == what), None)
@@ -159,12 +164,12 @@ BROKEN: list[tuple[Observed, bytes, Cause]] = [
 
 @pytest.mark.parametrize(("what", "received"), KEPT)
 def test_what_keeps_it_is_judged_and_kept(what: Observed, received: bytes) -> None:
-    assert seen(what, received) == Seen(what, "D1/made-by-hand", 1, 0)
+    assert seen(what, received) == Observation(what, "D1/made-by-hand", 1, 0)
 
 
 @pytest.mark.parametrize(("what", "received", "cause"), BROKEN)
 def test_broken_rule_has_its_cause(what: Observed, received: bytes, cause: Cause) -> None:
-    assert seen(what, received) == Seen(what, "D1/made-by-hand", 1, 1, cause)
+    assert seen(what, received) == Observation(what, "D1/made-by-hand", 1, 1, cause)
 
 
 def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
@@ -238,9 +243,9 @@ def test_only_a_request_that_must_be_rejected_is_a_clients_mistake() -> None:
     broken = WrongStatus("4xx", 500, ERROR.decode())
     rejected = make_case(REJECT)
     found = seen("client_errors", error, case=rejected)
-    assert found == Seen("client_errors", rejected.id, 1, 1, broken)
+    assert found == Observation("client_errors", rejected.id, 1, 1, broken)
     kept = seen("client_errors", http(ERROR, 422), case=rejected)
-    assert kept == Seen("client_errors", rejected.id, 1, 0)
+    assert kept == Observation("client_errors", rejected.id, 1, 0)
     either = {"outcome": "either", "outputs": {"0": "any"}}
     for other in (
         make_case(),
@@ -256,11 +261,13 @@ def test_only_a_request_that_must_be_rejected_is_a_clients_mistake() -> None:
 
 def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
     at_once = replace(exchange(GOOD), closed_before_s=0.003)
-    assert seen("announced_closes", at_once) == Seen(
+    assert seen("announced_closes", at_once) == Observation(
         "announced_closes", "D1/made-by-hand", 1, 1, UnannouncedClose(3)
     )
     idle = replace(exchange(GOOD), closed_before_s=5.0)
-    assert seen("announced_closes", idle) == Seen("announced_closes", "D1/made-by-hand", 1, 0)
+    assert seen("announced_closes", idle) == Observation(
+        "announced_closes", "D1/made-by-hand", 1, 0
+    )
     announced = replace(exchange(GOOD), open=False)
     assert seen("announced_closes", announced) is None
     died = replace(transcript(b"", Ending.REFUSED), closed_before_s=0.003)
@@ -270,10 +277,10 @@ def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
 def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_body() -> None:
     request = REQUEST.replace(b"Host: h", b"Host: h\r\nExpect: 100-Continue")
     asked = replace(exchange(GOOD, request), pause_s=1.0, first_byte_s=0.01)
-    kept = Seen("continues", "D1/made-by-hand", 1, 0)
+    kept = Observation("continues", "D1/made-by-hand", 1, 0)
     assert seen("continues", asked) == kept
     silent = replace(asked, first_byte_s=1.002)
-    assert seen("continues", silent) == Seen(
+    assert seen("continues", silent) == Observation(
         "continues", "D1/made-by-hand", 1, 1, NotContinued(1000)
     )
     impatient = replace(silent, pause_s=0.005)

@@ -8,7 +8,7 @@ import pytest
 
 from support.cases import REJECT, make_case
 from v2_conformance.judging.observed.cases import observe_verdict
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, Rejected
 from v2_conformance.suite.causes.circumstances import Hung, NoResponse
@@ -26,7 +26,7 @@ MUST = make_case(case_id="D1/x")
 NEGATIVE = make_case(REJECT, case_id="D1/negative")
 
 
-def seen(case: object, outcome: Outcome, cause: Cause | None) -> dict[str, Seen]:
+def seen(case: object, outcome: Outcome, cause: Cause | None) -> dict[str, Observation]:
     found = observe_verdict(case, Verdict(outcome, cause))  # type: ignore[arg-type]
     return {one.what: one for one in found}
 

@@ -142,7 +142,7 @@ def test_a_target_file_says_how_to_get_in(tmp_path: Path) -> None:
     assert target.rate == 50
     for name, value in (("ca", target.verify), ("cert", target.cert), ("key", target.key)):
         assert value == str(tmp_path / f"{name}.pem")  # wherever the command was started
-    assert target.transport().endpoint.tls is not None
+    assert target.transport().address.tls is not None
 
 
 # Certificates.
@@ -249,4 +249,4 @@ def test_a_slow_pace_gets_the_time_that_it_takes() -> None:
 
 
 def test_a_port_that_is_closed_is_not_asked_for_its_certificate() -> None:
-    assert with_access(f"https://127.0.0.1:{free_port()}").transport().endpoint.tls is not None
+    assert with_access(f"https://127.0.0.1:{free_port()}").transport().address.tls is not None

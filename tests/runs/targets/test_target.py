@@ -44,9 +44,9 @@ def test_a_url_says_where_to_connect_and_what_to_send(
     url: str, host: str, port: int, header: str, prefix: str
 ) -> None:
     target = make_target(url)
-    endpoint = target.transport().endpoint
-    assert (endpoint.host, endpoint.port) == (host, port)
-    assert (endpoint.tls is not None) == url.lower().startswith("https")
+    address = target.transport().address
+    assert (address.host, address.port) == (host, port)
+    assert (address.tls is not None) == url.lower().startswith("https")
     assert (target.address.host, target.address.prefix) == (header, prefix)
     wire = b"".join(prepared(make_case(), target.address).request.http1)
     assert wire.startswith(f"POST {prefix}/v2/models/identity_int32/infer HTTP/1.1\r\n".encode())
@@ -89,7 +89,7 @@ def test_headers_of_the_user_replace_the_suites_own() -> None:
     target = make_target("http://me:pw@gateway:80", headers=headers)
     assert target.address.host == "model.example.com"
     assert target.public_url == "http://gateway:80"
-    assert target.transport().endpoint.host == "gateway"
+    assert target.transport().address.host == "gateway"
     wire = b"".join(prepared(make_case(), target.address).request.http1).lower()
     for name in (b"host", b"user-agent", b"authorization", b"accept", b"x-a"):
         assert wire.count(b"\r\n" + name + b": ") == 1
@@ -107,14 +107,14 @@ def test_a_ca_file_that_is_missing_or_no_ca_file_is_refused_before_anything_runs
 
 
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
-    context = make_target("https://h").transport().endpoint.tls
+    context = make_target("https://h").transport().address.tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
-    context = make_target("https://h", insecure=True).transport().endpoint.tls
+    context = make_target("https://h", insecure=True).transport().address.tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (False, ssl.CERT_NONE)
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    context = Target("https://h", verify=str(tmp_path / "ca.pem")).transport().endpoint.tls
+    context = Target("https://h", verify=str(tmp_path / "ca.pem")).transport().address.tls
     assert context is not None
     assert context.cert_store_stats()["x509_ca"] >= 1
 

@@ -27,7 +27,7 @@ from support.servers import (
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.connection import Http1Connection
 from v2_conformance.wire.http1.response import ResponseReader
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Limits
 
 # Framings of a response.
@@ -283,7 +283,7 @@ def test_bytes_that_nobody_asked_for_are_pending() -> None:
 
 
 def test_a_refused_connection_is_said_to_be_refused() -> None:
-    connection = Http1Connection(Endpoint("127.0.0.1", free_port()), PATIENT)
+    connection = Http1Connection(SocketAddress("127.0.0.1", free_port()), PATIENT)
     came = connection.exchange(request_of(REQUEST))
     assert came.ending == Ending.REFUSED
     assert "refused" in came.detail
@@ -293,7 +293,7 @@ def test_a_refused_connection_is_said_to_be_refused() -> None:
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 70 + ".invalid"])
 def test_a_host_that_cannot_be_a_name_is_refused(host: str) -> None:
-    connection = Http1Connection(Endpoint(host, 80), PATIENT)
+    connection = Http1Connection(SocketAddress(host, 80), PATIENT)
     assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
 
 

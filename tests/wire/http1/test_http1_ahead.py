@@ -24,7 +24,7 @@ from support.servers import (
 )
 from v2_conformance.wire.http1.connection import Http1Connection
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Limits
 from v2_conformance.wire.transport import Request
 
@@ -175,7 +175,7 @@ def test_nothing_is_sent_ahead_where_nothing_is_open() -> None:
 
 def test_nothing_is_sent_ahead_of_its_turn_at_a_bounded_rate() -> None:
     with serving(answering(http(b"1"), http(b"2"))) as server:
-        endpoint = Endpoint("127.0.0.1", server.port)
+        endpoint = SocketAddress("127.0.0.1", server.port)
         with closing(Http1Connection(endpoint, PATIENT, Pace(1000.0))) as connection:
             connection.exchange(request_of(REQUEST))
             connection.begin(request_of(REQUEST))

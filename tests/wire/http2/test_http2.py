@@ -13,7 +13,7 @@ from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.http2.connection import Http2Connection, offer_http2
 from v2_conformance.wire.http2.notation import FRAMES
 from v2_conformance.wire.obstacle import Obstacle
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending
 from v2_conformance.wire.transport import Head, Parting
 
@@ -246,7 +246,7 @@ def test_a_client_that_leaves_has_not_ended_its_stream(how: Parting) -> None:
 
 
 def test_no_server_is_a_connection_refused() -> None:
-    connection = Http2Connection(Endpoint("127.0.0.1", free_port()), PATIENT)
+    connection = Http2Connection(SocketAddress("127.0.0.1", free_port()), PATIENT)
     came = connection.exchange(http2_request(b"abc"))
     assert (came.ending, came.sent) == (Ending.REFUSED, 0)
     assert came.http2 is not None

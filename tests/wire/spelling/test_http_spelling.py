@@ -9,11 +9,11 @@ import pytest
 from support.cases import ADDRESS, binding, make_case, prepared
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.varied_cases import vary
-from v2_conformance.wire.encode.requests import Address, Binding, Prepared, prepare
+from v2_conformance.wire.encode.requests import Address, DeployedModel, Prepared, prepare
 from v2_conformance.wire.spelling.http import HttpSpelling, Place
 
 PLAIN = HttpSpelling([], Place("http://host:1", "identity_int32", "1"))
-VERSIONED = Binding("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "3")
+VERSIONED = DeployedModel("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "3")
 TARGET = Address("host:1", "/base", (("Accept", "*/*"), ("X-Key", "k")))
 
 

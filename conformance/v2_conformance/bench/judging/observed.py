@@ -18,7 +18,7 @@ from v2_conformance.bench.requests import (
     model_asked,
     read_client_request,
 )
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.observed.http_syntax import bare_line, wrong_in_chunk
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Buffer
@@ -43,7 +43,7 @@ class _Broken(Exception):
         self.cause = InvalidRequestHttp(rule, excerpt(shown, _SHOWN))
 
 
-def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Seen, ...]:
+def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observation, ...]:
     """What the requests of a scenario show, each as its raw bytes, of everything observed.
 
     Nothing if its caller asks for what the client may refuse: what is wrong with the request then
@@ -58,7 +58,7 @@ def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Seen, 
         wrong = [one.wrong for one in verdicts if one.wrong is not None]
         if verdicts:
             first = wrong[0] if wrong else None
-            found.append(Seen(what, case.id, len(verdicts), len(wrong), first))
+            found.append(Observation(what, case.id, len(verdicts), len(wrong), first))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ and the form of an answer may be free, but its values never are.
 
 from __future__ import annotations
 
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase, SentCase
 from v2_conformance.suite.causes.causes import AnsweredInJson, DidNotSurvive, Rejected, SeveralWrong
@@ -22,14 +22,14 @@ _FREE = ("SHOULD", "MAY", "DISPUTED")
 _INNER_LEVELS = 2
 
 
-def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Seen, ...]:
+def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Observation, ...]:
     """What the verdict on a case that was sent shows."""
     if not isinstance(case, RequestCase):
         return ()
     return (*_survival(case, verdict), *_exactness(case, verdict))
 
 
-def _survival(case: RequestCase, verdict: Verdict) -> tuple[Seen, ...]:
+def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
     """A death at MUST is the failure of that case, and of no other. A client that breaks off is no
     malformed request: that is C8."""
     if not (case.negative or case.level != "MUST") or "client" in case.request:
@@ -39,14 +39,14 @@ def _survival(case: RequestCase, verdict: Verdict) -> tuple[Seen, ...]:
         if case.level == "MUST":
             return ()
         cause = cause.fresh_connection or cause.same_connection
-        return (Seen("survival", case.id, 1, 1, cause),)
+        return (Observation("survival", case.id, 1, 1, cause),)
     if isinstance(cause, Hung):
-        return (Seen("survival", case.id, 1, 1, cause),)
+        return (Observation("survival", case.id, 1, 1, cause),)
     answered = verdict.outcome is not Outcome.INCONCLUSIVE
-    return (Seen("survival", case.id, 1, 0),) if answered else ()
+    return (Observation("survival", case.id, 1, 0),) if answered else ()
 
 
-def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Seen, ...]:
+def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
     if case.level not in _FREE or case.expect.get("ambiguous"):
         return ()
     cause = verdict.cause
@@ -56,7 +56,7 @@ def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Seen, ...]:
         elif isinstance(cause, SeveralWrong):
             cause = cause.first
     if isinstance(cause, WrongValue | WrongBytesElement | WrongElementCount):
-        return (Seen("exact_values", case.id, 1, 1, cause),)
+        return (Observation("exact_values", case.id, 1, 1, cause),)
     compared = verdict.outcome in (Outcome.PASS, Outcome.DISPUTED)
     compared = compared and not isinstance(cause, Rejected | AnsweredInJson)
-    return (Seen("exact_values", case.id, 1, 0),) if compared else ()
+    return (Observation("exact_values", case.id, 1, 0),) if compared else ()

@@ -50,7 +50,7 @@ request: their bodies are not the inference server's (docs/disputes.md)."""
 _OF_THE_DECODER = frozenset({400, 415})
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Observation(msgspec.Struct, frozen=True):
     """What the exchanges of one case show of one thing that is observed.
 
     `wrong` of the `judged` exchanges do not keep it; `first` is what is wrong in the first of them.
@@ -63,7 +63,9 @@ class Seen(msgspec.Struct, frozen=True):
     first: Cause | None = None
 
 
-def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> tuple[Seen, ...]:
+def observe(
+    case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]
+) -> tuple[Observation, ...]:
     """What the recorded exchanges of a case show of everything that is observed.
 
     One with a streamed tensor shows nothing: only the beginnings of its messages are there.
@@ -93,17 +95,17 @@ def observe(case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]) -> 
     )
 
 
-def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Seen:
-    return Seen(what, case, judged, len(wrong), wrong[0] if wrong else None)
+def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Observation:
+    return Observation(what, case, judged, len(wrong), wrong[0] if wrong else None)
 
 
 class Observations:
     """What was seen of the cases of a run; what is added last of a case counts."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], Seen] = {}
+        self._seen: dict[tuple[str, str], Observation] = {}
 
-    def add(self, seen: Iterable[Seen]) -> None:
+    def add(self, seen: Iterable[Observation]) -> None:
         """Take what `observe` found of a case."""
         self._seen.update({(one.what, one.case): one for one in seen})
 

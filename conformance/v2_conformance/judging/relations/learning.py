@@ -21,7 +21,7 @@ from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
 from v2_conformance.suite.relations import ROLE
-from v2_conformance.wire.encode.requests import Binding, Known, Tolerance
+from v2_conformance.wire.encode.requests import DeployedModel, Known, Tolerance
 from v2_conformance.wire.transcript import Response
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -48,7 +48,7 @@ class Learned:
     `identity` is the role of the contract that the model has by what it answered, None if none.
     """
 
-    binding: Binding
+    binding: DeployedModel
     problem: str | None = None
     identity: str | None = None
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from v2_conformance.judging.relations.learning import Learned
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
-from v2_conformance.wire.encode.requests import Binding
+from v2_conformance.wire.encode.requests import DeployedModel
 from v2_conformance.wire.relations.cases import relation_cases
 
 
-def bindings_of(models: Sequence[Learned]) -> dict[str, Binding]:
+def bindings_of(models: Sequence[Learned]) -> dict[str, DeployedModel]:
     """What each model's role is bound to: its own, and the one of the contract that it plays."""
     bound = {one.binding.role: one.binding for one in models}
     for one in models:

@@ -10,7 +10,7 @@ import msgspec
 
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.growth import trends
-from v2_conformance.judging.observed.exchanges import Seen
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
@@ -89,7 +89,7 @@ def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
     )
 
 
-def masked_seen(seen: Iterable[Seen], mask: Mask) -> tuple[Seen, ...]:
+def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:
     """What exchanges show, without the target's secrets."""
     return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
 

@@ -24,7 +24,7 @@ from v2_conformance.runs.targets.target import (
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem
 from v2_conformance.suite.models import contract
-from v2_conformance.wire.encode.requests import Binding
+from v2_conformance.wire.encode.requests import DeployedModel
 from v2_conformance.wire.endpoint_bindings import binding_named
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
@@ -117,7 +117,7 @@ def _beside(target_file: Path, name: str) -> str:
 
 def _binding(
     wrong: Callable[..., TargetFileError], role: str, entry: str | dict[str, Any]
-) -> Binding:
+) -> DeployedModel:
     model = contract().get(role)
     if model is None:
         hint = did_you_mean(role, contract(), "`v2-conformance list models` lists every role")
@@ -132,4 +132,4 @@ def _binding(
     pinned = version is not None
     version = quote(str(version), safe="") if pinned else None
     name = quote(entry["model"], safe="")
-    return Binding(role, name, names["inputs"], names["outputs"], version, pinned)
+    return DeployedModel(role, name, names["inputs"], names["outputs"], version, pinned)

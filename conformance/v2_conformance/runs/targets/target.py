@@ -18,11 +18,11 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
-from v2_conformance.wire.encode.requests import Address, Binding
+from v2_conformance.wire.encode.requests import Address, DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint
+from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Limits
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ LONGEST_RUN_S = 30 * 86400.0
 
 @dataclass(frozen=True)
 class Target:
-    """A server under test. `models` maps a role to a Binding that differs from the contract's.
+    """A server under test. `models` maps a role to a model that differs from the contract's.
 
     The values of `headers` are secrets, but for those of the fields named in `public`;
     `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
@@ -56,7 +56,7 @@ class Target:
     limits: Limits = field(default_factory=Limits)
     profiles: tuple[str, ...] = ("binary",)
     unsupported: frozenset[str] = frozenset()
-    models: Mapping[str, Binding] = field(default_factory=dict)
+    models: Mapping[str, DeployedModel] = field(default_factory=dict)
     max_time_s: float | None = None
     public: tuple[str, ...] = ()
     more_secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -72,12 +72,12 @@ class Target:
         """The most requests per second, None without a limit."""
         return None if self.pace is None else self.pace.rate
 
-    def binding(self, role: str) -> Binding:
+    def binding(self, role: str) -> DeployedModel:
         """What this target calls the model in `role` and its tensors."""
         if role in self.models:
             return self.models[role]
         model = contract()[role]
-        return Binding(
+        return DeployedModel(
             role,
             model.model,
             tuple(spec.name for spec in model.inputs),
@@ -107,7 +107,7 @@ class Target:
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
-        place = Endpoint(parts.hostname or "", port, tls)
+        place = SocketAddress(parts.hostname or "", port, tls)
         if not self.http2:
             return Http1Transport(place, self.limits, self.pace, self.endpoint)
         # Here, for it takes its time to load.

@@ -74,7 +74,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Binding:
+class DeployedModel:
     """What the target calls the model in a role, and its tensors, in the contract's order.
 
     `version` is the only version of the model that the server lists, None if it lists none or more;
@@ -184,7 +184,9 @@ def prepare_get(case: GetCase, address: Address) -> Prepared:
         raise CaseFileError(f"{case.id}: {error}") from error
 
 
-def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: int = 0) -> Prepared:
+def prepare(
+    case: RequestCase, address: Address, binding: DeployedModel, *, variant: int = 0
+) -> Prepared:
     """The request of `case` to the model `binding`.
 
     Variants of a case (C6) have the same shapes and other values. Raises CaseFileError, which names
@@ -196,7 +198,7 @@ def prepare(case: RequestCase, address: Address, binding: Binding, *, variant: i
         raise CaseFileError(f"{case.id}: {error}") from error
 
 
-def check_prepared(case: RequestCase, address: Address, binding: Binding) -> None:
+def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) -> None:
     """Raise CaseFileError if `prepare` would, without the bytes of much JSON."""
     request, model = mapping(case.request, "`request`"), binding.contract
     inputs = encode_inputs(request, model, binding.inputs, skip=0)
@@ -207,7 +209,7 @@ def check_prepared(case: RequestCase, address: Address, binding: Binding) -> Non
     check_document(request, inputs, binding.outputs)
 
 
-def _prepare(case: RequestCase, address: Address, binding: Binding, variant: int) -> Prepared:
+def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), binding.contract
     inputs: Sequence[EncodedInput]
     streamed = None
@@ -372,7 +374,7 @@ def post_request(address: Address, path: str, body: bytes) -> Request:
 def _expected(
     case: RequestCase,
     model: ModelContract,
-    binding: Binding,
+    binding: DeployedModel,
     inputs: Sequence[EncodedInput],
     parts: Sequence[Part],
     body: memoryview,
@@ -409,7 +411,7 @@ def _expected(
 
 
 def _known_answers(
-    case: RequestCase, binding: Binding, known: Known, variant: int
+    case: RequestCase, binding: DeployedModel, known: Known, variant: int
 ) -> tuple[Expected, ...]:
     """The outputs that the case asks for, as the model answered them to its plain request."""
     if known.answers is None:

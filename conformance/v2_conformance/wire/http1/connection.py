@@ -17,11 +17,11 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.endpoint_bindings import BoundConnection, EndpointBinding
-from v2_conformance.wire.http1.exchange import RECEIVE, Exchange
+from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
+from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
 from v2_conformance.wire.streamed_response import nothing_streamed
 from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
@@ -40,22 +40,22 @@ class Http1Transport:
     Responses of an endpoint with a `binding` are read as those of a V2 server.
     """
 
-    endpoint: Endpoint
+    address: SocketAddress
     limits: Limits
     pace: Pace | None = None
     binding: EndpointBinding | None = None
 
     def connection(self) -> Connection:
         """See transport.Transport."""
-        connection = Http1Connection(self.endpoint, self.limits, self.pace)
+        connection = Http1Connection(self.address, self.limits, self.pace)
         return connection if self.binding is None else BoundConnection(connection, self.binding)
 
 
 class Http1Connection:
     """See transport.Connection."""
 
-    def __init__(self, endpoint: Endpoint, limits: Limits, pace: Pace | None = None) -> None:
-        self._opener = Opener(endpoint, limits.connect_s)
+    def __init__(self, address: SocketAddress, limits: Limits, pace: Pace | None = None) -> None:
+        self._opener = Opener(address, limits.connect_s)
         self._limits = limits
         self._pace = pace
         self._socket: socket.socket | None = None
@@ -125,7 +125,7 @@ class Http1Connection:
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
-        current = Exchange(
+        current = SocketExchange(
             sock, self._limits, started, deadline, len(data), request.answers, tensor
         )
         begun = _Begun(
@@ -232,7 +232,7 @@ class _Begun(msgspec.Struct):
     kept_at: float | None
     closed_before_s: float | None
     stray: int
-    current: Exchange
+    current: SocketExchange
 
 
 def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:

@@ -28,7 +28,7 @@ RECEIVE = 256 * 1024
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 
 
-class Exchange:
+class SocketExchange:
     """The state of one exchange on one socket."""
 
     def __init__(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from v2_conformance.wire.http2.exchange import Http2Exchange, SentRequest
 from v2_conformance.wire.http2.notation import read_response
-from v2_conformance.wire.http2.session import PROTOCOL, Session
+from v2_conformance.wire.http2.session import PROTOCOL, Http2Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of
 from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import Endpoint, Opener, ready, reason_of
+from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Parting, Request
 
@@ -30,13 +30,13 @@ _MOST_IDLE_READS = 64
 class Http2Transport:
     """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one."""
 
-    endpoint: Endpoint
+    address: SocketAddress
     limits: Limits
     pace: Pace | None = None
 
     def connection(self) -> Http2Connection:
         """See transport.Transport."""
-        return Http2Connection(self.endpoint, self.limits, self.pace)
+        return Http2Connection(self.address, self.limits, self.pace)
 
 
 def offer_http2(tls: ssl.SSLContext | None) -> None:
@@ -54,12 +54,12 @@ class _NoHttp2Error(OSError):
 class Http2Connection:
     """See transport.Connection."""
 
-    def __init__(self, endpoint: Endpoint, limits: Limits, pace: Pace | None = None) -> None:
-        self._endpoint = endpoint
-        self._opener = Opener(endpoint, limits.connect_s)
+    def __init__(self, address: SocketAddress, limits: Limits, pace: Pace | None = None) -> None:
+        self._address = address
+        self._opener = Opener(address, limits.connect_s)
         self._limits = limits
         self._pace = pace
-        self._session: Session | None = None
+        self._session: Http2Session | None = None
 
     @property
     def open(self) -> bool:
@@ -118,7 +118,7 @@ class Http2Connection:
             return Transcript(data, 0, b"", ending, words, obstacle=found, http2=Http2Facts())
         self._session = session
         current = Http2Exchange(session, self._limits, deadline, len(data))
-        scheme = "http" if self._endpoint.tls is None else "https"
+        scheme = "http" if self._address.tls is None else "https"
         ending, detail = current.run(
             SentRequest.of(request, scheme), request.pause_s, request.parting
         )
@@ -149,9 +149,9 @@ class Http2Connection:
             http2=current.facts,
         )
 
-    def _connect(self) -> Session:
+    def _connect(self) -> Http2Session:
         sock = self._opener.opened(speaks=True)
         if isinstance(sock, ssl.SSLSocket) and sock.selected_alpn_protocol() != PROTOCOL:
             sock.close()
             raise _NoHttp2Error
-        return Session(sock, self._limits.head)
+        return Http2Session(sock, self._limits.head)

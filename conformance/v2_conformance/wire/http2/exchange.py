@@ -27,7 +27,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.http_versions import REFUSED_STREAM, error_name
 from v2_conformance.wire.http2.notation import Fields, read_request_head, write_response_head
-from v2_conformance.wire.http2.session import Session
+from v2_conformance.wire.http2.session import Http2Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http1, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits
@@ -74,7 +74,9 @@ class Http2Exchange:
     not; `first_byte` is when the response began, by time.perf_counter().
     """
 
-    def __init__(self, session: Session, limits: Limits, deadline: float, request: int) -> None:
+    def __init__(
+        self, session: Http2Session, limits: Limits, deadline: float, request: int
+    ) -> None:
         self._session = session
         self._deadline = deadline
         self._limit = limits.response_to(request)

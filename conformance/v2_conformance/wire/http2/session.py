@@ -39,7 +39,7 @@ class GoAway:
     code: int
 
 
-class Session:
+class Http2Session:
     """A connection that speaks HTTP/2 as a client, over a socket that does not block.
 
     `problem` says how the server broke HTTP/2, "" if it did not, and `problem_ending` what an

@@ -26,7 +26,7 @@ from v2_conformance.suite.relations import ROLE, Relation, relation_of
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
-from v2_conformance.wire.encode.requests import Address, Binding, Known, check_prepared
+from v2_conformance.wire.encode.requests import Address, DeployedModel, Known, check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
 from v2_conformance.wire.relations.fit import NO_JSON, Fit, UnfitError, input_datatypes, need
 from v2_conformance.wire.relations.own_tensors import MOST_BYTES, grown_samples, own_tensors
@@ -187,9 +187,9 @@ def _renamed(id: str, model: ModelContract) -> str:
     return f"{entry}[{','.join(said)}]" if bracket else id
 
 
-def _unbound(model: ModelContract) -> Binding:
+def _unbound(model: ModelContract) -> DeployedModel:
     inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
-    return Binding(model.role, model.model, inputs, outputs, known=Known(model))
+    return DeployedModel(model.role, model.model, inputs, outputs, known=Known(model))
 
 
 def _is_for(case: Case, model: ModelContract) -> bool:
