@@ -129,30 +129,25 @@ class Registry(dict[str, Mutant[B]]):
         super().__init__()
         self.kind = kind
         self.right = right
-        self._mutants: dict[str, Mutant[Any]] = self
-
-    def family(self, right: type[T]) -> Registry[T]:
-        """Return what registers mutants of `right`, a class of the behaviour, among these."""
-        family = Registry(self.kind, right)
-        family._mutants = self._mutants
-        return family
 
     def __call__(
         self,
         name: str,
         why: str,
-        decision: Callable[Concatenate[B, P], R],
+        decision: Callable[Concatenate[T, P], R],
         *,
         binding: str | None = None,
-        base: type[B] | None = None,
+        base: type[T] | None = None,
     ) -> Deviation[R, P]:
         """Begin a mutant that replaces `decision`: what follows says by what.
 
-        With a `base`, a subclass of the right behaviour, the mutant also does what that does.
+        With a `base`, a subclass of the right behaviour, the mutant also does what that does, and
+        the decision may be one that only the base has.
         """
 
         def add(text: str, what: Change[R, P]) -> None:
-            cls = replacing(base or self.right, decision, what)
+            right = base or cast("type[T]", self.right)
+            cls = cast("type[B]", replacing(right, decision, what))
             self._add(Mutant(name, why, text, cls, binding))
 
         return Deviation(add)
@@ -177,9 +172,9 @@ class Registry(dict[str, Mutant[B]]):
         return find(self.kind, name, self)
 
     def _add(self, mutant: Mutant[B]) -> None:
-        if mutant.name in self._mutants:
+        if mutant.name in self:
             raise ValueError(f"the {self.kind} {mutant.name} is registered twice")
-        self._mutants[mutant.name] = mutant
+        self[mutant.name] = mutant
 
 
 def _sentence(documented: object) -> str:

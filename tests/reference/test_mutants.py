@@ -67,7 +67,7 @@ class Sum:
 
 
 class Logged(Sum):
-    """A family of it."""
+    """Another behaviour, with a decision of its own."""
 
     def say(self) -> str:
         return "nothing"
@@ -106,12 +106,15 @@ def test_a_docstring_is_the_sentence_on_one_line(registry: Registry[Sum]) -> Non
     ]  # fmt: skip
 
 
-def test_a_mutant_of_a_family_is_among_the_others(registry: Registry[Sum]) -> None:
-    family = registry.family(Logged)
-    family("shout", "A1", Logged.say)("It shouts.", lambda right: right().upper())
+def test_a_mutant_also_does_what_its_base_does(registry: Registry[Sum]) -> None:
+    registry("shout", "A1", Logged.say, base=Logged)("Loud.", lambda right: right().upper())
     made = registry["shout"].cls()
     assert isinstance(made, Logged)
     assert (made.say(), made.add(1)) == ("NOTHING", 103)
+
+
+def test_a_name_is_registered_once(registry: Registry[Sum]) -> None:
+    registry("shout", "A1", Sum.add)("Once.", lambda right, one, other=2: 0)
     with pytest.raises(ValueError, match="the fault shout is registered twice"):
         registry("shout", "A1", Sum.add)("Twice.", lambda right, one, other=2: 0)
 

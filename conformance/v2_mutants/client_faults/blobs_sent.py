@@ -61,17 +61,10 @@ client_fault("header-length-zero", "K1", PlainClient.header_length)(
     "The header length is 0, which says that there is no JSON, before JSON and blobs.",
     lambda right, text, blobs: "0" if blobs else None,
 )
-
-
-@client_fault.several("header-length-of-the-first-request", "K1")
-class _OfTheFirstRequest(PlainClient):
-    """The header length is computed for the first request and kept for the next ones."""
-
-    _first: str | None = None
-
-    def header_length(self, text: bytes, blobs: Sequence[bytes]) -> str | None:
-        self._first = self._first or super().header_length(text, blobs)
-        return self._first if blobs else None
+client_fault("header-length-of-the-first-request", "K1", PlainClient.header_length)(
+    "The header length is computed for the first request and kept for the next ones.",
+    lambda right, text, blobs: right.state.setdefault("first", right()) if blobs else None,
+)
 
 
 def _by_name(call: Call) -> list[int]:

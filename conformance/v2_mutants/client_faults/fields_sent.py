@@ -31,16 +31,13 @@ def _(right: Right[JsonObject], call: Call, fields: JsonObject) -> JsonObject:
     return merged
 
 
-@client_fault.several("header-length-stays", "K9")
-class _LengthStays(PlainClient):
+@client_fault("header-length-stays", "K9", PlainClient.fields)
+def _(
+    right: Right[JsonObject], call: Call, text: bytes, blobs: Sequence[bytes], body: bytes
+) -> JsonObject:
     """The header length of a request is sent with the next one, which has no blobs."""
-
-    _before: Mapping[str, str] = {}
-
-    def fields(self, call: Call, text: bytes, blobs: Sequence[bytes], body: bytes) -> JsonObject:
-        fields = {**self._before, **super().fields(call, text, blobs, body)}
-        self._before = {name: fields[name] for name in (HEADER_LENGTH,) if name in fields}
-        return fields
+    length = right.state["length"] = right().get(HEADER_LENGTH) or right.state.get("length")
+    return {**right(), HEADER_LENGTH: length} if length else right()
 
 
 @client_fault("callers-headers-stay", "K9", PlainClient.with_callers)
@@ -50,15 +47,12 @@ def _(right: Right[JsonObject], call: Call, fields: JsonObject) -> JsonObject:
     return right()
 
 
-@client_fault.several("content-encoding-stays", "K9")
-class _EncodingStays(PlainClient):
+@client_fault("content-encoding-stays", "K9", PlainClient.content_encoding)
+def _(right: Right[str | None], call: Call) -> str | None:
     """The Content-Encoding of a request is sent with the next one, which is not encoded."""
-
-    _before: str | None = None
-
-    def content_encoding(self, call: Call) -> str | None:
-        self._before = super().content_encoding(call) or self._before
-        return self._before
+    coding: str | None = right() or right.state.get("coding")
+    right.state["coding"] = coding
+    return coding
 
 
 client_fault("content-type-missing", "K17", PlainClient.content_type)(

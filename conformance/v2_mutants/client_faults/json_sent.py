@@ -142,8 +142,6 @@ client_fault("json-data-nested-wrongly", "K35", PlainClient.json_data)(
     "JSON data is nested one level too deep.",
     lambda right, tensor: [right()],
 )
-
-
 client_fault("form-false-left-out", "K16", PlainClient.output_parameters)(
     "binary_data false is left out, so that binary_data_output decides.",
     lambda right, output: {"binary_data": True} if output.binary else {},

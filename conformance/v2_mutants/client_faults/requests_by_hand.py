@@ -70,62 +70,59 @@ class ByHand(PlainClient):
             self.close()
 
 
-by_hand = client_fault.family(ByHand)
-
-
 def edited(pattern: bytes, new: bytes) -> What[bytes]:
     """Return what edits the head of a request."""
     return lambda right, call, fields, body: re.sub(pattern, new, right())
 
 
-@by_hand("early-answer-lost", "K30", ByHand.send_all)
+@client_fault("early-answer-lost", "K30", ByHand.send_all, base=ByHand)
 def _(right: Right[None], connection: socket.socket, data: bytes) -> None:
     """If the server closes before it has read the body, its answer is not read."""
     for start in range(0, len(data), _PIECE):
         connection.sendall(data[start : start + _PIECE])  # raises BrokenPipeError
 
 
-by_hand("host-missing", "K33", ByHand.head)(
+client_fault("host-missing", "K33", ByHand.head, base=ByHand)(
     "A request has no Host.",
     edited(rb"Host: .*\r\n", b""),
 )
-by_hand("host-twice", "K33", ByHand.head)(
+client_fault("host-twice", "K33", ByHand.head, base=ByHand)(
     "A request has two Hosts.",
     edited(rb"(Host: .*\r\n)", rb"\1Host: example.com\r\n"),
 )
-by_hand("content-length-beside-chunks", "K33", ByHand.exchange)(
+client_fault("content-length-beside-chunks", "K33", ByHand.exchange, base=ByHand)(
     "A request in chunks has a Content-Length, too.",
     lambda right, call, fields, body: right(
         fields={**fields, "Transfer-Encoding": "chunked"}, body=one_chunk(body)
     ),
 )
-by_hand("content-length-twice", "K33", ByHand.head)(
+client_fault("content-length-twice", "K33", ByHand.head, base=ByHand)(
     "A request has two Content-Lengths.",
     edited(rb"(Content-Length: \d+\r\n)\r\n", rb"\1\1\r\n"),
 )
-by_hand("content-length-signed", "K33", ByHand.head)(
+client_fault("content-length-signed", "K33", ByHand.head, base=ByHand)(
     "Content-Length begins with a plus sign.",
     edited(rb"\r\nContent-Length: ", b"\r\nContent-Length: +"),
 )
-by_hand("request-lines-end-with-lf", "K33", ByHand.head)(
+client_fault("request-lines-end-with-lf", "K33", ByHand.head, base=ByHand)(
     "The lines of a head end with LF alone.",
     edited(rb"\r\n", b"\n"),
 )
-by_hand("request-space-before-colon", "K33", ByHand.head)(
+client_fault("request-space-before-colon", "K33", ByHand.head, base=ByHand)(
     "A space stands between a field's name and its colon.",
     edited(rb"\n([\w-]+):", rb"\n\1 :"),
 )
-by_hand("target-not-encoded", "K33", ByHand.head)(
+client_fault("target-not-encoded", "K33", ByHand.head, base=ByHand)(
     "A model's name is put into the target as it is.",
     lambda right, call, fields, body: unquote(right().decode()).encode(),
 )
-by_hand("version-in-lowercase", "K33", ByHand.head)(
+client_fault("version-in-lowercase", "K33", ByHand.head, base=ByHand)(
     "The request line ends with http/1.1 in lowercase.",
     edited(b"HTTP/1.1", b"http/1.1"),
 )
 
 
-@by_hand("interim-response-is-the-answer", "K34", ByHand.before_answer)
+@client_fault("interim-response-is-the-answer", "K34", ByHand.before_answer, base=ByHand)
 def _(right: Right[None], connection: socket.socket) -> None:
     """A response of 100 Continue is taken for the answer."""
     start = connection.recv(len(_INTERIM), socket.MSG_PEEK | socket.MSG_WAITALL)
@@ -133,7 +130,7 @@ def _(right: Right[None], connection: socket.socket) -> None:
         fail("the server answered with an interim status")
 
 
-by_hand("closed-connection-used-again", "K36", ByHand.after)(
+client_fault("closed-connection-used-again", "K36", ByHand.after, base=ByHand)(
     "After a response with `Connection: close` the next request is sent on that connection.",
     lambda right, response: None,
 )

@@ -3,77 +3,61 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Headers, Request, Response
-from v2_mutants.registry import variant
+from v2_mutants.registry import Right, What, variant
 
 _NOW: Headers = (("Retry-After", "0"),)
+_LIVE = "base protocol, Health: a server may be live and not ready"
 _HTML = ("Content-Type", "text/html")
 
 
-class NowAndThen(Behaviour):
-    """Answers each twentieth request with `unavailable`."""
+def now_and_then(unavailable: Callable[[Behaviour], Response]) -> What[Response]:
+    """Return what answers each twentieth request as a server that cannot serve just now."""
 
-    _asked = 0
+    def what(right: Right[Response], request: Request) -> Response:
+        asked = right.state["asked"] = right.state.get("asked", 0) + 1
+        return right() if asked % 20 else unavailable(right.server)
 
-    def handle(self, request: Request) -> Response:
-        self._asked += 1
-        return super().handle(request) if self._asked % 20 else self.unavailable()
-
-    def unavailable(self) -> Response:
-        """The answer of a server that cannot serve just now."""
-        raise NotImplementedError
+    return what
 
 
-now_and_then = variant.family(NowAndThen)
-now_and_then("overloaded-now-and-then", "RFC 9110, section 15.6.4", NowAndThen.unavailable)(
+variant("overloaded-now-and-then", "RFC 9110, section 15.6.4", Behaviour.handle)(
     "Each twentieth request is answered with 503 and Retry-After.",
-    lambda right: right.server.error(503, "overloaded", _NOW),
+    now_and_then(lambda server: server.error(503, "overloaded", _NOW)),
 )
-
-
-now_and_then("rate-limited", "RFC 6585, section 4", NowAndThen.unavailable)(
+variant("rate-limited", "RFC 6585, section 4", Behaviour.handle)(
     "Each twentieth request is answered with 429 and Retry-After, in HTML.",
-    lambda right: Response(429, (_HTML, *_NOW), (b"<html>Too many requests</html>",)),
+    now_and_then(lambda _: Response(429, (_HTML, *_NOW), (b"<html>Too many requests</html>",))),
 )
-
-
-now_and_then("gateway-loses-connections", "RFC 9110, section 15.6.3", NowAndThen.unavailable)(
+variant("gateway-loses-connections", "RFC 9110, section 15.6.3", Behaviour.handle)(
     "Each twentieth request is answered with 502 by a gateway, which then connects anew.",
-    lambda right: Response(502, (("Server", "Caddy"),)),
+    now_and_then(lambda _: Response(502, (("Server", "Caddy"),))),
 )
 
 
-@variant.several("one-request-at-a-time", "RFC 9110, section 15.6.4")
-class _OneRequestAtATime(Behaviour):
+@variant("one-request-at-a-time", "RFC 9110, section 15.6.4", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
     """While one inference request is computed, others are answered with 503 and Retry-After."""
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self._computing = threading.Lock()
-
-    def handle(self, request: Request) -> Response:
-        if not self._computing.acquire(blocking=False):
-            return self.error(503, "busy", _NOW)
-        try:
-            return super().handle(request)
-        finally:
-            self._computing.release()
+    computing = right.state.setdefault("computing", threading.Lock())
+    if not computing.acquire(blocking=False):
+        return right.server.error(503, "busy", _NOW)
+    try:
+        return right()
+    finally:
+        computing.release()
 
 
-@variant.several("slow-start", "base protocol, Health: a server may be live and not ready")
-class _SlowStart(Behaviour):
+@variant("slow-start", _LIVE, Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
     """Only when asked for the fourth time is the server ready; before that nothing is served."""
-
-    _asked = 0
-
-    def handle(self, request: Request) -> Response:
-        asked_for_readiness = request.target.endswith("/v2/health/ready")
-        self._asked += asked_for_readiness
-        if self._asked > 3 or request.target.endswith("/v2/health/live"):
-            return super().handle(request)
-        if asked_for_readiness:
-            return self.error(400, "not ready")
-        return replace(self.error(503, "the models are being loaded"), keep_open=False)
+    asked_for_readiness = request.target.endswith("/v2/health/ready")
+    asked = right.state["asked"] = right.state.get("asked", 0) + asked_for_readiness
+    if asked > 3 or request.target.endswith("/v2/health/live"):
+        return right()
+    if asked_for_readiness:
+        return right.server.error(400, "not ready")
+    return replace(right.server.error(503, "the models are being loaded"), keep_open=False)

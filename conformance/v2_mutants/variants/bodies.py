@@ -91,7 +91,7 @@ class _CompressesAllResponses(CompressesAll):
     """Errors and metadata are compressed if the client asks for it, as gateways do."""
 
 
-variant.family(CompressesAll)("compresses-unasked", _ANY_CODING, CompressesAll.response_coding)(
+variant("compresses-unasked", _ANY_CODING, Behaviour.response_coding, base=CompressesAll)(
     "Every response to a request without Accept-Encoding is in gzip.",
     lambda right, request: right() if request.values("Accept-Encoding") else "gzip",
 )

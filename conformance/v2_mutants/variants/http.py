@@ -30,7 +30,7 @@ class _ChunkedResponses(InChunks):
     """Responses are in chunks: one for the JSON and one for each blob."""
 
 
-@variant.family(InChunks)("tiny-chunks", "RFC 9112, section 7.1", InChunks.chunks)
+@variant("tiny-chunks", "RFC 9112, section 7.1", Behaviour.chunks, base=InChunks)
 def _(right: Right[Iterator[Buffer]], piece: Buffer) -> Iterator[Buffer]:
     """Responses are in chunks of one byte, large ones of 251."""
     size = 1 if len(piece) <= _SINGLE_BYTES else 251
@@ -202,15 +202,11 @@ variant("closes-after-errors", "RFC 9112, section 9.6", Behaviour.keeps_open)(
 )
 
 
-@variant.several("closes-now-and-then", "RFC 9112, section 9.6")
-class _ClosesNowAndThen(Behaviour):
+@variant("closes-now-and-then", "RFC 9112, section 9.6", Behaviour.keeps_open)
+def _(right: Right[bool], request: Request, response: Response) -> bool:
     """Every third response has `Connection: close`, as if a limit of requests were reached."""
-
-    _served = 0
-
-    def keeps_open(self, request: Request, response: Response) -> bool:
-        self._served += 1
-        return self._served % 3 != 0 and super().keeps_open(request, response)
+    served = right.state["served"] = right.state.get("served", 0) + 1
+    return served % 3 != 0 and right()
 
 
 variant("short-idle-timeout", "RFC 9112, section 9.5", Behaviour.idle_seconds)(
