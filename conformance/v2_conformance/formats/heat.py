@@ -22,12 +22,12 @@ class HeatCell:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """The number of requirements."""
         return sum(self.counts.values())
 
     @property
     def tested(self) -> int:
-        """How many have a result."""
+        """The number that have a result."""
         return self.total - sum(self.counts.get(outcome, 0) for outcome in SKIPPED)
 
     @property
@@ -39,13 +39,13 @@ class HeatCell:
 
     @property
     def shade(self) -> int:
-        """How much of it does not hold, in steps from 0 (nothing) to 4 (everything)."""
+        """The share that does not hold, in steps from 0 (nothing) to 4 (everything)."""
         open_ones = self.tested - self.counts.get(Outcome.PASS, 0)
         return -(-_WARM * open_ones // self.tested) if self.tested else 0
 
     @property
     def text(self) -> str:
-        """What the cell shows: a sign, and a number or how many of how many."""
+        """The text of the cell: a sign, and a number or how many of how many."""
         number = self.counts[self.worst]
         of = "" if number == self.total else f"/{self.total}"
         return f"{LOOKS[self.worst].sign} {number}{of}"

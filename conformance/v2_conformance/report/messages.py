@@ -80,7 +80,7 @@ class _Blocks:
         self._places: dict[KeptBytes, Place] = {}
 
     def place(self, kept: KeptBytes) -> KeptBytes:
-        """Where the message is now; one that is very short, or not whole, stays where it was."""
+        """Return where the message is now; a very short or partial one stays where it was."""
         if isinstance(kept, Deflated):
             if kept.kept is not None:
                 return kept

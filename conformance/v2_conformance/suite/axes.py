@@ -114,7 +114,7 @@ class _Exception:
         return cls(labels, item.get("level"), item.get("outcome"), item.get("thorough"), left_out)
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
-        """Whether it applies to the case with these labels."""
+        """Return True if it applies to the case with these labels."""
         return all(labels[axis] in some for axis, some in self.labels.items())
 
     def change(self, entry: Mapping[str, Any], member: str) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Outcome(Word):
 
     @property
     def harmless(self) -> bool:
-        """Whether it needs no explanation: nothing failed, and nothing that was claimed is open."""
+        """True if it needs no explanation: nothing failed, and nothing that was claimed is open."""
         return self in _HARMLESS
 
     @property
@@ -87,22 +87,22 @@ class Purpose(Word):
 
     @property
     def own(self) -> bool:
-        """Whether it was the case's own request."""
+        """True if it was the case's own request."""
         return self in (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED, Purpose.SAMPLE)
 
     @property
     def after(self) -> bool:
-        """Whether it came after the case, to see whether the server survived."""
+        """True if it came after the case, to see whether the server survived."""
         return self.canary or self is Purpose.LIVENESS
 
     @property
     def canary(self) -> bool:
-        """Whether it was a known-good request after the case."""
+        """True if it was a known-good request after the case."""
         return self in (Purpose.CANARY_SAME, Purpose.CANARY_FRESH)
 
     @property
     def note(self) -> str:
-        """What people read beside the exchange; "" for nothing, and for a sample, of which
+        """The words beside the exchange; "" for nothing, and for a sample, of which
         `sample_note` says more."""
         return _NOTES.get(self, "")
 

@@ -95,6 +95,6 @@ def _inputs(asked: Mapping[str, Any]) -> list[Any]:
 
 
 def _outcome(requests: tuple[Mapping[str, Any], ...]) -> Expects:
-    """What the user of the client gets of the whole, in the words of all cases."""
+    """Return what the user of the client gets of the whole, in the words of all cases."""
     readings = {_OUTCOMES.get(one["expect"].get("reading", "any"), "either") for one in requests}
     return readings.pop() if len(readings) == 1 else "either"

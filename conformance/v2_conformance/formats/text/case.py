@@ -45,7 +45,7 @@ def find(report: Report, wanted: str) -> CaseResult:
 
 
 def _similar(cases: Sequence[CaseResult], wanted: str) -> str:
-    """What may be meant: names that are close to `wanted`, then names that contain it."""
+    """Return what may be meant: names that are close to `wanted`, then names that contain it."""
     known = list(dict.fromkeys([*(c.id for c in cases), *(c.requirement for c in cases)]))
     containing = [name for name in known if wanted.casefold() in name.casefold()]
     names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
@@ -110,7 +110,7 @@ def _difference(case: CaseResult) -> Iterator[Text]:
 
 
 def _said(case: CaseResult) -> Iterator[Text]:
-    """What the client says that its user got."""
+    """Yield what the client says that its user got."""
     found = said_lines(case)
     if found:
         yield from _paragraph("What the client said", "")
@@ -119,7 +119,7 @@ def _said(case: CaseResult) -> Iterator[Text]:
 
 
 def _canaries(case: CaseResult) -> Iterator[Text]:
-    """What the known-good requests after the case showed."""
+    """Yield what the known-good requests after the case showed."""
     answers = canary_answers(case)
     if not answers:
         return

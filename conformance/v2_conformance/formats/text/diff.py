@@ -95,7 +95,7 @@ def _counts(diff: ReportDiff) -> str:
 
 
 def _sorted(changes: Sequence[CaseChange]) -> list[CaseChange]:
-    """What counts first."""
+    """Return the changes, those that count first."""
     return sorted(changes, key=lambda change: (not change.worse, LEVELS.index(change.level)))
 
 
@@ -108,7 +108,7 @@ def _outcomes(change: CaseChange) -> str:
 
 
 def _remarks(change: CaseChange) -> Iterator[str]:
-    """Whether it is the same case, and the newer cause; that of a removed case does not matter."""
+    """Yield that the case itself changed, and its newer cause, unless it was removed."""
     if change.other_case:
         yield _OTHER_CASE
     words = " ".join(change.words.split())[:_MOST_WORDS]

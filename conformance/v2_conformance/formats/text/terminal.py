@@ -70,7 +70,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
 
 
 def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
-    """How a run compares with an expectation file: a line for each problem, then the conclusion.
+    """Compare a run with an expectation file: a line for each problem, then the conclusion.
 
     `words` are those of the run's verdict.
     """
@@ -82,7 +82,7 @@ def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
-    """What must be corrected in an expectation file, a line for each problem."""
+    """Return what must be corrected in an expectation file, a line for each problem."""
     lines = []
     for problem in judged.problems[:_PROBLEMS]:
         what = f"{problem.entry.what}: "
@@ -178,7 +178,7 @@ def _uncovered(report: Report) -> list[str]:
 
 
 def _left_to_huge_runs(report: Report) -> list[str]:
-    """What --huge would have added to a run of everything that is usual."""
+    """Return what --huge would have added to a run of everything that is usual."""
     asked = report.selection
     if asked.huge or asked.patterns or report.relations or report.target.client or not report.own:
         return []
@@ -188,7 +188,7 @@ def _left_to_huge_runs(report: Report) -> list[str]:
 
 
 def _relations(report: Report) -> list[str]:
-    """What a run about relations has shown, and what it could not."""
+    """Return what a run about relations has shown, and what it could not."""
     if report.relations is None:
         return []
     verdict = report.verdict

@@ -21,7 +21,7 @@ _LONGEST = 300
 
 
 def verification_lines(found: Verification) -> list[str]:
-    """What a person reads, no line over 80 columns; a report's own words are printable ASCII."""
+    """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
     report, suite = found.report, found.report.suite
     said = wrapped(
         f"{found.path.name}: {_tested(report)}, {report.started}, made by v2-conformance "
@@ -79,7 +79,7 @@ def _counts(found: Verification) -> list[str]:
 
 
 def _beliefs(found: Verification) -> list[str]:
-    """What had to be believed, in all and with the number of cases for each."""
+    """Return what had to be believed, in all and with the number of cases for each."""
     counts = Counter(belief for case in found.cases for belief in case.believed)
     some = sum(bool(case.believed) for case in found.cases)
     if not counts and not found.believed:
@@ -98,7 +98,7 @@ def _beliefs(found: Verification) -> list[str]:
 
 
 def _masks(found: Verification) -> list[str]:
-    """How many cases rest on responses in which secrets are masked, if the report masks any."""
+    """Return how many cases rest on masked responses, if the report masks any."""
     if not found.masks:
         return []
     count = sum(case.hidden for case in found.cases)

@@ -58,7 +58,7 @@ class CausePattern:
     members: tuple[tuple[str, Expected], ...] = ()
 
     def matches(self, cause: object) -> bool:
-        """Whether a cause is what this pattern says; None, no cause, never is."""
+        """Return True if a cause is what this pattern says; None, no cause, never is."""
         if not isinstance(cause, msgspec.Struct):
             return False
         if self.kind is not None and self.kind != cause.__struct_config__.tag:
@@ -92,7 +92,7 @@ def lasting(text: str) -> str:
 
 
 def same_failure(one: Cause | None, other: Cause | None) -> bool:
-    """Whether two causes are the same failure, in words and numbers that may differ."""
+    """Return True if two causes are the same failure, in words and numbers that may differ."""
     if one is None or other is None:
         return one is other
     return pattern_of(one) == pattern_of(other)

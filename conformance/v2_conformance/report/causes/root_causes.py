@@ -148,7 +148,7 @@ class _Grouping(Generic[Case]):
         return known is not None and known.combines
 
     def _is_foreign(self, key: _Key) -> bool:
-        """Whether the finding is about something else than the requirement."""
+        """Return True if the finding is about something else than the requirement."""
         return key.finding in self._owned and not self._is_about(key)
 
     def _would_fail(self, key: _Key, total: Counter[str]) -> frozenset[str]:
@@ -188,8 +188,8 @@ class _Grouping(Generic[Case]):
         return rank
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
-        """What blocks most of the verdict first, and by cases of its own. Then what explains most;
-        of two that explain as much, the narrower corner."""
+        """Return the sort key: what blocks most of the verdict by its own cases comes first, then
+        what explains most; of two that explain as much, the narrower corner."""
         return (
             _gravest(group.cases),
             _gravest(self._own[root]),

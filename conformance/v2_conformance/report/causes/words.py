@@ -34,7 +34,7 @@ class ShownCause:
 
     @property
     def number(self) -> str:
-        """How many cases it explains, in words."""
+        """The number of cases that it explains, in words."""
         words = counted(len(self.group.cases), "case")
         if self.group.waiting:
             words += f" (and {len(self.group.waiting)} that could not run)"
@@ -47,7 +47,7 @@ class ShownCause:
 
     @property
     def expected(self) -> bool:
-        """Whether an expectation file knew all of its failures."""
+        """True if an expectation file knew all of its failures."""
         return all(case.expected is not None for case in self.group.cases)
 
 
@@ -87,7 +87,7 @@ def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
-    """How many MUST requirements do not hold, and which, such as "6 of 96 MUST fail: P9, H6 …"."""
+    """Return which MUST requirements do not hold, such as "6 of 96 MUST fail: P9, H6 …"."""
     musts = [row for row in report.requirements if row.level == "MUST" and row.cases]
     tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
     if not tested:

@@ -47,7 +47,7 @@ class CaseChange:
 
     @property
     def worse(self) -> bool:
-        """Whether it is a failure that was not there before."""
+        """True if it is a failure that was not there before."""
         if self.kind is ChangeKind.NEW:
             return self.after is not None and not self.after.harmless
         return self.kind is ChangeKind.BROKEN
@@ -85,13 +85,13 @@ class ReportDiff:
         return [change for change in self.cases if change.kind is kind]
 
     def broken(self, *, strict: bool) -> bool:
-        """Whether something that counts got worse: MUST, with `strict` SHOULD, the verdict."""
+        """Return True if a MUST, with `strict` a SHOULD, or the verdict got worse."""
         levels = ("MUST", "SHOULD") if strict else ("MUST",)
         return self.verdict_worse or any(c.worse and c.level in levels for c in self.cases)
 
 
 def diff_reports(old: Report, new: Report) -> ReportDiff:
-    """What is not in `new` as it was in `old`."""
+    """Return everything that is not in `new` as it was in `old`."""
     ids = dict.fromkeys(case.id for report in (new, old) for case in report.cases)
     changes = [_change(old.case(case_id), new.case(case_id)) for case_id in ids]
     return ReportDiff(
@@ -122,7 +122,7 @@ def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange |
 
 
 def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | None:
-    """How two results of a case differ, None if they do not."""
+    """Return how two results of a case differ, None if they do not."""
     if before is None:
         return ChangeKind.NEW
     if after is None:
@@ -134,7 +134,7 @@ def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | N
 
 
 def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
-    """How the outcome of a case changed, None if it did not."""
+    """Return how the outcome of a case changed, None if it did not."""
     if was.harmless and not now.harmless:
         return ChangeKind.BROKEN
     # A case that is not claimed any more is not fixed.
@@ -148,7 +148,7 @@ def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -
 
 
 def _notes(old: Report, new: Report) -> Iterator[str]:
-    """What must be known of the two reports beside what their cases say."""
+    """Yield what must be known of the two reports beside what their cases say."""
     for word, report in (("old", old), ("new", new)):
         if not report.complete:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"

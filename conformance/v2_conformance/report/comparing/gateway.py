@@ -76,14 +76,14 @@ class PropertyResult(Part, frozen=True):
 
     @property
     def state(self) -> Literal["kept", "not kept", "not shown"]:
-        """What came of it; *not shown* if the direct run has nothing that could be kept."""
+        """The result; *not shown* if the direct run has nothing that could be kept."""
         if self.changed:
             return "not kept"
         return "kept" if self.shown else "not shown"
 
     @property
     def words(self) -> str:
-        """How it fares, with numbers."""
+        """The state with numbers."""
         if self.changed:
             return f"not kept in {self.changed} of {self.shown} cases"
         return f"kept in {self.shown} cases" if self.shown else "no case of the direct run shows it"
@@ -111,7 +111,7 @@ class CaseEffect(Part, frozen=True):
 
     @property
     def what_changed(self) -> str:
-        """What the gateway changed, and in what words the case fails there."""
+        """The changes that the gateway made, and the words in which the case fails there."""
         changes = "; ".join(change.words for change in self.changes)
         return ": ".join(part for part in (changes, self.words) if part)
 
@@ -149,12 +149,12 @@ class GatewayReport(Part, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> str:
-        """How many cases have each effect."""
+        """The number of cases with each effect."""
         return ", ".join(f"{self.effects.get(effect, 0)} {effect}" for effect in Effect)
 
 
 def compare_sides(direct: Report, through: Report) -> GatewayReport:
-    """What the gateway of the second report does to the server of the first.
+    """Return what the gateway of the second report does to the server of the first.
 
     Raises ReportFileError if the two are not of the same cases, so that nothing can be compared.
     """

@@ -90,12 +90,12 @@ class Pair:
 
     @cached_property
     def answer(self) -> Response | None:
-        """What came directly; None if nothing whole did."""
+        """The direct answer; None if no whole one came."""
         return _answer(self.direct)
 
     @cached_property
     def answer_through(self) -> Response | None:
-        """What came through the gateway; None if nothing whole did."""
+        """The answer through the gateway; None if no whole one came."""
         return _answer(self.through)
 
     @cached_property
@@ -107,7 +107,7 @@ class Pair:
 
     @cached_property
     def well_formed(self) -> bool:
-        """Whether the request is whole and right HTTP/1.1 with one way to find its end.
+        """True if the request is whole and right HTTP/1.1 with one way to find its end.
 
         A gateway has to read what it passes on, so it answers anything else itself.
         """
@@ -125,13 +125,13 @@ class Pair:
 
     @property
     def early(self) -> bool:
-        """Whether the direct answer came before the whole counted body was sent."""
+        """True if the direct answer came before the whole counted body was sent."""
         counted = "transfer-encoding" not in self.request_fields
         return self.answer is not None and counted and _unsent(self.direct)
 
     @cached_property
     def answered_by_gateway(self) -> bool:
-        """Whether the answer through the gateway is an error of its own: not in the words of the
+        """True if the answer through the gateway is an error of its own: not in the words of the
         inference server, and not what comes directly."""
         there, here = self.answer_through, self.answer
         if there is None or there.status < 400 or is_json_error(there):
@@ -151,7 +151,7 @@ def pair(direct: CaseResult, through: CaseResult) -> Pair | None:
 
 
 def _interrupted(case: CaseResult) -> bool:
-    """Whether 502, 503 or 504 came for anything but the case's own request."""
+    """Return True if 502, 503 or 504 came for anything but the case's own request."""
     others = [one for one in case.exchanges if not one.purpose.own]
     retried = any(one.purpose is Purpose.RETRIED for one in case.exchanges)
     return retried or any(_GOT_NONE.match(beginning(one.response_kept, 16)) for one in others)
@@ -162,12 +162,12 @@ def _last(exchanges: Sequence[RecordedExchange]) -> RecordedExchange | None:
 
 
 def _body(exchange: RecordedExchange) -> bytes:
-    """What follows the request's head, in which the two may differ: Host, path, credentials."""
+    """Return the request without its head, which may differ in Host, path and credentials."""
     return exchange.request[read_head(exchange.request).end :]
 
 
 def is_json_error(response: Response) -> bool:
-    """Whether an error has a body as the inference server writes it: a JSON object."""
+    """Return True if an error has a body as the inference server writes it: a JSON object."""
     if response.status < 400:
         return False
     try:
@@ -234,7 +234,7 @@ def _changes(both: Pair) -> Iterator[Difference]:
 
 
 def _failure(both: Pair, here: Response, there: Response) -> Difference | None:
-    """How the answer says something else than it does directly, None if it says the same."""
+    """Return how the answer says something else than it does directly, None if it says the same."""
     if there.status in _UNAVAILABLE and here.status not in _UNAVAILABLE:
         return Change.UNAVAILABLE, Property.CONNECTIONS
     if there.status in _BODY_REFUSED and here.status not in _BODY_REFUSED:
@@ -280,7 +280,7 @@ def _of_successes(both: Pair, here: Response, there: Response) -> Iterator[Diffe
 
 
 def _fits(length: str, response: Response) -> bool:
-    """Whether a header length ends where the JSON at the start of the body does.
+    """Return True if a header length ends where the JSON at the start of the body does.
 
     A body with a content coding is not looked into: that it fits is what its case shows.
     """

@@ -47,7 +47,7 @@ class Findings:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What is the same for all versions of a server, or of a client."""
+        """The same for all versions of a server, or of a client."""
         return self.what, self.name
 
 
@@ -63,7 +63,7 @@ class LevelTally:
 
     @property
     def passing(self) -> int:
-        """How many pass all."""
+        """The number that pass all."""
         return self.all - self.failing - self.not_shown
 
 
@@ -96,12 +96,12 @@ class Step:
 
     @property
     def profiles_changed(self) -> bool:
-        """Whether the two versions claim different profiles."""
+        """True if the two versions claim different profiles."""
         return sorted(self.profiles[0]) != sorted(self.profiles[1])
 
 
 def findings(report: Report) -> Findings:
-    """What a report found, without its bytes."""
+    """Return what a report found, without its bytes."""
     return Findings(
         version=report.target.server.version,
         profiles=report.target.profiles,
@@ -116,7 +116,7 @@ def findings(report: Report) -> Findings:
 
 
 def tallies(found: Findings) -> list[LevelTally]:
-    """How many requirements pass and fail at each level that has any."""
+    """Return how many requirements pass and fail at each level that has any."""
     outcomes: dict[Level, dict[str, set[Outcome]]] = {}
     for case in found.cases.values():
         if case.outcome is Outcome.PASS or case.outcome in FAILED | _NOT_SHOWN:
@@ -132,7 +132,7 @@ def _tally(level: Level, outcomes: Mapping[str, set[Outcome]]) -> LevelTally:
 
 
 def steps(versions: Sequence[Findings]) -> list[Step]:
-    """What changed between neighbors of `versions`, which are in order."""
+    """Return what changed between neighbors of `versions`, which are in order."""
     return [_step(before, after) for before, after in pairwise(versions)]
 
 

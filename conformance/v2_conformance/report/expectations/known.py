@@ -53,13 +53,13 @@ class Expectation:
         return self.requirement or self.case
 
     def covers(self, requirement: str, case_id: str) -> bool:
-        """Whether it matches the case."""
+        """Return True if it matches the case."""
         if self.requirement:
             return self.requirement == requirement
         return matches(case_id, self.case)
 
     def mismatch(self, case: CaseResult) -> str:
-        """How a case failed or passed other than expected; "" for as expected."""
+        """Return how a case failed or passed other than expected; "" for as expected."""
         if self.flaky and (case.outcome.harmless or case.outcome in _SHAKY):
             return ""
         if case.outcome is not self.outcome and not (self.flaky and case.outcome is Outcome.FAIL):
@@ -69,7 +69,7 @@ class Expectation:
         return ""
 
     def expired(self, today: date) -> bool:
-        """Whether its last day is over."""
+        """Return True if its last day is over."""
         return self.expires is not None and today > self.expires
 
 
@@ -99,7 +99,7 @@ class Judgement:
 
     @property
     def good(self) -> bool:
-        """Whether everything came as expected."""
+        """True if everything came as expected."""
         return not self.problems and not self.unexpected
 
 
@@ -122,7 +122,7 @@ class Expectations:
         return None if entry.expired(today) or entry.mismatch(case) else entry
 
     def complaint(self, case: CaseResult) -> str:
-        """What is wrong with one case alone: it must fail in a certain way, and does not.
+        """Return what is wrong with one case alone: it must fail in a certain way, and does not.
 
         "" for every other case, and if only all cases of an entry together can tell.
         """
@@ -195,7 +195,7 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
 
 
 def counts(case: CaseResult, *, strict: bool) -> bool:
-    """Whether a failure of this case changes the exit code of `run`."""
+    """Return True if a failure of this case changes the exit code of `run`."""
     if case.level == "MUST":
         return strict or case.basis != "derived"
     return strict and case.level == "SHOULD"
@@ -250,7 +250,7 @@ def _problems(
     cases: Iterable[CaseResult],
     today: date,
 ) -> list[str] | None:
-    """What is wrong with an entry whose cases are `own`; None if nothing of it was tried."""
+    """Return what is wrong with an entry whose cases are `own`; None if nothing of it was tried."""
     tried = [case for case in cases if case.id in own and case.outcome is not Outcome.UNSUPPORTED]
     failing = [case for case in tried if not case.outcome.harmless]
     if entry.expired(today):

@@ -53,7 +53,7 @@ def claims(report: Report) -> list[Claim]:
 
 
 def _names_itself(report: Report) -> bool:
-    """Whether the server could say that it has the extension."""
+    """Return True if the server could say that it has the extension."""
     binding = report.target.binding
     return binding is None or BINDINGS[binding].metadata
 
@@ -70,7 +70,7 @@ def _extension(report: Report) -> Claim:
 
 
 def _kept(evidence: _Evidence, *, listed: bool) -> tuple[Outcome, str]:
-    """Whether the server does what the extension demands, and that in words."""
+    """Return how the server keeps to the extension, as an outcome and in words."""
     if evidence.failed:
         if listed:
             return Outcome.FAIL, "The server advertises it and does not keep to it."

@@ -45,7 +45,7 @@ class Extension:
 
 
 def extension(report: Report) -> Extension:
-    """What the report shows of it."""
+    """Return what the report shows of it."""
     # A case's own exchange is the first; canaries follow, in a form that the server does answer.
     heads = [
         head

@@ -135,19 +135,19 @@ def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str])
 
 
 def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
-    """Whether only a run that was asked for more, such as a thorough one, has cases of it."""
+    """Return True if only a run that was asked for more, such as a thorough one, has its cases."""
     planned = report.planned
     left_out = bool(planned) and requirement.id not in planned
     return report.own and left_out and not requirement.untested
 
 
 def _left_out(report: Report) -> int:
-    """How many cases of a whole run did not run."""
+    """Return how many cases of a whole run did not run."""
     return sum(report.planned.values()) - len({case.id for case in report.cases})
 
 
 def _of_the_run(report: Report) -> Iterable[str]:
-    """What blocks the verdict whatever the cases show."""
+    """Yield what blocks the verdict whatever the cases show."""
     cases, shard = report.cases, report.selection.shard
     total = sum(report.planned.values())
     left_out = _left_out(report)
@@ -172,8 +172,7 @@ def _of_the_run(report: Report) -> Iterable[str]:
 def _under_load(
     soak: Soak, cases: Iterable[CaseResult]
 ) -> Iterable[tuple[str, Level, Basis | None]]:
-    """Which requirements got wrong answers under load that were right alone, each with its level
-    and basis."""
+    """Yield the requirements whose answers were wrong only under load, with level and basis."""
     levels = {case.id: (case.requirement, case.level) for case in cases}
     counts: Counter[tuple[str, Level]] = Counter()
     for case_id, number in soak.wrong.items():
@@ -189,7 +188,7 @@ def _under_load(
 
 
 def _of_the_models(report: Report) -> Iterable[str]:
-    """Which models of a run about relations could not be tested as they had to be, and why."""
+    """Yield why models of a run about relations could not be tested as they had to be."""
     if report.relations is None:
         return
     for role, why in report.target.absent.items():
@@ -204,7 +203,7 @@ def _of_the_models(report: Report) -> Iterable[str]:
 
 
 def _reasons(requirement: str, cases: Iterable[CaseResult]) -> list[tuple[str, Level]]:
-    """What is wrong with a requirement, each with the level at which it counts."""
+    """Return what is wrong with a requirement, each with the level at which it counts."""
     counts = Counter((case.level, case.outcome) for case in cases if not case.outcome.harmless)
     reasons: list[tuple[str, Level]] = []
     for (level, outcome), count in sorted(counts.items()):
@@ -218,9 +217,11 @@ def _reasons(requirement: str, cases: Iterable[CaseResult]) -> list[tuple[str, L
 def _lost(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
 ) -> str:
-    """Why a requirement is as good as unknown: the server lacks something that each of its MUST
-    cases needs and that it is not about, or a client lacks what one of them needs that asks for no
-    option. "" if that is not so."""
+    """Return why a requirement was not tested, "" if it was.
+
+    The server lacks something that each of its MUST cases needs and that it is not about, or a
+    client lacks what one of them needs that asks for no option.
+    """
     musts = [case for case in cases if case.level == "MUST"]
     lacking = sum(isinstance(case.cause, ClientLacks) and case.cause.basic for case in musts)
     if lacking:
@@ -236,7 +237,7 @@ def _lost(
 
 
 def _needs(cause: Cause | None) -> Iterable[str]:
-    """What the server lacks, if a case was not sent for that."""
+    """Return what the server lacks, if a case was not sent for that."""
     if isinstance(cause, DatatypesUnsupported):
         return cause.datatypes
     if isinstance(cause, CodingsUnsupported):

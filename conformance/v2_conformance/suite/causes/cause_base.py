@@ -83,7 +83,7 @@ class CauseBase(
 
     @property
     def finding_kind(self) -> str:
-        """What was found: failures that one defect makes have the same."""
+        """The kind of what was found: failures that one defect makes share it."""
         return self.kind
 
     @property
