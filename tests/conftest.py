@@ -128,6 +128,20 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """The URL of a good server that tests share."""
+    with ReferenceServer() as running:
+        yield running.url
+
+
+@pytest.fixture
+def server() -> Iterator[ReferenceServer]:
+    """A good server of the test's own."""
+    with ReferenceServer() as running:
+        yield running
+
+
 @pytest.fixture
 def start() -> Iterator[Callable[[type[Behaviour]], ReferenceServer]]:
     """Starts a reference server whose behaviour is the given class; it ends with the test."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,16 +19,9 @@ from v2_conformance import (
     load_report,
     verify,
 )
-from v2_conformance.reference.server import ReferenceServer
 
 MANUAL = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with ReferenceServer() as server:
-        yield server.url
 
 
 def test_the_examples_of_the_manual_work(

@@ -122,9 +122,8 @@ def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, 
     assert (found.exit_code, found.now) == (0, "consistent")
 
 
-def test_a_part_of_the_run_is_no_verdict(tmp_path: Path) -> None:
-    with ReferenceServer() as server:
-        report = run(server, tmp_path, "matrix_product")
+def test_a_part_of_the_run_is_no_verdict(tmp_path: Path, server: ReferenceServer) -> None:
+    report = run(server, tmp_path, "matrix_product")
     assert standing(report).words == "incomplete run"
     assert not report.verdict.consistent
     assert all(case.outcome is Outcome.PASS for case in report.cases)

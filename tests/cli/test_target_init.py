@@ -160,15 +160,14 @@ def test_how_to_get_in_is_written_but_no_secret(
 
 
 def test_a_token_in_a_file_is_named_beside_the_target_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli, server: ReferenceServer
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("secrets").mkdir()
     Path("made").mkdir()
     Path("secrets/token").write_text("Zk9-pQ7w_vX2-token\n")
-    with ReferenceServer() as server:
-        call = (server.url, "--bearer-file", "secrets/token")
-        text, _ = written(cli, Path("made/target.yaml"), *call)
+    call = (server.url, "--bearer-file", "secrets/token")
+    text, _ = written(cli, Path("made/target.yaml"), *call)
     assert "file: ../secrets/token" in text
     monkeypatch.chdir("/")
     assert load_target(tmp_path / "made/target.yaml").authorized

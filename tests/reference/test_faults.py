@@ -91,13 +91,12 @@ def test_a_fault_is_caught_by_a_case_of_its_requirement(one_of_the_faults: str) 
     assert all(failures.values()), "a failure says nothing"
 
 
-def test_a_server_without_faults_passes_every_case_every_time() -> None:
-    with ReferenceServer() as server:
-        first = run_against(server.url, suite_cases())
-        # What is observed depends on all that is sent.
-        sent = [c for c in sample(suite_cases(), _LEFT_OUT) if not isinstance(c, ObservedCase)]
-        again = run_against(server.url, sent)
-        parallel = run_against(server.url, suite_cases(), workers=2)
+def test_a_server_without_faults_passes_every_case_every_time(server: ReferenceServer) -> None:
+    first = run_against(server.url, suite_cases())
+    # What is observed depends on all that is sent.
+    sent = [c for c in sample(suite_cases(), _LEFT_OUT) if not isinstance(c, ObservedCase)]
+    again = run_against(server.url, sent)
+    parallel = run_against(server.url, suite_cases(), workers=2)
     wrong = {
         name: result.message
         for name, result in first.items()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.servers import free_port
 from v2_conformance.protocol.datatypes import from_values
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.reference.client.task import calls
@@ -33,33 +34,28 @@ def task(**changes: Any) -> dict[str, Any]:
     return {"scenario": "made up", "url": "", "timeout_s": 20, "requests": [request | changes]}
 
 
-def test_what_was_sent_comes_back() -> None:
-    with ReferenceServer() as server:
-        (line,) = run_task(task(id="größe"), server.url)
+def test_what_was_sent_comes_back(server: ReferenceServer) -> None:
+    (line,) = run_task(task(id="größe"), server.url)
     assert line["outputs"] == [
         {"name": "OUTPUT0", "datatype": "INT32", "shape": [4], "data": INT32}
     ]
     assert (line["id"], line["model_name"]) == ("größe", "identity_int32")
 
 
-def test_a_rejection_is_an_error_with_the_servers_words() -> None:
-    with ReferenceServer() as server:
-        (line,) = run_task(task(model="nowhere"), server.url)
+def test_a_rejection_is_an_error_with_the_servers_words(server: ReferenceServer) -> None:
+    (line,) = run_task(task(model="nowhere"), server.url)
     assert (line["status"], "unknown model" in line["error"]) == (404, True)
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:
-    with ReferenceServer() as server:
-        url = server.url
-    (line,) = run_task(task(), url)
+    (line,) = run_task(task(), f"http://127.0.0.1:{free_port()}")
     assert (line["status"], "ConnectionError" in line["error"]) == (None, True)
 
 
-def test_all_requests_of_a_task_are_made_though_one_fails() -> None:
+def test_all_requests_of_a_task_are_made_though_one_fails(server: ReferenceServer) -> None:
     both = task(model="nowhere")
     both["requests"] += task()["requests"]
-    with ReferenceServer() as server:
-        first, second = run_task(both, server.url)
+    first, second = run_task(both, server.url)
     assert "error" in first
     assert "outputs" in second
 
@@ -111,9 +107,8 @@ def test_as_a_command_it_prints_a_line_for_each_request(tmp_path: Path) -> None:
     assert line["outputs"][0]["data"] == INT32
 
 
-def test_as_a_command_it_takes_a_fault(tmp_path: Path) -> None:
-    with ReferenceServer() as server:
-        done = run_command(tmp_path, server.url, "--fault", "header-length-missing")
+def test_as_a_command_it_takes_a_fault(tmp_path: Path, server: ReferenceServer) -> None:
+    done = run_command(tmp_path, server.url, "--fault", "header-length-missing")
     (line,) = map(json.loads, done.stdout.splitlines())
     assert line["status"] == 400
 

@@ -268,14 +268,13 @@ class TestClaims:
 
 class TestTheSuiteItself:
     def test_a_mistake_of_the_suite_is_an_error_and_ends_no_run(
-        self, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch, server: ReferenceServer
     ) -> None:
         def broken(*_: object) -> None:
             raise ZeroDivisionError("at the wrong moment")
 
         monkeypatch.setattr(conversations, "judge", broken)
-        with ReferenceServer() as server:
-            found = results(target_of(server.url), chosen("R3/survives"))
+        found = results(target_of(server.url), chosen("R3/survives"))
         assert set(outcomes(found).values()) == {Outcome.ERROR}
         for result in found.values():
             assert isinstance(result.cause, SuiteError)

@@ -248,10 +248,9 @@ def test_closing_in_the_middle_of_an_answer_fails() -> None:
     assert isinstance(verdict.cause, ConnectionClosed)
 
 
-def test_datatypes_that_a_server_lacks_decline_them() -> None:
-    with ReferenceServer() as server:
-        lacking = replace(target_of(server.url), unsupported=frozenset({"INT64", "UINT8"}))
-        found = results(lacking, HUGE)
+def test_datatypes_that_a_server_lacks_decline_them(server: ReferenceServer) -> None:
+    lacking = replace(target_of(server.url), unsupported=frozenset({"INT64", "UINT8"}))
+    found = results(lacking, HUGE)
     assert {result.outcome for result in found.values()} == {Outcome.UNSUPPORTED}
 
 

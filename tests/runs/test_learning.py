@@ -88,9 +88,8 @@ def target(server: ReferenceServer) -> Target:
     return make_target(server.url)
 
 
-def test_answers_are_learned_with_another_set_of_values() -> None:
-    with ReferenceServer() as server:
-        (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
+def test_answers_are_learned_with_another_set_of_values(server: ReferenceServer) -> None:
+    (found,) = learn_models(target(server), ["matrix_product"], Choice(), None).models
     known = found.learned.binding.known
     assert known is not None
     assert known.answers is not None
@@ -126,10 +125,9 @@ def test_a_model_that_gives_back_only_some_values_plays_no_role(
     assert [one.learned.identity for one in found.models] == [None, None]
 
 
-def test_a_model_whose_values_the_user_chose_plays_no_role() -> None:
+def test_a_model_whose_values_the_user_chose_plays_no_role(server: ReferenceServer) -> None:
     of_ones = Choice(ranges={"INPUT0": (0, 1)})
-    with ReferenceServer() as server:
-        (found,) = learn_models(target(server), ["identity_fp32"], of_ones, None, SETS).models
+    (found,) = learn_models(target(server), ["identity_fp32"], of_ones, None, SETS).models
     assert found.learned.identity is None
 
 
@@ -162,11 +160,8 @@ def test_answers_that_a_report_has_no_room_for_are_refused(
         learn_models(target(server), ["widener"], wide, None)
 
 
-def test_all_stands_for_the_repository_index(start: Start) -> None:
-    with ReferenceServer() as server:
-        assert {"matrix_product", "reverser", "widener"} <= set(
-            repository_index(target(server)) or ()
-        )
+def test_all_stands_for_the_repository_index(start: Start, server: ReferenceServer) -> None:
+    assert {"matrix_product", "reverser", "widener"} <= set(repository_index(target(server)) or ())
     without = target(start(WithoutIndex))
     assert repository_index(without) is None
     with pytest.raises(UsageError, match="no repository index"):

@@ -41,15 +41,14 @@ def test_the_first_request_goes_before_on_the_same_connection() -> None:
     assert before.transcript.open
 
 
-def test_a_server_that_closes_after_each_response_is_right() -> None:
+def test_a_server_that_closes_after_each_response_is_right(server: ReferenceServer) -> None:
     class Closes(Behaviour):
         def keeps_open(self, request: Request, response: Response) -> bool:
             return False
 
-    with ReferenceServer() as server:
-        server._behaviour = Closes()
-        with engine_for(server.url) as engine:
-            assert engine.run(PAIR).outcome is Outcome.PASS
+    server._behaviour = Closes()
+    with engine_for(server.url) as engine:
+        assert engine.run(PAIR).outcome is Outcome.PASS
 
 
 def test_what_sticks_fails_the_second_request() -> None:

@@ -136,10 +136,9 @@ def test_what_a_server_declines_beside_others_has_its_canaries(tmp_path: Path) -
     assert found.exit_code == 0, words_of(found)
 
 
-def test_large_and_thorough_runs_of_a_suite_hold(tmp_path: Path) -> None:
-    with ReferenceServer() as server:
-        both = Selection(large=True, thorough=True)
-        path = small_run(tmp_path, make_target(server.url, timeout=5), both)
+def test_large_and_thorough_runs_of_a_suite_hold(tmp_path: Path, server: ReferenceServer) -> None:
+    both = Selection(large=True, thorough=True)
+    path = small_run(tmp_path, make_target(server.url, timeout=5), both)
     packed = path.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert verify(packed, SMALL).exit_code == 0

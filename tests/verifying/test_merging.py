@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -85,12 +85,6 @@ def test_what_is_about_all_exchanges_is_judged_over_those_of_all_shards(tmp_path
     ]
     for piece in pieces:
         assert not {case.id for case in load_report(piece).cases} & set(observed)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with ReferenceServer() as server:
-        yield server.url
 
 
 @pytest.fixture(scope="module")

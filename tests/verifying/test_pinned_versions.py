@@ -14,7 +14,7 @@ from v2_conformance.suite.outcomes import Outcome
 NAMES = ("P2/blob-follows-json[INT32]", "H6/not-a-number[letters]", "R1/unknown-version")
 
 
-def test_the_report_of_a_pinned_version_holds(tmp_path: Path) -> None:
+def test_the_report_of_a_pinned_version_holds(tmp_path: Path, server: ReferenceServer) -> None:
     cases = [
         case
         for case in suite_cases()
@@ -22,13 +22,12 @@ def test_the_report_of_a_pinned_version_holds(tmp_path: Path) -> None:
     ]
     assert len(cases) >= len(NAMES)
     file = tmp_path / "target.yaml"
-    with ReferenceServer() as server:
-        file.write_text(
-            f"url: {server.url}\nmodels:\n"
-            "  identity/INT32: {model: identity_int32, version: 1}\n"
-            "  identity/FP32: {model: identity_fp32, version: 9}\n"
-        )
-        path = made(tmp_path, load_target(file), cases)
+    file.write_text(
+        f"url: {server.url}\nmodels:\n"
+        "  identity/INT32: {model: identity_int32, version: 1}\n"
+        "  identity/FP32: {model: identity_fp32, version: 9}\n"
+    )
+    path = made(tmp_path, load_target(file), cases)
     report = load_report(path)
     assert {case.outcome for case in report.cases} == {Outcome.PASS}
     case = report.case(NAMES[0])

@@ -147,13 +147,12 @@ def test_a_key_that_ssh_keygen_made_signs(report: Path, tmp_path: Path, checked:
 
 
 def test_a_run_signs_its_report_and_replaces_an_older_signature(
-    tmp_path: Path, key: Path, checked: Checked
+    tmp_path: Path, key: Path, checked: Checked, server: ReferenceServer
 ) -> None:
-    with ReferenceServer() as server:
-        usual = ["run", server.url, "--case", "P1", "--report-dir", str(tmp_path)]
-        assert main([*usual, "--sign", str(key)]) == 1  # a selection
-        assert checked(signers(key), tmp_path / "report.json")[0] == 0
-        assert main(usual) == 1
+    usual = ["run", server.url, "--case", "P1", "--report-dir", str(tmp_path)]
+    assert main([*usual, "--sign", str(key)]) == 1  # a selection
+    assert checked(signers(key), tmp_path / "report.json")[0] == 0
+    assert main(usual) == 1
     assert not (tmp_path / "report.json.sig").exists()
     assert main(["run", "--fuzz", "1", "--sign", str(key)]) == 2
 

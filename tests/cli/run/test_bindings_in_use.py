@@ -88,14 +88,13 @@ def test_show_finds_the_json_by_the_size_in_the_type(tmp_path: Path, cli: Cli) -
     assert "not a JSON object" not in shown
 
 
-def test_a_model_that_is_not_loaded_is_absent(tmp_path: Path) -> None:
+def test_a_model_that_is_not_loaded_is_absent(tmp_path: Path, server: ReferenceServer) -> None:
     target_file = tmp_path / "target.yaml"
-    with ReferenceServer() as server:
-        target_file.write_text(
-            f"url: {server.url}\nbinding: sagemaker\nmodels: {{identity/BOOL: not_loaded}}\n",
-            encoding="utf-8",
-        )
-        _, report = reported(tmp_path, "--target", str(target_file), "--case", "D1")
+    target_file.write_text(
+        f"url: {server.url}\nbinding: sagemaker\nmodels: {{identity/BOOL: not_loaded}}\n",
+        encoding="utf-8",
+    )
+    _, report = reported(tmp_path, "--target", str(target_file), "--case", "D1")
     assert report.target.binding == "sagemaker"
     assert report.target.absent == {
         "identity/BOOL": "no model not_loaded: GET /models/not_loaded answered with status 404"

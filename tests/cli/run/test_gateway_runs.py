@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from support import faulty_gateways as gateways
 from support.commands import Cli
 from v2_conformance.cli.main import main
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_conformance.resources import schema
 from v2_conformance.suite.library import suite_cases
@@ -20,12 +18,6 @@ from v2_conformance.verifying.verification import verify
 CASES = ("--case", "P2/blob-follows-json[INT32]", "--case", "H6/not-a-number[letters]")
 TOKEN = "s3cret-token-of-the-server"
 PASSWORD = "s3cret-password-of-the-gateway"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with ReferenceServer() as server:
-        yield server.url
 
 
 def test_both_runs_written(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

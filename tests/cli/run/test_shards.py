@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.commands import Cli
 from v2_conformance.cli.main import main
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_mutants.servers import MutantServer
 
 SOME = ("--case", "P2", "--case", "H6", "--case", "R2")
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with ReferenceServer() as server:
-        yield server.url
 
 
 def test_three_shards_merge_to_the_report_of_one_run(url: str, tmp_path: Path, cli: Cli) -> None:

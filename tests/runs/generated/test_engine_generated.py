@@ -33,20 +33,19 @@ REQUESTS = generated_case().requests
 
 
 def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, server: ReferenceServer
 ) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)  # whatever it would make
     sent = []
-    with ReferenceServer() as server:
-        for _ in range(2):
-            with engine_for(server.url) as engine:
-                result = engine.run(generated_case())
-            assert result.outcome is Outcome.PASS
-            usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
-            assert result.cause == GeneratedRequests(len(usable), None, None)
-            assert result.message == f"{len(usable)} generated requests"
-            assert [exchange.entry for exchange in result.exchanges] == usable
-            sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
+    for _ in range(2):
+        with engine_for(server.url) as engine:
+            result = engine.run(generated_case())
+        assert result.outcome is Outcome.PASS
+        usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
+        assert result.cause == GeneratedRequests(len(usable), None, None)
+        assert result.message == f"{len(usable)} generated requests"
+        assert [exchange.entry for exchange in result.exchanges] == usable
+        sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
     assert sent[0] == sent[1]
     assert len(set(sent[0])) > 50  # some differ in their delivery alone
 

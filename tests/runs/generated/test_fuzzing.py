@@ -84,9 +84,8 @@ def test_a_seed_decides_all_requests() -> None:
     assert first.cases != other.cases
 
 
-def test_a_server_without_faults_answers_random_requests() -> None:
-    with ReferenceServer() as server:
-        found = explored(server.url, 150, 20, "bf16", extras=True)
+def test_a_server_without_faults_answers_random_requests(server: ReferenceServer) -> None:
+    found = explored(server.url, 150, 20, "bf16", extras=True)
     assert found.result is not None
     assert not found.failed, (found.entry, found.result.message)
     assert found.sent == 150

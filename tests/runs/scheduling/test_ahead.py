@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
-
 from support.runs import chosen, engine_for, target_of
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.budget import Budget
 from v2_conformance.runs.scheduling.engine import Engine
@@ -58,12 +54,6 @@ class WatchedConnection:
 
     def close(self) -> None:
         self._connection.close()
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with ReferenceServer() as server:
-        yield server.url
 
 
 def steps(url: str, cases: list[Case]) -> list[str]:

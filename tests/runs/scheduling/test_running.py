@@ -126,9 +126,8 @@ class TestOrder:
         planned: list[Case] = [NEGATIVE, get, PLAIN[1], generated, PLAIN[0]]
         assert in_order(planned) == [get, PLAIN[1], generated, PLAIN[0], NEGATIVE]
 
-    def test_a_run_keeps_that_order_with_several_workers_too(self) -> None:
-        with ReferenceServer() as server:
-            found = results(target_of(server.url), chosen("S7/", "S1/", "S12/"), workers=3)
+    def test_a_run_keeps_that_order_with_several_workers_too(self, server: ReferenceServer) -> None:
+        found = results(target_of(server.url), chosen("S7/", "S1/", "S12/"), workers=3)
         kinds = [(CASES()[name].dangerous, CASES()[name].negative) for name in found]
         assert kinds == sorted(kinds)
 
@@ -157,9 +156,8 @@ class TestWhatIsObserved:
         assert cause.cases == tuple(sorted(c.id for c in cases if c.negative))
         assert cause.more == 0
 
-    def test_without_any_exchange_it_shows_nothing(self) -> None:
-        with ReferenceServer() as server:
-            found = results(target_of(server.url), chosen("R2/observed"))
+    def test_without_any_exchange_it_shows_nothing(self, server: ReferenceServer) -> None:
+        found = results(target_of(server.url), chosen("R2/observed"))
         assert found["R2/observed"].outcome is Outcome.INCONCLUSIVE
 
 

@@ -197,15 +197,14 @@ def test_host_is_what_a_gateway_chooses_by() -> None:
 
 @pytest.mark.parametrize("version", ["'1'", "1"])
 def test_a_version_in_a_target_file_is_in_every_url_of_the_model(
-    version: str, tmp_path: Path
+    version: str, tmp_path: Path, server: ReferenceServer
 ) -> None:
     path = tmp_path / "t.yaml"
-    with ReferenceServer() as server:
-        path.write_text(
-            f"url: {server.url}\nmodels:\n  identity/INT32: {{model: identity_int32, "
-            f"version: {version}}}\n  identity/FP32: {{model: identity_fp32, version: 77}}\n"
-        )
-        found = discover(make_target(target_file=path))
+    path.write_text(
+        f"url: {server.url}\nmodels:\n  identity/INT32: {{model: identity_int32, "
+        f"version: {version}}}\n  identity/FP32: {{model: identity_fp32, version: 77}}\n"
+    )
+    found = discover(make_target(target_file=path))
     binding = found.present["identity/INT32"]
     assert binding.path == "/v2/models/identity_int32/versions/1"
     assert "identity/FP32" not in found.present
@@ -228,14 +227,13 @@ def test_requests_are_evenly_spaced() -> None:
     assert len(pauses) == 3  # by now its turn had come
 
 
-def test_every_exchange_of_a_target_waits_for_its_turn() -> None:
-    with ReferenceServer() as server:
-        target = with_access(server.url, rate=10_000)
-        turns: list[float] = []
-        assert target.pace is not None
-        slow = Pace(0.001, pause=turns.append, clock=lambda: 0.0)
-        object.__setattr__(target, "pace", slow)
-        found = discover(target)
+def test_every_exchange_of_a_target_waits_for_its_turn(server: ReferenceServer) -> None:
+    target = with_access(server.url, rate=10_000)
+    turns: list[float] = []
+    assert target.pace is not None
+    slow = Pace(0.001, pause=turns.append, clock=lambda: 0.0)
+    object.__setattr__(target, "pace", slow)
+    found = discover(target)
     assert len(turns) == len(found.asked) - 1
 
 

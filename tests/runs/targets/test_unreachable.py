@@ -143,10 +143,9 @@ def test_a_server_that_wants_a_client_certificate_gets_one(
         assert "status 404" not in met(foreign_target)[1]
 
 
-def test_https_to_a_plain_port_is_said(cacert: Path) -> None:
-    with ReferenceServer() as server:
-        url = server.url.replace("http:", "https:")
-        obstacle, message = met(target_for(url, cacert=cacert))
+def test_https_to_a_plain_port_is_said(cacert: Path, server: ReferenceServer) -> None:
+    url = server.url.replace("http:", "https:")
+    obstacle, message = met(target_for(url, cacert=cacert))
     assert obstacle is Obstacle.NO_TLS
     assert "does not speak TLS; the URL must begin with http://" in message
 

@@ -67,9 +67,8 @@ def scripted(*pieces: bytes, close: bool = False, read: int = 2) -> Any:
     return serving(script)
 
 
-def test_a_server_that_answers_both_passes() -> None:
-    with ReferenceServer() as server:
-        prepared, came = asked(server.url)
+def test_a_server_that_answers_both_passes(server: ReferenceServer) -> None:
+    prepared, came = asked(server.url)
     assert came.response is not None
     assert came.response.following is not None
     assert (came.response.excess, came.open, came.answers) == (0, True, 2)
