@@ -146,36 +146,7 @@ INT32 = CASE + b"  expect: {outcome: success, outputs: {0: any}}\n  model: ident
 IDENTITY = INT32 + b"  request: {inputs: [{shape: [1]}]}\n"
 AXIS = "[" + ", ".join(map(str, range(100))) + "]"
 
-TARGETS: Mapping[str, Content] = {
-    "timeout-true": b"timeout: true\n",
-    "timeout-zero": b"timeout: 0\n",
-    "timeout-negative": b"timeout: -1\n",
-    "timeout-of-a-century": b"timeout: 3153600000\n",
-    "timeout-text": b"timeout: '5'\n",
-    "timeout-huge": b"timeout: 1" + b"0" * 3000 + b"\n",
-    "profiles-a-word": b"profiles: raw\n",
-    "profiles-of-numbers": b"profiles: [1]\n",
-    "unsupported-true": b"unsupported: true\n",
-    "headers-a-list": b"headers: [a]\n",
-    "header-a-number": b"headers: {A: 5}\n",
-    "header-null": b"headers: {A: null}\n",
-    "header-a-boolean": b"headers: {A: yes}\n",
-    "header-two-lines": b'headers: {A: "b\\r\\nC: d"}\n',
-    "header-not-ascii": "headers: {A: é}\n".encode(),
-    "url-a-file": b"url: file:///etc/passwd\n",
-    "url-a-port-too-far": b"url: http://h:99999\n",
-    "url-with-controls": b'url: "http://h/\\n"\n',
-    "url-null": b"url: null\n",
-    "url-a-boolean": b"url: no\n",
-    "verify-a-number": b"verify: 1\n",
-    "verify-no-file": b"url: https://h\nverify: /no/such/file\n",
-    "verify-a-directory": b"url: https://h\nverify: /\n",
-    "models-a-list": b"models: [a]\n",
-    "model-null": b"models: {mixed: null}\n",
-    "model-of-a-number": b"models: {mixed: 1}\n",
-    "merge-of-a-number": b"<<: 1\n",
-    "merge-of-unknown-members": b"<<: {nope: 1}\nurl: http://h\n",
-}
+TARGETS: Mapping[str, Content] = {"timeout-huge": b"timeout: 1" + b"0" * 3000 + b"\n"}
 CASES: Mapping[str, Content] = {
     "no-cases": b"family: D\ncases: []\n",
     "cases-null": b"family: D\ncases:\n",

@@ -30,14 +30,31 @@ def compare_texts(name: str, shown: dict[str, str], *, rewrite: bool) -> None:
     assert now == path.read_text(encoding="utf-8")
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines with \\n, or as a block where there is room."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
 def compare(name: str, words: Callable[[Row], object], *, rewrite: bool) -> list[Row]:
     """Compare the `words` of each row with those that its other members make now."""
     path = FOLDER / f"{name}.yaml"
     kept: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
     now = [{**row, "words": words(row)} for row in kept]
     if rewrite:
-        text = yaml.safe_dump(
-            now, sort_keys=False, default_flow_style=None, width=98, allow_unicode=True
+        text = yaml.dump(
+            now,
+            Dumper=_Dumper,
+            sort_keys=False,
+            default_flow_style=None,
+            width=98,
+            allow_unicode=True,
         )
         path.write_text(text, encoding="utf-8")
     else:
