@@ -11,8 +11,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from v2_conformance.errors import UsageError
+from v2_conformance.terminal_safe_text import matches
 
 _LARGEST = 1 << 20
+_LONGEST = 256  # no pattern takes long to match
 _FIELDS = re.compile(r'(?:[^\s"]|"[^"]*")+')
 _OPTIONS = re.compile(r'(?:[^,"]|"[^"]*")+')
 _KEY_TYPE = re.compile(r"(?:ssh|ecdsa|sk-ssh|sk-ecdsa|rsa)-[!-~]+")
@@ -121,18 +123,8 @@ def matches_list(text: str, patterns: str) -> bool:
     found = False
     for pattern in patterns.split(","):
         negated = pattern.startswith("!")
-        if _matches(text, pattern.removeprefix("!")):
+        if len(pattern) <= _LONGEST and matches(text, pattern.removeprefix("!")):
             if negated:
                 return False
             found = True
     return found
-
-
-def _matches(text: str, pattern: str) -> bool:
-    # Runs of "*" are one, so that no pattern takes more than quadratic time.
-    parts = re.split(r"(\*+|\?)", pattern)
-    wild = {"?": "."}
-    regex = "".join(
-        ".*" if part.startswith("*") else wild.get(part, re.escape(part)) for part in parts
-    )
-    return len(pattern) < 256 and regex.count(".*") < 8 and bool(re.fullmatch(regex, text))
