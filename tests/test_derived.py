@@ -15,7 +15,8 @@ from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import PACKAGE, folder
 
-KEPT = "conformance/v2_conformance/__pycache__/derived-cases.pickle"
+TAG = sys.implementation.cache_tag
+KEPT = f"conformance/v2_conformance/__pycache__/derived-cases.{TAG}.pickle"
 SAME = """
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.library import every_case, suite_cases
@@ -163,7 +164,7 @@ def numbers() -> dict[str, int]:
 def test_a_damaged_file_is_made_anew(cache: Path, damage: Callable[[Path], None]) -> None:
     assert numbers() == numbers() == {"MUST": 2**70}
     assert len(made) == 1
-    damage(cache / "derived-numbers.pickle")
+    damage(cache / f"derived-numbers.{TAG}.pickle")
     assert numbers() == {"MUST": 2**70}
     assert len(made) == 2
 

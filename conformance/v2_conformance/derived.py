@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -34,7 +35,7 @@ def derived(name: str, make: Callable[[], _Made]) -> _Made:
 
     What cannot be pickled is not kept. Raises what `make` raises.
     """
-    path = _KEPT_IN / f"derived-{name}.pickle"
+    path = _KEPT_IN / f"derived-{name}.{sys.implementation.cache_tag}.pickle"
     try:
         sources = _sources()
     except (OSError, CaseFileError):
