@@ -1,8 +1,11 @@
-"""What the shell offers when somebody presses the tab key in the middle of a call."""
+"""What the shell offers when somebody presses the tab key in the middle of a call.
+
+Each function yields names, or names with what they mean, that may have begun as `begun` does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,97 +17,102 @@ from v2_conformance.errors import ConformanceError
 if TYPE_CHECKING:
     from v2_conformance.suite.cases import Case
 
+Offers = Iterable[str | tuple[str, str]]
 
-def profiles(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+
+def completion(
+    name: str | None,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]] | None:
+    """Return what click calls to complete a value with the function `name` of this module."""
+    if name is None:
+        return None
+    offers: Callable[[click.Context, str], Offers] = globals()[name]
+
+    def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+        pairs = ((one, "") if isinstance(one, str) else one for one in offers(ctx, begun))
+        return [
+            CompletionItem(value, help=meaning or None)
+            for value, meaning in pairs
+            if value.startswith(begun)
+        ]
+
+    return complete
+
+
+def profiles(ctx: click.Context, begun: str) -> Offers:
     """The profiles that a server can claim besides binary."""
-    from v2_conformance.suite.library import suite_cases
+    from v2_conformance.protocol.names import OPT_IN_PROFILES
 
-    names = dict.fromkeys(case.profile for case in suite_cases())
-    return _beginning(begun, (name for name in names if name != "binary"))
+    return OPT_IN_PROFILES
 
 
-def faults(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def faults(ctx: click.Context, begun: str) -> Offers:
     """The faults of the embedded server, each with what it does wrong."""
     from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
 
-    return [
-        CompletionItem(fault.name, help=f"{fault.requirement}: {fault.text}")
-        for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values())
-        if fault.name.startswith(begun)
-    ]
+    for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
+        yield fault.name, f"{fault.requirement}: {fault.text}"
 
 
-def variants(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def variants(ctx: click.Context, begun: str) -> Offers:
     """The variants of the embedded server, each with what it does."""
     from v2_mutants.variants import VARIANTS
 
-    return [
-        CompletionItem(variant.name, help=variant.text)
-        for variant in VARIANTS.values()
-        if variant.name.startswith(begun)
-    ]
+    return [(variant.name, variant.text) for variant in VARIANTS.values()]
 
 
-def variations(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def variations(ctx: click.Context, begun: str) -> Offers:
     """The variations of requests, each with what it changes."""
     from v2_conformance.suite.variations import variations
 
-    return [
-        CompletionItem(variation.name, help=variation.does)
-        for variation in variations().values()
-        if variation.name.startswith(begun)
-    ]
+    return [(variation.name, variation.does) for variation in variations().values()]
 
 
-def kits(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def kits(ctx: click.Context, begun: str) -> Offers:
     """The servers for which there is a kit."""
     from v2_conformance.kits import KITS
 
-    return _beginning(begun, KITS)
+    return KITS
 
 
-def listings(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def listings(ctx: click.Context, begun: str) -> Offers:
     """What `list` can list."""
     from v2_conformance.cli.suite.listing import LISTINGS
 
-    return _beginning(begun, LISTINGS)
+    return LISTINGS
 
 
-def shells(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def shells(ctx: click.Context, begun: str) -> Offers:
     """The shells for which there is a script."""
     from v2_conformance.cli.completion import SHELLS
 
-    return _beginning(begun, SHELLS)
+    return SHELLS
 
 
-def cases(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def cases(ctx: click.Context, begun: str) -> Offers:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
     from v2_conformance.suite.library import suite_cases
 
     return _of_requirements(begun, suite_cases(large=True, huge=True, thorough=True))
 
 
-def scenarios(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def scenarios(ctx: click.Context, begun: str) -> Offers:
     """The same for the scenarios of clients."""
     from v2_conformance.suite.library import client_cases
 
     return _of_requirements(begun, client_cases())
 
 
-def _of_requirements(begun: str, planned: Sequence[Case]) -> list[CompletionItem]:
+def _of_requirements(begun: str, planned: Sequence[Case]) -> Offers:
     from v2_conformance.suite.requirements import catalogue
 
     if "/" in begun:
-        return _beginning(begun, (case.id for case in planned))
+        return [case.id for case in planned]
     tested = {case.requirement for case in planned}
-    return [
-        CompletionItem(requirement.id, help=requirement.title)
-        for requirement in catalogue().values()
-        if requirement.id in tested and requirement.id.startswith(begun)
-    ]
+    return [(one.id, one.title) for one in catalogue().values() if one.id in tested]
 
 
-def cases_of_report(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+def cases_of_report(ctx: click.Context, begun: str) -> Offers:
     """The ids of the cases in the report that is named before."""
     from v2_conformance.report.files import load_report
 
@@ -112,10 +120,6 @@ def cases_of_report(ctx: click.Context, param: click.Parameter, begun: str) -> l
     if not isinstance(report, Path):
         return []
     try:
-        return _beginning(begun, (case.id for case in load_report(report).cases))
+        return [case.id for case in load_report(report).cases]
     except ConformanceError:  # the call itself will say what is wrong with it
         return []
-
-
-def _beginning(begun: str, names: Iterable[str]) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(begun)]

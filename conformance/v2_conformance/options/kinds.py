@@ -52,17 +52,6 @@ def whole_number(least: int | None = None, most: int | None = None) -> Kind:
     return convert
 
 
-def process_id(value: Any) -> int:
-    """The id of a process."""
-    try:
-        number = int(value)
-    except ValueError:
-        raise ValueError(f"{value!r} is not a valid integer range") from None
-    if number < 1:
-        raise ValueError(f"{number} is not in the range x>=1")
-    return number
-
-
 def seconds(value: Any) -> float:
     """A number of seconds, from 0 to a day."""
     number = _float(value)

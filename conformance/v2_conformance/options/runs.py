@@ -9,7 +9,6 @@ from typing import ClassVar
 from v2_conformance.options.kinds import (
     file_path,
     minutes,
-    process_id,
     tolerance,
     whole_number,
 )
@@ -100,8 +99,8 @@ class LoadOptions:
     pid: int | None = option(
         "--pid PID",
         "With --soak: watch memory, open files and threads of this process and those that it has "
-        "started, to find leaks. With --start it is known already.  [x>=1]",
-        kind=process_id,
+        "started, to find leaks. With --start it is known already.",
+        kind=whole_number(least=1),
     )
 
 
