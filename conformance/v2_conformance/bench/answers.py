@@ -19,14 +19,14 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, acceptable
 from v2_conformance.protocol.datatypes import ElementError, check_blob, to_json
 from v2_conformance.protocol.message import Part, Tensor, compose
-from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import TensorSpec
 from v2_conformance.wire.case_data import from_hex, integer, mapping, text, write_json
 from v2_conformance.wire.encode.coded_body import code_body
 from v2_conformance.wire.encode.delivery import cuts, read_delivery
-from v2_conformance.wire.encode.header_lengths import header_lengths
-from v2_conformance.wire.encode.inputs import EncodedInput, encode_inputs, input_entries
+from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_entries
 from v2_conformance.wire.encode.json_changes import change_json
+from v2_conformance.wire.encode.message_fields import message_fields
+from v2_conformance.wire.encode.requests import appended
 
 _PAUSE_S = 0.002
 _JSON_MEMBERS = ("before", "after", "indent", "text", "change")
@@ -178,11 +178,9 @@ def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> Encod
             given["form"] = "binary" if _is_binary(asked, name, wanted) else "json"
             if given["form"] == "json" and not _has_json(spec, given, same):
                 given["form"] = "binary"
-        alone = ModelContract(**{**vars(asked.model), "inputs": (spec,), "stands_in_for": None})
-        (encoded,) = encode_inputs({"inputs": [given]}, alone, (name,), skip=0)
+        return encode_one(given, asked.model, spec)
     except CaseFileError as error:
         raise CaseFileError(f"`answer.outputs[{position}]`: {error}") from error
-    return encoded
 
 
 def _is_binary(asked: Asked, name: str, wanted: Wishes) -> bool:
@@ -215,6 +213,7 @@ def _document(asked: Asked, outputs: Sequence[EncodedInput], wanted: Wishes) -> 
 
 def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
     """The bytes of the JSON, as `json` of the script says."""
+
     given = mapping(script.get("json", {}), "`json`", _JSON_MEMBERS)
     if "text" in given:
         return text(given["text"], "`json.text`").encode()
@@ -237,11 +236,7 @@ def _instead(script: Mapping[str, Any]) -> bytes | None:
 
 def _tampered(body: bytes, script: Mapping[str, Any]) -> bytes:
     change = mapping(script.get("body", {}), "`body`")
-    appended = change.get("append", "")
-    if isinstance(appended, int):
-        body += b"\xa5" * integer(appended, "`body.append`", least=0, most=1 << 20)
-    else:
-        body += from_hex(appended, "`body.append`")
+    body += appended(change.get("append", ""))
     dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=len(body))
     return body[: len(body) - dropped]
 
@@ -266,16 +261,8 @@ def _fields(
     script: Mapping[str, Any], coding: str | None, sizes: tuple[int, int], *, binary: bool
 ) -> list[tuple[str, str]]:
     """The fields of the answer but those of its framing."""
-    fields: list[tuple[str, str]] = []
-    content_type = script.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
-    if content_type is not None:
-        fields.append(("Content-Type", text(content_type, "`content_type`")))
-    fields += header_lengths(script.get("header_length", {} if binary else "absent"), *sizes)
-    if coding is not None:
-        fields.append(("Content-Encoding", coding))
-    for name, value in mapping(script.get("headers", {}), "`headers`").items():
-        fields.append((text(name, "`headers`"), text(value, "`headers`")))
-    return fields
+    codings = [] if coding is None else [("Content-Encoding", coding)]
+    return message_fields(script, *sizes, codings, binary=binary)
 
 
 def _framed(

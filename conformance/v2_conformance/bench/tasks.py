@@ -13,7 +13,7 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.suite.tasks import Task, TaskInput, TaskOutput, TaskRequest
 from v2_conformance.wire.case_data import array, integer, mapping, one_of, text
-from v2_conformance.wire.encode.inputs import check_tensor, encode_inputs, input_entries
+from v2_conformance.wire.encode.inputs import check_tensor, encode_one, input_entries
 
 USUAL_TIMEOUT_S = 10.0
 """Seconds that a client has for a scenario."""
@@ -129,10 +129,8 @@ def _input(given: Mapping[str, Any], model: ModelContract, place: int) -> tuple[
     if rounds and spec.datatype != "BF16":
         raise CaseFileError("`from: float32` is only for BF16")
     one = TensorSpec(spec.name, "FP32" if rounds else spec.datatype, spec.dims)
-    alone = ModelContract(**{**vars(model), "inputs": (one,), "stands_in_for": None})
     entry = {k: v for k, v in given.items() if k not in (*_OF_THE_TASK, "tensor", "datatype")}
-    (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,), skip=0)
-    held = encoded.tensor
+    held = encode_one(entry, model, one).tensor
     check_tensor(held)
     blob = bytes(held.blob)
     true = from_values("BF16", to_values("FP32", blob)) if rounds else blob

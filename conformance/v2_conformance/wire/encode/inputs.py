@@ -21,7 +21,7 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.models import ModelContract, Sample
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.wire.case_data import (
     array,
@@ -123,6 +123,13 @@ def encode_inputs(
             encoded.append(_encode(position, entry, model, names, skip))
         except CaseFileError as error:
             raise CaseFileError(f"`inputs[{position}]`: {error}") from error
+    return encoded
+
+
+def encode_one(entry: Mapping[str, Any], model: ModelContract, spec: TensorSpec) -> EncodedInput:
+    """The only tensor of a message, as an input `spec` of `model` is. Raises CaseFileError."""
+    alone = ModelContract(**{**vars(model), "inputs": (spec,), "stands_in_for": None})
+    (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,), skip=0)
     return encoded
 
 

@@ -14,7 +14,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
 from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_values
 from v2_conformance.protocol.message import Part, Tensor, compose
-from v2_conformance.protocol.names import JSON_TYPE, OCTET_STREAM
+from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.variations import Variation, variation
@@ -28,8 +28,8 @@ from v2_conformance.wire.case_data import (
 from v2_conformance.wire.encode.coded_body import code_body
 from v2_conformance.wire.encode.delivery import make_request, read_delivery
 from v2_conformance.wire.encode.document import check_document, encode_document
-from v2_conformance.wire.encode.header_lengths import header_lengths
 from v2_conformance.wire.encode.inputs import EncodedInput, check_tensor, encode_inputs
+from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.parting import part
 from v2_conformance.wire.encode.streamed_input import streamed_input
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
@@ -229,8 +229,8 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
     )
     change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
-    appended = _appended(change["append"]) if "append" in change else b""
-    extended = [*blobs, ("", appended)] if appended else blobs
+    extra = appended(change["append"]) if "append" in change else b""
+    extended = [*blobs, ("", extra)] if extra else blobs
     length = len(document) + sum(len(blob) for _, blob in extended)
     dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
     length -= dropped
@@ -255,7 +255,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     head = spelling.head(address.bound(plain_head))
     written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)
-    if appended:
+    if extra:
         parts = (*parts[:-1], msgspec.structs.replace(parts[-1], kind="slack"))
     if dropped:
         wire = wire[: len(written) + length]
@@ -303,7 +303,7 @@ def _coded(
     return code_body(name, plain[:length], request.get("encoded"))
 
 
-def _appended(given: object) -> bytes:
+def appended(given: object) -> bytes:
     """Bytes that no tensor declares; none of them could be taken for JSON or for padding."""
     if isinstance(given, str):
         return from_hex(given, "`body.append`")
@@ -327,23 +327,10 @@ _SIZED = frozenset({"body", "encoded", "header_length", "delivery", "client"})
 def _fields(
     request: Mapping[str, Any], length: int, blobs: int, *, binary: bool
 ) -> list[tuple[str, str]]:
-    """Content-Type, the header length as the case says, and the case's own fields.
-
-    Both are sent as soon as an input is in binary form, even if its blob has no bytes: no document
-    says that they may be left out then, so a server may count on them.
-    """
-    fields: list[tuple[str, str]] = []
-    content_type = request.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
-    if content_type is not None:
-        fields.append(("Content-Type", text(content_type, "`content_type`")))
-    header_length = request.get("header_length", {} if binary else "absent")
-    fields += header_lengths(header_length, length, blobs)
-    for member, name in (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding")):
-        if member in request:
-            fields.append((name, text(request[member], f"`{member}`")))
-    for name, value in mapping(request.get("headers", {}), "`headers`").items():
-        fields.append((text(name, "`headers`"), text(value, "`headers`")))
-    return fields
+    """Content-Type, the header length as the case says, and the case's own fields."""
+    named = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
+    codings = [(n, text(request[m], f"`{m}`")) for m, n in named if m in request]
+    return message_fields(request, length, blobs, codings, binary=binary)
 
 
 def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[int, str], ...]:

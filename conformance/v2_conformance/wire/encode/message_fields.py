@@ -1,11 +1,12 @@
-"""The header length as a case says: its name, its value or values, and how a number is written."""
+"""The fields of a request or an answer as a case says: its type, its header length, its own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.wire.case_data import array, mapping, text, unexpected
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
@@ -24,11 +25,34 @@ _NOTATIONS: Mapping[str, Callable[[int], str]] = {
 }
 
 
-def header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
-    """The fields that `header_length` means, for a request with so many bytes of JSON and of blobs.
+def message_fields(
+    given: Mapping[str, Any],
+    length: int,
+    blobs: int,
+    codings: Iterable[tuple[str, str]],
+    *,
+    binary: bool,
+) -> list[tuple[str, str]]:
+    """Content-Type, the header length for so many bytes of JSON and of blobs, `codings`, and the
+    case's own fields. Raises CaseFileError.
 
-    Raises CaseFileError.
+    Type and header length are those of binary data as soon as a tensor is in binary form, even if
+    its blob has no bytes: no document says that they may be left out then, so a reader may count on
+    them.
     """
+    fields: list[tuple[str, str]] = []
+    content_type = given.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
+    if content_type is not None:
+        fields.append(("Content-Type", text(content_type, "`content_type`")))
+    fields += _header_lengths(given.get("header_length", {} if binary else "absent"), length, blobs)
+    fields += codings
+    for name, value in mapping(given.get("headers", {}), "`headers`").items():
+        fields.append((text(name, "`headers`"), text(value, "`headers`")))
+    return fields
+
+
+def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
+    """The fields that `header_length` means."""
     if given == "absent":
         return []
     if given == {}:  # as in almost every case
