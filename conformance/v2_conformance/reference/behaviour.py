@@ -28,7 +28,7 @@ _MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))
 
 
 class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
-    """A server that meets every requirement. A fault is a subclass that replaces one decision.
+    """A server that meets every requirement. A mutant replaces one of its decisions.
 
     One instance serves all connections of a server, so a fault may keep state in it.
     """

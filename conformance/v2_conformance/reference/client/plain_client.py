@@ -18,7 +18,7 @@ Line = dict[str, Any]
 
 
 class PlainClient(RequestMaker, Connection, ResponseReader):
-    """A client that meets every requirement. A fault is a subclass that replaces one decision.
+    """A client that meets every requirement. A mutant replaces one of its decisions.
 
     One instance makes all calls of a task, over connections that it keeps.
     """
