@@ -30,7 +30,7 @@ from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
-from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance
 from v2_mutants.servers import MutantServer
 
 PATTERNS = ["P2", "S2", "O1", "P1"]

@@ -12,9 +12,10 @@ import pytest
 
 from support.commands import Cli
 from support.reports import case, report_of, saved
-from v2_conformance.cli.completion import SHELLS, VARIABLE
+from v2_conformance.cli.completion import VARIABLE
+from v2_conformance.cli.known_values import SHELLS
 from v2_conformance.cli.main import program
-from v2_conformance.cli.suite.listing import LISTINGS
+from v2_conformance.cli.suite.listings import LISTINGS
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.suite.library import every_case

@@ -12,9 +12,9 @@ import pytest
 
 from support.commands import Cli
 from support.snapshots import Texts
-from v2_conformance.cli.completion import SHELLS
+from v2_conformance.cli.known_values import SHELLS
 from v2_conformance.cli.main import main, program
-from v2_conformance.cli.suite.listing import LISTINGS
+from v2_conformance.cli.suite.listings import LISTINGS
 from v2_conformance.kits import KITS
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.pytest_plugin.options import add_options

@@ -37,7 +37,7 @@ from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.transport import Request
 
 NORMAL = "P2/blob-follows-json[INT32]"

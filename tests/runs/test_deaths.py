@@ -31,7 +31,7 @@ from v2_conformance.suite.causes.causes import DidNotSurvive, Rejected, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse
 from v2_conformance.suite.causes.transport_findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
 from v2_mutants.servers import MutantServer

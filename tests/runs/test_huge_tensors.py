@@ -50,7 +50,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.values.offset_pattern import pattern_digest
-from v2_conformance.wire.encode.requests import Address, DeployedModel, prepare
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.transcript import Limits
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer

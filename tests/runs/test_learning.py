@@ -21,7 +21,7 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice
-from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.relations.cases import special_sets
 
 SETS = partial(special_sets, suite_cases())

@@ -7,7 +7,7 @@ import pytest
 from support.connections import FakeConnection, instant_patience
 from support.responses import http, transcript
 from v2_conformance.runs.patience import liveness
-from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Head, Request
 

@@ -17,13 +17,8 @@ from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
-from v2_conformance.wire.encode.requests import (
-    Address,
-    DeployedModel,
-    Prepared,
-    prepare,
-    prepare_get,
-)
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Ending
 
 ADDRESS = Address("host:1")

@@ -7,13 +7,8 @@ import pytest
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.messages.request import read_request
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.wire.encode.requests import (
-    Address,
-    DeployedModel,
-    Prepared,
-    get_request,
-    prepare,
-)
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import Prepared, get_request, prepare
 from v2_conformance.wire.endpoint_bindings import BINDINGS, binding_named
 from v2_conformance.wire.transcript import Response
 

@@ -19,7 +19,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.requests import Address
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Response, Transcript

@@ -28,7 +28,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice
 from v2_conformance.suite.varied_cases import planned_and_chosen
-from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.relations.cases import special_sets
 
 

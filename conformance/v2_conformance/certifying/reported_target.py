@@ -9,7 +9,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import TargetInfo
 from v2_conformance.runs.targets.target import Target, checked_target
-from v2_conformance.wire.encode.requests import DeployedModel
+from v2_conformance.wire.encode.deployment import DeployedModel
 
 _HIDDEN = "*" * 6
 _EVERY_REQUESTS_OWN = {"user-agent": "v2-conformance", "accept": "*/*"}

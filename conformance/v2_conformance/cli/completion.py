@@ -6,12 +6,12 @@ import click
 from click.shell_completion import get_completion_class, shell_complete
 
 from v2_conformance.cli.command import PROGRAM, command
+from v2_conformance.cli.known_values import SHELLS
 from v2_conformance.cli.usage import unknown
 from v2_conformance.options.others import CompletionOptions
 
 # The shell's script puts into this what it wants to know, and calls the program.
 VARIABLE = "_V2_CONFORMANCE_COMPLETE"
-SHELLS = ("bash", "fish", "zsh")
 
 
 @command(

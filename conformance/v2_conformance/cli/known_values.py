@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Offers = Iterable[str | tuple[str, str]]
 
+SHELLS = ("bash", "fish", "zsh")
+
 
 def completion(
     name: str | None,
@@ -77,15 +79,13 @@ def kits(ctx: click.Context, begun: str) -> Offers:
 
 def listings(ctx: click.Context, begun: str) -> Offers:
     """What `list` can list."""
-    from v2_conformance.cli.suite.listing import LISTINGS
+    from v2_conformance.cli.suite.listings import LISTINGS
 
     return LISTINGS
 
 
 def shells(ctx: click.Context, begun: str) -> Offers:
     """The shells for which there is a script."""
-    from v2_conformance.cli.completion import SHELLS
-
     return SHELLS
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode.requests import DeployedModel
+from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 

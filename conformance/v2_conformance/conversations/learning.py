@@ -25,15 +25,9 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.causes.cause_base import describe, excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE
-from v2_conformance.wire.encode.requests import (
-    Address,
-    DeployedModel,
-    Known,
-    Prepared,
-    Tolerance,
-    prepare,
-)
+from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.transcript import Transcript
 
 _T = TypeVar("_T")
@@ -61,7 +55,7 @@ def learn(
         tuple(spec.name for spec in model.inputs),
         tuple(spec.name for spec in model.outputs),
         version,
-        known=Known(model),
+        known=KnownModel(model),
     )
     problem = "it was not asked"
     for way in _ways(model):
@@ -97,7 +91,7 @@ def _learned(
         )
         model = replace(model, outputs=outputs)
         names = tuple(spec.name for spec in outputs)
-        binding = replace(binding, outputs=names, known=Known(model))
+        binding = replace(binding, outputs=names, known=KnownModel(model))
     by_name = {one.tensor.name: one for one in first}
     absent = next((name for name in binding.outputs if name not in by_name), None)
     if absent is not None:
@@ -131,7 +125,7 @@ def _learned(
         special=tuple(special),
         not_in_json=tuple(dict.fromkeys(not_in_json(answers, tuple(special.values())))),
     )
-    known = Known(model, tuple(answers), tolerance, special=tuple(special.values()))
+    known = KnownModel(model, tuple(answers), tolerance, special=tuple(special.values()))
     if len(special) < len(binding.contract.special):
         return Learned(replace(binding, known=known))
     return Learned(replace(binding, known=known), identity=identity_of(model, known))
@@ -160,7 +154,7 @@ def _special_answers(
 
 
 def _unrepeatable(binding: DeployedModel, differing: str) -> Learned:
-    known = Known(binding.contract, differing=differing)
+    known = KnownModel(binding.contract, differing=differing)
     return Learned(replace(binding, known=known))
 
 

@@ -18,7 +18,8 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Address, Prepared
+from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Transcript
 
 

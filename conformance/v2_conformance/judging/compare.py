@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.output_findings import (
     WrongShape,
     WrongValue,
 )
-from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance
 
 FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 """The datatypes to which a tolerance applies."""

@@ -13,8 +13,9 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
-from v2_conformance.wire.encode.requests import Address, DeployedModel, Prepared, prepare
+from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.transcript import Ending, Transcript
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]

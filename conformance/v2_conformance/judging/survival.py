@@ -45,7 +45,7 @@ from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.choosing.over_http2 import only_in_http1
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.requests import DeployedModel
+from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 

@@ -11,8 +11,8 @@ from msgspec import Meta
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpacked
 from v2_conformance.suite.causes.cause_base import Count
+from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Http2Facts
 

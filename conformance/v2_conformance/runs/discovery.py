@@ -31,7 +31,8 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer, of_status
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Address, DeployedModel, get_request
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.transcript import Ending, Response
 from v2_conformance.wire.transport import Request
 

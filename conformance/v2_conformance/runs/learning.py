@@ -28,11 +28,11 @@ from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.cause_base import printable
-from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
-from v2_conformance.wire.encode.requests import Prepared, Tolerance, post_request
+from v2_conformance.wire.encode.deployment import Tolerance
+from v2_conformance.wire.encode.requests import Prepared, post_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
 

@@ -18,7 +18,8 @@ from v2_conformance.runs.discovery import discover_server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.cause_base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
-from v2_conformance.wire.encode.requests import Address, DeployedModel, get_request, prepare
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import get_request, prepare
 from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.transcript import Response
 from v2_conformance.wire.transport import Connection, Head, Request

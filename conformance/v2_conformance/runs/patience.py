@@ -12,7 +12,8 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 
 from v2_conformance.judging.availability import asks_to_wait, retry_after_s, unavailable
-from v2_conformance.wire.encode.requests import LIVE, Address, get_request
+from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Request
 

@@ -12,6 +12,9 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.resources import folder
 
+ROLE = "model/"
+"""What the role of a model begins with that has none in the contract; its name follows."""
+
 
 @dataclass(frozen=True)
 class TensorSpec:

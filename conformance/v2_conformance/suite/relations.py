@@ -19,9 +19,6 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
-ROLE = "model/"
-"""What the role of a model begins with that has none in the contract; its name follows."""
-
 RELATIONS_FILE = "relations.yaml"
 
 

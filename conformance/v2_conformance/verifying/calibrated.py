@@ -27,7 +27,8 @@ from v2_conformance.verifying.recorded.transcripts import (
     first_unmasked_difference,
     read_exchange,
 )
-from v2_conformance.wire.encode.requests import Address, DeployedModel, Prepared
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Transcript
 
 _FORMS: Sequence[Form] = get_args(Form)

@@ -29,7 +29,8 @@ from v2_conformance.verifying.recorded.transcripts import (
     read_exchange,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode.requests import DeployedModel, Prepared, get_request
+from v2_conformance.wire.encode.deployment import DeployedModel
+from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 

@@ -17,7 +17,8 @@ from v2_conformance.verifying.recorded.transcripts import (
     first_unmasked_difference,
 )
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.encode.requests import LIVE, DeployedModel, Prepared, get_request
+from v2_conformance.wire.encode.deployment import DeployedModel
+from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.transcript import Ending
 

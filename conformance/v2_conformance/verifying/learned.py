@@ -17,15 +17,15 @@ from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.cause_base import printable
-from v2_conformance.suite.models import Sample, TensorSpec
+from v2_conformance.suite.models import ROLE, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
     first_unmasked_difference,
     read_exchange,
 )
-from v2_conformance.wire.encode.requests import Address, Prepared, Tolerance, get_request
+from v2_conformance.wire.encode.deployment import Address, Tolerance
+from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.relations.cases import special_sets
 from v2_conformance.wire.transcript import Transcript
 

@@ -18,7 +18,7 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
 from v2_conformance.verifying.plan import DerivedPlan
-from v2_conformance.wire.encode.requests import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 

@@ -12,7 +12,8 @@ import pytest
 from support.cases import ADDRESS, binding, document, lines, make_case, make_get, prepared, sent
 from support.responses import BLOB
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.encode.requests import Address, prepare
+from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.requests import prepare
 
 
 def test_a_binary_request_is_these_bytes() -> None:

@@ -25,7 +25,7 @@ from v2_conformance.runs.learning import repository_index
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.values.samples import Choice, Given
 from v2_conformance.terminal_safe_text import wrapped
-from v2_conformance.wire.encode.requests import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance
 
 _MOST = 256 << 20
 _SHOWN = 10

@@ -21,8 +21,8 @@ from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.suite.causes.cause_base import counted
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 

@@ -19,9 +19,8 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes.cause_base import printable
-from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
-from v2_conformance.suite.relations import ROLE
-from v2_conformance.wire.encode.requests import DeployedModel, Known, Tolerance
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, contract
+from v2_conformance.wire.encode.deployment import DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.transcript import Response
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -161,7 +160,7 @@ def differing_output(
     return None
 
 
-def identity_of(model: ModelContract, known: Known) -> str | None:
+def identity_of(model: ModelContract, known: KnownModel) -> str | None:
     """Return the role whose model answers like this one: it gives back its only input, whatever
     that is.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from v2_conformance.judging.relations.learning import Learned
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
-from v2_conformance.wire.encode.requests import DeployedModel
+from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.relations.cases import relation_cases
 
 

@@ -27,8 +27,8 @@ from v2_conformance.suite.causes.circumstances import (
     RoleAbsent,
 )
 from v2_conformance.suite.causes.client_findings import ClientLacks
+from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.relations import ROLE
 from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
 
 # The worst outcome among its cases is a requirement's.

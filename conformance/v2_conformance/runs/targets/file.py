@@ -24,7 +24,7 @@ from v2_conformance.runs.targets.target import (
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem
 from v2_conformance.suite.models import contract
-from v2_conformance.wire.encode.requests import DeployedModel
+from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import binding_named
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml

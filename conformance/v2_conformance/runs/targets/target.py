@@ -18,7 +18,7 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
-from v2_conformance.wire.encode.requests import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.pace import Pace

@@ -7,7 +7,7 @@ from typing import Literal
 
 from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words
 from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
-from v2_conformance.suite.relations import ROLE
+from v2_conformance.suite.models import ROLE
 
 
 class ChangedAnswer(CauseBase, frozen=True):

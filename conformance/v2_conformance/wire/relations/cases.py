@@ -21,12 +21,13 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.models import ModelContract, Sample, contract
-from v2_conformance.suite.relations import ROLE, Relation, relation_of
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, contract
+from v2_conformance.suite.relations import Relation, relation_of
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
-from v2_conformance.wire.encode.requests import Address, DeployedModel, Known, check_prepared
+from v2_conformance.wire.encode.requests import check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
 from v2_conformance.wire.relations.fit import NO_JSON, Fit, UnfitError, input_datatypes, need
 from v2_conformance.wire.relations.own_tensors import MOST_BYTES, grown_samples, own_tensors
@@ -189,7 +190,7 @@ def _renamed(id: str, model: ModelContract) -> str:
 
 def _unbound(model: ModelContract) -> DeployedModel:
     inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
-    return DeployedModel(model.role, model.model, inputs, outputs, known=Known(model))
+    return DeployedModel(model.role, model.model, inputs, outputs, known=KnownModel(model))
 
 
 def _is_for(case: Case, model: ModelContract) -> bool:

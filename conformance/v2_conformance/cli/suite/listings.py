@@ -1,0 +1,110 @@
+"""What the command `list` can list: the lines of each listing, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from v2_conformance.suite.models import TensorSpec
+
+
+def _requirements() -> Iterator[str]:
+    from v2_conformance.suite.requirements import catalogue, catalogue_version
+
+    yield f"requirement catalogue {catalogue_version()}"
+    for item in catalogue().values():
+        columns = f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<22}{item.since:<7}"
+        others = ", ".join(item.superseded_by)
+        yield columns + item.title + (f" (superseded by {others})" if others else "")
+
+
+def _cases() -> Iterator[str]:
+    from v2_conformance.suite.library import suite_cases
+
+    for case in suite_cases(large=True, huge=True, thorough=True):
+        yield f"{case.id}  {case.level} {case.expects}"
+
+
+def _scenarios() -> Iterator[str]:
+    from v2_conformance.suite.library import client_cases
+
+    for case in client_cases():
+        yield f"{case.id}  {case.level} {case.expects}"
+
+
+def _faults() -> Iterator[str]:
+    from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
+
+    for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
+        note = "" if fault.binding is None else f" (--binding {fault.binding})"
+        yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}{note}"
+
+
+def _client_faults() -> Iterator[str]:
+    from v2_mutants.client_faults import CLIENT_FAULTS
+
+    for fault in CLIENT_FAULTS.values():
+        yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
+
+
+def _variants() -> Iterator[str]:
+    from v2_mutants.variants import VARIANTS
+
+    for variant in VARIANTS.values():
+        yield f"{variant.name}: {variant.text} ({variant.why})"
+
+
+def _variations() -> Iterator[str]:
+    from v2_conformance.suite.variations import variations
+
+    for variation in variations().values():
+        yield f"{variation.kind:<9}{variation.name}: {variation.does}"
+
+
+def _relations() -> Iterator[str]:
+    from v2_conformance.suite.relations import relations
+
+    for relation in relations().values():
+        yield f"{relation.name}: {relation.holds}"
+        yield f"    {' '.join(relation.requirements)}"
+
+
+def _models() -> Iterator[str]:
+    from v2_conformance.suite.models import contract
+
+    for model in contract().values():
+        inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
+        note = "" if model.profile == "binary" else f"  (profile {model.profile})"
+        if model.stands_in_for is not None:
+            note += f"  (stands in for {model.stands_in_for} without one of its datatypes)"
+        elif model.optional:
+            note += "  (optional)"
+        yield f"{model.role}: {model.model}{note}"
+        yield f"    {inputs}"
+        yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
+
+
+def _tensors(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)
+
+
+def _traceability() -> Iterator[str]:
+    from v2_conformance.maintenance.traceability.links import suite_trace
+    from v2_conformance.maintenance.traceability.page import traceability_page
+
+    yield from traceability_page(suite_trace()).splitlines()
+
+
+LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
+    "requirements": _requirements,
+    "cases": _cases,
+    "scenarios": _scenarios,
+    "faults": _faults,
+    "client-faults": _client_faults,
+    "variants": _variants,
+    "variations": _variations,
+    "relations": _relations,
+    "models": _models,
+    "traceability": _traceability,
+}

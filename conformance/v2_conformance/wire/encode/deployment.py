@@ -1,0 +1,95 @@
+"""What a request takes from the target: its address, and the models that it has deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.wire.endpoint_bindings import EndpointBinding
+from v2_conformance.wire.http1.request import write_head
+from v2_conformance.wire.http2.notation import write_request_head
+from v2_conformance.wire.transport import Head
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """By how much two floats of a model's answers may differ: absolutely, and relative to the first
+    answer."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """What is known of a model that has no role in the contract: how it looks and answers.
+
+    `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
+    answer the same request in the same way twice, and `differing` says in which output. `special`
+    are those to `model.special`.
+    """
+
+    model: ModelContract
+    answers: tuple[tuple[Tensor, ...], ...] | None = None
+    tolerance: Tolerance | None = None
+    differing: str | None = None
+    special: tuple[tuple[Tensor, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class DeployedModel:
+    """What the target calls the model in a role, and its tensors, in the contract's order.
+
+    `version` is the only version of the model that the server lists, None if it lists none or more;
+    or, if `pinned`, the one that the target names, which every URL has. `known` is there for a
+    model that is in no role of the contract.
+    """
+
+    role: str
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    version: str | None = None
+    pinned: bool = False
+    known: KnownModel | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of the model below the target's prefix: that of its metadata."""
+        version = f"/versions/{self.version}" if self.pinned else ""
+        return f"/v2/models/{self.model}{version}"
+
+    @property
+    def contract(self) -> ModelContract:
+        """What the model looks like: its role's contract, or what is `known` of it."""
+        return contract()[self.role] if self.known is None else self.known.model
+
+
+@dataclass(frozen=True)
+class Address:
+    """The parts of a request that belong to the target: Host, path prefix, extra header fields.
+
+    `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
+    envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says.
+    """
+
+    host: str
+    prefix: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    scheme: str = "http"
+    binding: EndpointBinding | None = None
+    http2: bool = False
+
+    def write_head(self, head: Head) -> bytes:
+        """The bytes of a head, as they are recorded."""
+        return write_request_head(head) if self.http2 else write_head(head)
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The header fields that every request to the target begins with."""
+        return (("Host", self.host), *self.headers)
+
+    def bound(self, head: Head) -> Head:
+        """The head of a request to a V2 server as the target's endpoint takes it."""
+        return head if self.binding is None else self.binding.head(head, self.prefix)
