@@ -70,12 +70,13 @@ def _read(descriptor: int, path: Path, most: int, error: type[ConformanceError])
 
 
 def _more_comes(descriptor: int) -> bool:
-    """Whether there is something to read, or an end, before patience runs out."""
+    """Return True if there is something to read, or an end, before patience runs out."""
     return bool(select.select([descriptor], [], [], _PATIENCE_S)[0])
 
 
 def _is_pipe_without_writer(descriptor: int) -> bool:
-    """Whether it is a pipe that nobody has opened to write to yet: its end is no end then."""
+    """Return True if it is a pipe that nobody has opened to write to yet: its end is no end
+    then."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

@@ -30,12 +30,12 @@ def defused(text: str) -> str:
 
 
 def in_github_actions() -> bool:
-    """Whether a step of GitHub Actions reads what is printed."""
+    """Return True if a step of GitHub Actions reads what is printed."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def columns() -> int:
-    """How wide lines may be: WIDTH, or less on a narrow terminal."""
+    """Return how wide lines may be: WIDTH, or less on a narrow terminal."""
     return max(_NARROWEST, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
 
 
@@ -64,6 +64,6 @@ def for_people(line: str, indent: str) -> str:
 
 
 def matches(case_id: str, pattern: str) -> bool:
-    """Whether `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a pattern
-    they stand for themselves."""
+    """Return True if `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a
+    pattern they stand for themselves."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))

@@ -35,7 +35,8 @@ class YamlBoundsError(yaml.MarkedYAMLError):
 
 
 def is_decimal(written: str) -> bool:
-    """Whether a number is written as everybody writes it, so that its text can be told from it."""
+    """Return True if a number is written as everybody writes it, so that its text can be told from
+    it."""
     return _NOT_DECIMAL.fullmatch(written) is None
 
 

@@ -185,7 +185,8 @@ def _kind(value: object) -> str:
 
 
 def _telling(validator: str) -> int:
-    """How much a broken rule says of what was meant: a wrong name says more than its absence."""
+    """Return how much a broken rule says of what was meant: a wrong name says more than its
+    absence."""
     return {"type": 0, "additionalProperties": 2}.get(validator, 1)
 
 

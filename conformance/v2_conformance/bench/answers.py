@@ -123,7 +123,7 @@ def make_answer(
 
 
 def _of_the_task(asked: Asked, accept_encoding: str | None) -> Wishes:
-    """What a request asks for that does just what the caller wants."""
+    """Return what a request asks for that does just what the caller wants."""
     task = asked.request
     forms = {"binary": True, "json": False, None: None}
     listed = None
@@ -184,14 +184,14 @@ def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> Encod
 
 
 def _is_binary(asked: Asked, name: str, wanted: Wishes) -> bool:
-    """Whether an output is asked for in binary form."""
+    """Return True if an output is asked for in binary form."""
     named = dict(wanted.outputs or ())
     flag = named.get(name)
     return bool(wanted.binary) if flag is None else flag
 
 
 def _has_json(spec: TensorSpec, given: Mapping[str, Any], same: Tensor | None) -> bool:
-    """Whether the identity's value can be said in JSON: a NaN cannot."""
+    """Return True if the identity's value can be said in JSON: a NaN cannot."""
     if same is None or any(name in given for name in ("elements", "datatype")):
         return True
     try:
@@ -227,7 +227,7 @@ def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
 
 
 def _instead(script: Mapping[str, Any]) -> bytes | None:
-    """What stands in place of the body, None if nothing does."""
+    """Return what stands in place of the body, None if nothing does."""
     body = mapping(script.get("body", {}), "`body`", ("drop", "append", "text", "hex"))
     if "text" in body:
         return text(body["text"], "`body.text`").encode()
@@ -300,7 +300,7 @@ def _framed(
 
 
 def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """What goes out of the writes if the script `sends` only so much, or `lacks` the end."""
+    """Return what goes out of the writes if the script `sends` only so much, or `lacks` the end."""
     total = sum(map(len, writes))
     sends = script.get("sends", "all")
     if sends == "all":

@@ -125,7 +125,7 @@ class Connection:
         return request, self._data
 
     def _part(self, then: str) -> bool:
-        """What becomes of the connection; whether it stays open."""
+        """Return what becomes of the connection; whether it stays open."""
         if then == "resets":
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             return False

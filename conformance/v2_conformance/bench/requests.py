@@ -174,7 +174,7 @@ class Wishes:
 
 
 def wishes(request: ClientRequest) -> Wishes:
-    """What `request` asks of its answer."""
+    """Return what `request` asks of its answer."""
     document = request.document
     listed = document.get("outputs")
     outputs = None

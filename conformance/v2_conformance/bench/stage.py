@@ -130,7 +130,7 @@ class ScenarioStage:
             self._kept[number] = Exchange(transcript, purpose, NOTES.get(purpose, ""))
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What was kept, in order.
+        """Return what was kept, in order.
 
         A client can have its answer a moment before the exchange is kept, which is waited for.
         """

@@ -47,7 +47,8 @@ class Asked:
 
 
 def asked_of(case: ClientCase) -> tuple[Asked, ...]:
-    """What each request of a scenario asks for. Raises CaseFileError, which names the scenario."""
+    """Return what each request of a scenario asks for. Raises CaseFileError, which names the
+    scenario."""
     found = []
     for number, request in enumerate(case.requests):
         try:

@@ -120,7 +120,7 @@ class WaitingBench:
         return msgspec.json.encode({"outcome": result.outcome.value, "message": result.message})
 
     def known(self, name: str) -> bool:
-        """Whether there is a scenario of this id."""
+        """Return True if there is a scenario of this id."""
         return name in self._cases
 
     def _url_of(self, name: str) -> str:

@@ -35,7 +35,7 @@ _SHOWN = 300
 
 
 def client_target(profiles: Sequence[str] = (), secrets: Sequence[str] = ()) -> Target:
-    """What stands for the client under test. Raises UsageError for a profile of servers."""
+    """Return what stands for the client under test. Raises UsageError for a profile of servers."""
     for profile in profiles:
         if profile not in CLIENT_PROFILES:
             raise UsageError(

@@ -27,7 +27,8 @@ _MOST_WRITTEN = "100 MB"
 
 
 def announcement(cases: Sequence[Case]) -> list[str]:
-    """What large and huge cases among `cases` send and write, in lines; none without such cases."""
+    """Return what large and huge cases among `cases` send and write, in lines; none without such
+    cases."""
     lines: list[str] = []
     large, huge = large_traffic(cases), huge_traffic(cases)
     if large is not None:

@@ -41,7 +41,7 @@ class Again:
 
     @property
     def counts(self) -> bool:
-        """Whether it is wrong: what is optional (MAY) never is."""
+        """True if it is wrong: what is optional (MAY) never is."""
         return self.now in (Now.STILL_FAILING, Now.NEWLY_FAILING) and not self.optional
 
 

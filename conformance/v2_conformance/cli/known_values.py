@@ -78,7 +78,7 @@ def kits(ctx: click.Context, begun: str) -> Offers:
 
 
 def listings(ctx: click.Context, begun: str) -> Offers:
-    """What `list` can list."""
+    """Return what `list` can list."""
     from v2_conformance.cli.suite.listings import LISTINGS
 
     return LISTINGS

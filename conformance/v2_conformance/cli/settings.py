@@ -101,7 +101,7 @@ def _line(text: str, name: str) -> int:
 
 
 def _parameters(command: click.Command) -> dict[str, click.Parameter]:
-    """What a file can set, by the name that it has there."""
+    """Return what a file can set, by the name that it has there."""
     known: dict[str, click.Parameter] = {}
     for parameter in command.params:
         if isinstance(parameter, click.Argument):

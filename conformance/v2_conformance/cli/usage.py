@@ -19,7 +19,7 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> 
 
 
 def problem(error: click.UsageError) -> str:
-    """What is wrong with the call, and what to do, in one line."""
+    """Return what is wrong with the call, and what to do, in one line."""
     if error.ctx is None:
         return _as_clause(error.format_message())
     see = f"see `{error.ctx.command_path} --help`"

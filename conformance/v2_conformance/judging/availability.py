@@ -17,13 +17,13 @@ _SECONDS = re.compile("[0-9]{1,9}")
 
 
 def unavailable(transcript: Transcript) -> bool:
-    """Whether the answer is 429, 502, 503 or 504, which another try may not get."""
+    """Return True if the answer is 429, 502, 503 or 504, which another try may not get."""
     response = transcript.response
     return response is not None and (response.status in _GATEWAY or response.status == _TOO_MANY)
 
 
 def asks_to_wait(response: Response) -> bool:
-    """Whether the server asks for another try later: 429 (RFC 6585, section 4), or 503 with
+    """Return True if the server asks for another try later: 429 (RFC 6585, section 4), or 503 with
     Retry-After (RFC 9110, sections 10.2.3 and 15.6.4). That answers no request."""
     if response.status == _TOO_MANY:
         return True
@@ -51,7 +51,7 @@ def retry_after_s(response: Response, now: datetime) -> float | None:
 
 
 def down(liveness: Transcript) -> bool:
-    """Whether the answer to a GET of /v2/health/live says that no server is there."""
+    """Return True if the answer to a GET of /v2/health/live says that no server is there."""
     response = liveness.response
     if response is None:
         return True

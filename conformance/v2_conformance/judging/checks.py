@@ -104,12 +104,14 @@ def _error_type(_: Prepared, response: Response, __: ReadMessage | None) -> None
 
 
 def _is_json(_: str, subtype: str) -> bool:
-    """Whether a media type is JSON: application/json, or any with the suffix +json (RFC 6839)."""
+    """Return True if a media type is JSON: application/json, or any with the suffix +json (RFC
+    6839)."""
     return subtype == "json" or subtype.endswith("+json")
 
 
 def _is_binary(type_: str, subtype: str) -> bool:
-    """Whether a media type can be that of JSON with blobs behind it: neither JSON nor text."""
+    """Return True if a media type can be that of JSON with blobs behind it: neither JSON nor
+    text."""
     return type_ not in ("text", "multipart", "message") and not _is_json(type_, subtype)
 
 

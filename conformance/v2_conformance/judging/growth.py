@@ -56,7 +56,7 @@ Point = tuple[float, int]
 
 
 def trends(samples: Sequence[Sample], phases: Sequence[Phase]) -> tuple[Trend, ...]:
-    """What became of each quantity that was measured; none if there are no phases."""
+    """Return what became of each quantity that was measured; none if there are no phases."""
     mixed = [phase for phase in phases if phase.name == "mixed"]
     if not mixed:
         return ()
@@ -68,7 +68,7 @@ def trends(samples: Sequence[Sample], phases: Sequence[Phase]) -> tuple[Trend, .
 
 
 def grows(samples: Sequence[Sample], began_s: float, ended_s: float) -> bool:
-    """Whether any quantity grows to the end of the mixed requests."""
+    """Return True if any quantity grows to the end of the mixed requests."""
     return any(
         movement(quantity, _points(quantity, samples, began_s, ended_s)) == "grows"
         for quantity in QUANTITIES
@@ -76,7 +76,7 @@ def grows(samples: Sequence[Sample], began_s: float, ended_s: float) -> bool:
 
 
 def movement(quantity: Quantity, points: Sequence[Point]) -> Movement:
-    """What became of a quantity while all kinds of requests were sent."""
+    """Return what became of a quantity while all kinds of requests were sent."""
     later = _after_warm_up(points)
     if len(points) < FEWEST_SAMPLES or len(floors := _floors(later)) < _BLOCKS:
         return "unknown"
@@ -100,7 +100,8 @@ def theil_sen(points: Sequence[Point]) -> float:
 
 
 def by_chance(values: Sequence[int]) -> float:
-    """How probable it is that values in random order rise as much as these (Mann and Kendall)."""
+    """Return how probable it is that values in random order rise as much as these (Mann and
+    Kendall)."""
     n = len(values)
     rises = sum((b > a) - (b < a) for a, b in combinations(values, 2))
     ties = [values.count(value) for value in set(values)]
@@ -190,7 +191,7 @@ def _largest_fall(values: Sequence[int]) -> int:
 def _given_back(
     quantity: Quantity, samples: Sequence[Sample], phases: Sequence[Phase], rise: float
 ) -> bool:
-    """Whether half of a rise was gone once nothing was asked any more.
+    """Return True if half of a rise was gone once nothing was asked any more.
 
     Files and threads of the soak's own connections go then, so these are compared with what there
     was before the first of them.
@@ -263,7 +264,7 @@ def _blamed(
 def _alone(
     quantity: Quantity, samples: Sequence[Sample], phases: Sequence[Phase]
 ) -> dict[Kind, list[float]]:
-    """How much a quantity rose by for each request of a kind that was sent alone, by phase.
+    """Return how much a quantity rose by for each request of a kind that was sent alone, by phase.
 
     Only the second half of each phase counts: at first there is room that the kind before has left,
     and its connections end.

@@ -122,7 +122,7 @@ def _judge_second(prepared: Prepared, response: Response) -> None:
 
 
 def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Cause | None:
-    """What is wrong with the answer to a known-good request, None if it is exact."""
+    """Return what is wrong with the answer to a known-good request, None if it is exact."""
     response = transcript.response
     if response is None:
         return NoResponse(transcript.ending, printable(transcript.detail))
@@ -137,7 +137,7 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
 def _declined(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
 ) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
-    """What of the request the server may decline and does, whatever else the case is about.
+    """Return what of the request the server may decline and does, whatever else the case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
     a case that is about size says so, and is judged.
@@ -223,7 +223,7 @@ def _check_json(case: RequestCase, response: Response) -> None:
 
 
 def _accepted(case: RequestCase, response: Response) -> Finding:
-    """What it means that a request was accepted that `case` wants rejected."""
+    """Return what it means that a request was accepted that `case` wants rejected."""
     if case.expect.get("accepted") == "unsupported":
         return Untested(NoErrorToJudge(response.status))
     return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
@@ -249,7 +249,7 @@ def _without_response(
 
 
 def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
-    """What an exchange without a whole response comes to."""
+    """Return what an exchange without a whole response comes to."""
     ending, partial = transcript.ending, transcript.partial
     received, detail = transcript.came, printable(transcript.detail)
     if ending is Ending.REFUSED:
@@ -281,14 +281,15 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
 
 
 def _cut_short(transcript: Transcript) -> bool:
-    """Whether the server closed the connection in the middle of a tensor that is streamed to it: so
-    servers refuse what is too large for them, and their answer can be lost with the connection."""
+    """Return True if the server closed the connection in the middle of a tensor that is streamed to
+    it: so servers refuse what is too large for them, and their answer can be lost with the
+    connection."""
     cut = transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.came
     return transcript.streamed is not None and cut and transcript.sent < transcript.asked
 
 
 def _whole(prepared: Prepared, partial: Response) -> bool:
-    """Whether the part of a response that arrived is a whole V2 message already."""
+    """Return True if the part of a response that arrived is a whole V2 message already."""
     if partial.framing != "content-length" or prepared.request.streamed is not None:
         return False
     try:
@@ -299,7 +300,7 @@ def _whole(prepared: Prepared, partial: Response) -> bool:
 
 
 def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
-    """What was sent, in words: model, shapes and forms, bytes, and what is odd about it."""
+    """Return what was sent, in words: model, shapes and forms, bytes, and what is odd about it."""
     if isinstance(case, GetCase):
         return f"sent GET {case.path}"
     inputs = [_shown_input(entry) for entry in input_entries(case.request)]

@@ -115,7 +115,7 @@ def rank(transcript: Transcript) -> tuple[bool, str]:
 
 
 def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:
-    """What is wrong with the answer to a known-good request, None for nothing.
+    """Return what is wrong with the answer to a known-good request, None for nothing.
 
     `expected` is None for a server that answers it exactly. For any other, the same answer as at
     first (see `answer`) is survival, and so is an exact one. A server that asks to wait is
@@ -131,6 +131,6 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
 
 
 def answer(transcript: Transcript) -> str:
-    """What came of an exchange, in short: the status, or how it ended without one."""
+    """Return what came of an exchange, in short: the status, or how it ended without one."""
     response = transcript.response
     return str(transcript.ending) if response is None else f"status {response.status}"

@@ -97,7 +97,7 @@ def _entry(expected: StreamedTensor, document: dict[str, Any]) -> dict[str, Any]
 
 
 def _without_length(label: str, response: Response, found: Streamed) -> Finding:
-    """What is wrong with a response that does not say how long its JSON is."""
+    """Return what is wrong with a response that does not say how long its JSON is."""
     if found.body == len(response.body):
         read_message(response)
     elif true_length(response.body) is not None:

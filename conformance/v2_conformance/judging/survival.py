@@ -81,7 +81,7 @@ class Claims:
 
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
-    """Why `case` is not sent to this target, None if it is."""
+    """Return why `case` is not sent to this target, None if it is."""
     if case.profile not in claims.profiles or case.profile in claims.unsupported:
         return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
     if case.codings and _REQUESTS_IN_CODINGS not in claims.profiles:
@@ -133,7 +133,8 @@ def out_of_time(limit_s: float) -> Verdict:
 
 
 def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
-    """How long a request of `size` bytes may take a server whose known-good ones take so long."""
+    """Return how long a request of `size` bytes may take a server whose known-good ones take so
+    long."""
     return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
 
 
@@ -169,7 +170,7 @@ def surplus(transcript: Transcript) -> int:
 
 
 def stale(transcript: Transcript) -> bool:
-    """Whether the kept connection had been closed before, so that this is no answer.
+    """Return True if the kept connection had been closed before, so that this is no answer.
 
     A server may close an idle connection at any time (RFC 9112 9.5), and say so with a 408 that
     crosses the next request (RFC 9110 15.5.9). Over HTTP/2 it may say that it has not looked at the
@@ -236,7 +237,7 @@ def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:
-    """Whether the server must be seen to survive `case`, which had `outcome`."""
+    """Return True if the server must be seen to survive `case`, which had `outcome`."""
     if isinstance(case, RequestCase):
         answered = outcome in (Outcome.PASS, Outcome.DISPUTED)
         return case.negative or case.canary is not None or not answered
@@ -244,12 +245,12 @@ def needs_canary(case: Case, outcome: Outcome) -> bool:
 
 
 def unused(transcript: Transcript) -> bool:
-    """Whether a connection that was opened ahead may have been closed before it was used."""
+    """Return True if a connection that was opened ahead may have been closed before it was used."""
     return transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.received
 
 
 def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool:
-    """Whether a canary on a fresh connection has to follow the one on the case's own.
+    """Return True if a canary on a fresh connection has to follow the one on the case's own.
 
     `outcome` is the case's, before any canary; `exact` says whether the server answered the first
     canary exactly. If it did, it lives and has kept its place in the stream. Whether it takes new
@@ -260,7 +261,7 @@ def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool
 
 
 def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause | None:
-    """What a canary's `problem` on the case's own connection says of the server.
+    """Return what a canary's `problem` on the case's own connection says of the server.
 
     Nothing, if a gateway says that it reached none: a fresh connection shows whether there is one.
     """

@@ -102,7 +102,7 @@ def uncovered(rows: Collection[Row], levels: Levels, strength: int) -> Iterator[
 
 
 def can_be(part: Row, levels: Levels) -> bool:
-    """Whether some legal row of these levels has this part."""
+    """Return True if some legal row of these levels has this part."""
     if not is_legal(part):
         return False
     missing = next((name for name in levels if name not in part), None)

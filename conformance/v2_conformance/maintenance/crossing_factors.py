@@ -72,7 +72,7 @@ class Rule:
     holds: Callable[..., bool]
 
     def allows(self, row: Row) -> bool:
-        """Whether the row, which may lack factors, does not break the rule."""
+        """Return True if the row, which may lack factors, does not break the rule."""
         if any(factor not in row for factor in self.of):
             return True
         return self.holds(*(row[factor] for factor in self.of))
@@ -127,7 +127,8 @@ RULES = (
 
 
 def is_legal(row: Row) -> bool:
-    """Whether the levels of a row, which may lack factors, go together as far as rules say."""
+    """Return True if the levels of a row, which may lack factors, go together as far as rules
+    say."""
     return all(rule.allows(row) for rule in RULES)
 
 
@@ -155,7 +156,8 @@ def row_of(label: str) -> dict[str, str]:
 
 
 def combination(row: Row) -> dict[str, Any]:
-    """What the case files say of a row: model, request, variations, and what must come back."""
+    """Return what the case files say of a row: model, request, variations, and what must come
+    back."""
     role = role_of(row["datatype"], row["model"])
     assert role is not None, row
     model = contract()[role]

@@ -102,7 +102,8 @@ def chosen(entries: Sequence[Entry], count: int) -> list[Entry]:
 
 
 def features_of(entry: Entry) -> Iterator[tuple[str, ...]]:
-    """What a request has: each datatype with its forms, how outputs are selected, the delivery."""
+    """Yield what a request has: each datatype with its forms, how outputs are selected, the
+    delivery."""
     model, request = contract()[entry["model"]], entry["request"]
     for position, given in enumerate(request["inputs"]):
         index = given.get("tensor", position)

@@ -91,7 +91,7 @@ def tolerance(value: Any) -> float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
+    """Return which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
     Indexed Job of Kubernetes, which says from 0 which pod it is."""
     shown = _shown(value, _LONGEST // 2)
     found = _SHARD.fullmatch(value)

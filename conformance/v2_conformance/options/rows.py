@@ -54,7 +54,7 @@ class Row:
 
     @property
     def is_flag(self) -> bool:
-        """Whether the option takes no value."""
+        """True if the option takes no value."""
         return self.name is not None and self.metavar is None
 
     @property

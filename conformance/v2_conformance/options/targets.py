@@ -192,5 +192,5 @@ class TargetOptions(AccessOptions):
 
     @property
     def names_server(self) -> bool:
-        """Whether it says which server is meant; otherwise it is the embedded one."""
+        """True if it says which server is meant; otherwise it is the embedded one."""
         return self.url is not None or self.target_file is not None

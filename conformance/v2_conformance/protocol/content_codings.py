@@ -60,14 +60,14 @@ def store(coding: str, data: Buffer) -> bytes:
 
 
 def encode_pieces(coding: str, pieces: Iterable[Buffer]) -> bytes:
-    """What `pieces` are in `coding` when joined, without ever holding them all."""
+    """Return what `pieces` are in `coding` when joined, without ever holding them all."""
     stream = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WBITS[coding])
     encoded = [stream.compress(piece) for piece in pieces]
     return b"".join([*encoded, stream.flush()])
 
 
 def decode(coding: str, data: Buffer, limit: int) -> bytes:
-    """What `data` decodes to, checksums verified; never more than `limit` bytes are made.
+    """Return what `data` decodes to, checksums verified; never more than `limit` bytes are made.
 
     Raises CodingError if the stream is damaged, ends early, or goes on past its end or `limit`.
     """

@@ -152,7 +152,7 @@ class _Lengths(dict[bytes, int]):
 
 
 def _first_cut(data: bytes) -> ElementError:
-    """What is wrong with a BYTES blob that ends inside an element or a length."""
+    """Return what is wrong with a BYTES blob that ends inside an element or a length."""
     index, offset, end = 0, 0, len(data)
     while end - offset >= _PREFIX.size:
         start = offset + _PREFIX.size

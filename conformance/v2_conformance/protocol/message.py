@@ -137,7 +137,8 @@ def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
 
 
 def occurrences(data: bytes, characters: str) -> int:
-    """How often these ASCII characters occur in UTF-8 text, also if it has millions of them."""
+    """Return how often these ASCII characters occur in UTF-8 text, also if it has millions of
+    them."""
     if len(data) <= _LONG:
         return sum(map(data.count, characters.encode()))
     codes = np.frombuffer(data, np.uint8)
@@ -198,8 +199,8 @@ def _plain(data: bytes, text: str) -> dict[str, Any] | None:
 
 
 def _members(document: dict[str, Any]) -> int:
-    """How many members the object and those in it have, but for those in arrays that are long, or
-    begin with something else."""
+    """Return how many members the object and those in it have, but for those in arrays that are
+    long, or begin with something else."""
     found = 0
     left: list[object] = [document]
     while left:
@@ -213,7 +214,7 @@ def _members(document: dict[str, Any]) -> int:
 
 
 def _has_negative_zero(text: str) -> bool:
-    """Whether -0 may be among the numbers: it stands in the text, if only in a string."""
+    """Return True if -0 may be among the numbers: it stands in the text, if only in a string."""
     return "-" in text and _NEGATIVE_ZERO.search(text) is not None
 
 

@@ -76,7 +76,8 @@ class Bench:
         self.say(Line(unsupported=what))
 
     def result(self) -> Result:
-        """What the scenario comes to so far; nothing is judged of readings if nothing was said."""
+        """Return what the scenario comes to so far; nothing is judged of readings if nothing was
+        said."""
         said = Said(lines=tuple(self._lines), exit=0)
         if not self._spoken:
             said = Said(ended="unsaid")

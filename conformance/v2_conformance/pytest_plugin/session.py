@@ -130,7 +130,7 @@ class SessionHooks:
         return run_beside(self.engine(), case, self._room)
 
     def _has_company(self) -> bool:
-        """Whether other workers of xdist run cases at the same time."""
+        """Return True if other workers of xdist run cases at the same time."""
         return is_worker(self._config)
 
     @pytest.hookimpl(optionalhook=True)
@@ -170,7 +170,7 @@ class SessionHooks:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
     def pytest_report_header(self) -> list[str]:
-        """How long the run may take, and what its large and huge tensors take."""
+        """Return how long the run may take, and what its large and huge tensors take."""
         if self._budget is None:
             return []
         limit = f"v2-conformance: at most {in_words(self._budget.limit_s)} (--v2-max-time)"
@@ -311,7 +311,7 @@ class SessionHooks:
         return self._expectations.noted(case, today()) if self._expectations else case
 
     def _judgement(self) -> Judgement | None:
-        """What came beside what was expected; None without expectations, or in a worker."""
+        """Return what came beside what was expected; None without expectations, or in a worker."""
         if self._expectations is None or is_worker(self._config):
             return None
         ids = {case.id: case.requirement for case in self._cases}

@@ -53,7 +53,7 @@ class SharedDeaths:
 
 
 def is_worker(config: pytest.Config) -> bool:
-    """Whether this process runs tests for xdist's controller."""
+    """Return True if this process runs tests for xdist's controller."""
     return hasattr(config, "workerinput")
 
 

@@ -35,7 +35,7 @@ class Decoded:
 
 
 def decoded(body: bytes, codings: tuple[str, ...], limit: int) -> Decoded | None:
-    """What is in a body, no more than `limit` bytes; None if it is in no content coding.
+    """Return what is in a body, no more than `limit` bytes; None if it is in no content coding.
 
     Its first bytes count as well as its Content-Encoding: a reader's tools look at them.
     """
@@ -56,13 +56,13 @@ def decoded(body: bytes, codings: tuple[str, ...], limit: int) -> Decoded | None
 
 
 def is_coded(data: bytes, pieces: tuple[tuple[int, int], ...]) -> bool:
-    """Whether a body, in `pieces` of `data`, begins as if it were in a content coding."""
+    """Return True if a body, in `pieces` of `data`, begins as if it were in a content coding."""
     start = pieces[0][0] if pieces else len(data)
     return data.startswith((_GZIP_HEAD, b"\x78", *_OTHERS), start)
 
 
 def unreadable(codings: tuple[str, ...]) -> bool:
-    """Whether a body may be in a coding that can hide anything from us, such as br."""
+    """Return True if a body may be in a coding that can hide anything from us, such as br."""
     return any(coding not in _NAMED and coding != "identity" for coding in codings)
 
 

@@ -23,7 +23,7 @@ def _own_text() -> bytes:
 
 
 def is_common(letters: bytes) -> bool:
-    """Whether these letters and digits, in lower case, stand in the suite's own files.
+    """Return True if these letters and digits, in lower case, stand in the suite's own files.
 
     To hide `application/json` or `identity_int32` everywhere would make a report unreadable, and
     requests and responses unverifiable.

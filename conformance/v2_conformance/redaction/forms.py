@@ -54,7 +54,7 @@ def needles(value: str, name: str = "") -> tuple[Needle, ...]:
 
 
 def is_plain_number(value: str) -> bool:
-    """Whether a value is so short a number that its digits may stand in a row by chance."""
+    """Return True if a value is so short a number that its digits may stand in a row by chance."""
     letters = squeezed(value.encode())
     return letters.isdigit() and len(letters) < _SHORTEST_NUMBER
 

@@ -37,7 +37,7 @@ def of_an_excerpt(text: bytes, needles: Needles) -> list[Span]:
 def _search(
     needles: Needles, part: Callable[[bytes, bytes], tuple[int, int] | None]
 ) -> Callable[[bytes], Iterable[Span]]:
-    """What finds the `part` of the letters and digits that belongs to each needle."""
+    """Yield what finds the `part` of the letters and digits that belongs to each needle."""
 
     def hits(letters: bytes) -> Iterator[Span]:
         for text, wanted in ((letters, needles.exact), (letters.lower(), needles.folded)):

@@ -65,11 +65,11 @@ class Mask:
 
     @property
     def hides_anything(self) -> bool:
-        """Whether there is a secret at all."""
+        """True if there is a secret at all."""
         return bool(self.secrets or self.fields)
 
     def data(self, data: bytes | bytearray | memoryview, limit: int = _LONGEST_DECODED) -> bytes:
-        """What was received in an exchange, without the secrets.
+        """Return what was received in an exchange, without the secrets.
 
         A body in a content coding may decode to `limit` bytes; if it has a secret, it is coded
         again.
@@ -89,8 +89,8 @@ class Mask:
         return self._blank(masked, found)
 
     def sent(self, data: bytes | bytearray | memoryview) -> bytes:
-        """What was sent in an exchange, without the secrets. It is the suite's own but for heads:
-        nothing is decoded."""
+        """Return what was sent in an exchange, without the secrets. It is the suite's own but for
+        heads: nothing is decoded."""
         raw = bytes(data)
         if self._shows_nothing(raw):
             return raw
@@ -99,8 +99,8 @@ class Mask:
         return self._everywhere(masked, parts=False) if self._needles else masked
 
     def _shows_nothing(self, data: bytes) -> bool:
-        """Whether `data` is short, and has nothing to be hidden wherever its heads are: there is no
-        secret, and the name of each field of cookies would have to stand there."""
+        """Return True if `data` is short, and has nothing to be hidden wherever its heads are:
+        there is no secret, and the name of each field of cookies would have to stand there."""
         hides_cookies_alone = not self.fields and not self._needles
         return hides_cookies_alone and len(data) <= _SHORT and _COOKIE not in data.lower()
 
@@ -245,7 +245,8 @@ class Mask:
 
 
 def is_findable(secret: str) -> bool:
-    """Whether a secret can be hidden wherever it stands: it is neither short nor a common word."""
+    """Return True if a secret can be hidden wherever it stands: it is neither short nor a common
+    word."""
     letters = squeezed(secret.encode()).lower()
     if is_plain_number(secret):
         return len(letters) >= _SHORTEST_DIGITS
@@ -253,7 +254,8 @@ def is_findable(secret: str) -> bool:
 
 
 def shows_masks(data: bytes, limit: int = _LONGEST_DECODED) -> bool:
-    """Whether what a report has of the received bytes was masked: some of what is judged may be.
+    """Return True if what a report has of the received bytes was masked: some of what is judged may
+    be.
 
     Cookies do not count, which are hidden in every report.
     """

@@ -96,8 +96,8 @@ def find(text: bytes, needles: Needles, *, parts: bool = False) -> list[Span]:
 
 
 def located(text: bytes, hits: Callable[[bytes], Iterable[Span]]) -> list[Span]:
-    """What `hits` finds in the letters and digits of `text` and of what its escapes stand for, as
-    spans of `text`."""
+    """Return what `hits` finds in the letters and digits of `text` and of what its escapes stand
+    for, as spans of `text`."""
     found = []
     for layers, view in views(text):
         spans = _placed(view, list(hits(squeezed(view))))
@@ -223,7 +223,7 @@ def halves(needle: Needle) -> tuple[bytes, ...]:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """How many bytes two texts have in common at their starts."""
+    """Return how many bytes two texts have in common at their starts."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
 
 

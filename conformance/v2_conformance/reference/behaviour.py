@@ -203,38 +203,40 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         return self.rejection_response(rejection)
 
     def before_expected_body(self, request: Request) -> bytes:
-        """What a client is sent that waits for 100 Continue before it sends the body."""
+        """Return what a client is sent that waits for 100 Continue before it sends the body."""
         return b"HTTP/1.1 100 Continue\r\n\r\n"
 
     def farewell(self) -> bytes:
-        """What a client is sent before its idle connection is closed: nothing."""
+        """Return what a client is sent before its idle connection is closed: nothing."""
         return b""
 
     def serves_one_at_a_time(self) -> bool:
-        """Whether a connection waits until the one before it is closed."""
+        """Return True if a connection waits until the one before it is closed."""
         return False
 
     def idle_seconds(self) -> float:
-        """How long a connection is kept without another request."""
+        """Return how long a connection is kept without another request."""
         return IDLE_SECONDS
 
     def most_chunks(self) -> int:
-        """How many chunks a body may have (J7)."""
+        """Return how many chunks a body may have (J7)."""
         return 2**16
 
     def listening(self) -> bool:
-        """Whether the server keeps accepting connections. Asked after every response (R3)."""
+        """Return True if the server keeps accepting connections. Asked after every response
+        (R3)."""
         return True
 
     def broken_off(self, breach: Breach) -> None:
         """Told that a client broke off, which is no concern of other clients (C8)."""
 
     def received(self, data: bytes) -> bytes:
-        """What is read of bytes as they come from the socket: all of them, unchanged (C8)."""
+        """Return what is read of bytes as they come from the socket: all of them, unchanged
+        (C8)."""
         return data
 
     def read_ahead(self, data: bytes) -> bytes:
-        """What of the bytes that came behind a request is read as the next one: all (V2)."""
+        """Return what of the bytes that came behind a request is read as the next one: all (V2)."""
         return data
 
     def left_on_connection(self, request: Request, response: Response) -> bytes:

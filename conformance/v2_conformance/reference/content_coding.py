@@ -69,7 +69,7 @@ class ContentCoding:
                 return self.damaged_stream(coding, data, "bytes follow the end of the stream")
 
     def is_next_member(self, coding: str, rest: Buffer) -> bool:
-        """Whether what follows a stream is another member of it (RFC 1952, section 2.2)."""
+        """Return True if what follows a stream is another member of it (RFC 1952, section 2.2)."""
         return coding != "deflate" and bytes(rest[:2]) == _GZIP_MAGIC
 
     def zlib_format(self, coding: str) -> int | None:
@@ -77,7 +77,7 @@ class ContentCoding:
         return _FORMATS.get(coding)
 
     def decoded_limit(self) -> int:
-        """How many bytes a body may decode to (Z5)."""
+        """Return how many bytes a body may decode to (Z5)."""
         return MAX_DECODED
 
     def unknown_coding(self, coding: str, data: Buffer) -> bytes:

@@ -87,7 +87,8 @@ class HostedEndpoints:
         return None
 
     def is_binary_type(self, media_type: str, hosting: Hosting) -> bool:
-        """Whether it is the endpoint's type for messages with blobs, in whatever letter case."""
+        """Return True if it is the endpoint's type for messages with blobs, in whatever letter
+        case."""
         return media_type.lower() == hosting.value
 
     def parameters(self, text: str) -> Iterator[tuple[str, str]]:
@@ -96,11 +97,11 @@ class HostedEndpoints:
             yield found[1], found[2]
 
     def is_size(self, name: str) -> bool:
-        """Whether a parameter is the header length: names have no letter case."""
+        """Return True if a parameter is the header length: names have no letter case."""
         return name.lower() == SIZE_PARAMETER
 
     def read_size(self, text: str) -> str:
-        """What is read as the header length, which is then checked as it is in a field."""
+        """Return what is read as the header length, which is then checked as it is in a field."""
         return text
 
     def wrapped(self, response: Response, hosting: Hosting) -> Response:
@@ -118,6 +119,6 @@ class HostedEndpoints:
         return f"{hosting.value};{SIZE_PARAMETER}={size}"
 
     def loaded_model(self, name: str) -> Response:
-        """What the endpoint for SageMaker says of a model that it has."""
+        """Return what the endpoint for SageMaker says of a model that it has."""
         body = dump_json({"modelName": name, "modelUrl": f"/opt/ml/models/{name}"})
         return Response(200, (("Content-Type", JSON_TYPE),), (body,))

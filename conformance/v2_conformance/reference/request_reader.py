@@ -329,16 +329,18 @@ class RequestReader:
         raise Rejected("an output is listed twice")
 
     def binary_by_default(self, document: JsonObject) -> bool:
-        """Whether outputs are binary unless they say otherwise: `binary_data_output` (O4, O5)."""
+        """Return True if outputs are binary unless they say otherwise: `binary_data_output` (O4,
+        O5)."""
         parameters = _parameters(document, "the request")
         return self.boolean_parameter(parameters, BINARY_DATA_OUTPUT, default=False)
 
     def binary_flags(self, parameters: list[JsonObject], default: bool) -> list[bool]:
-        """Which of the listed outputs are binary, each by its own parameters (O3)."""
+        """Return which of the listed outputs are binary, each by its own parameters (O3)."""
         return [self.binary_flag(of_output, default) for of_output in parameters]
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
-        """Whether an output is binary: its `binary_data` overrides the default (O6, O7, O8)."""
+        """Return True if an output is binary: its `binary_data` overrides the default (O6, O7,
+        O8)."""
         return self.boolean_parameter(parameters, BINARY_DATA, default=default)
 
     def boolean_parameter(self, parameters: JsonObject, name: str, *, default: bool) -> bool:

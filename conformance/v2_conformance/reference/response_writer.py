@@ -143,7 +143,8 @@ class ResponseWriter:
         return response.size
 
     def keeps_open(self, request: Request, response: Response) -> bool:
-        """Whether the connection stays open after this response, even after an error (C5)."""
+        """Return True if the connection stays open after this response, even after an error
+        (C5)."""
         tokens = ",".join(request.values("connection")).lower().split(",")
         asked_to_close = "close" in {token.strip() for token in tokens}
         # RFC 9112, section 6.1: whoever sent both may be smuggling a second request (J9).
@@ -152,7 +153,7 @@ class ResponseWriter:
         return response.keep_open and request.version == "1.1" and not closes
 
     def interim_responses(self, request: Request) -> bytes:
-        """What goes before the response: nothing (RFC 9110, section 15.2)."""
+        """Return what goes before the response: nothing (RFC 9110, section 15.2)."""
         return b""
 
     def serialize(
@@ -200,11 +201,11 @@ class ResponseWriter:
         yield b"\r\n"
 
     def last_chunk(self) -> bytes:
-        """What ends a body in chunks."""
+        """Return what ends a body in chunks."""
         return b"0\r\n\r\n"
 
     def writes(self, pieces: Sequence[Buffer]) -> Iterator[Buffer]:
-        """What is written at once: small pieces are joined, large ones never copied."""
+        """Yield what is written at once: small pieces are joined, large ones never copied."""
         small: list[Buffer] = []
         for piece in pieces:
             if len(piece) < _JOIN_BELOW:

@@ -203,7 +203,7 @@ class CaseResult(Part, frozen=True, kw_only=True):
 
     @property
     def died(self) -> bool:
-        """Whether the server did not survive the case."""
+        """True if the server did not survive the case."""
         return died(self.cause)
 
 

@@ -157,7 +157,7 @@ class Relations(Part, frozen=True):
     atol: Annotated[float, Meta(description="How far two floats may differ, absolutely.")] = 0.0
 
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
-        """What a verdict on it is about, as clauses of its claim."""
+        """Return what a verdict on it is about, as clauses of its claim."""
         names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
         said = [f"relations between the answers of {names}"]
         if self.rtol or self.atol:

@@ -74,7 +74,7 @@ class ReportFile:
 
     @property
     def is_intact(self) -> bool:
-        """Whether the digest is that of the content; always, for a record, which has none."""
+        """True if the digest is that of the content; always, for a record, which has none."""
         stated = self.report.integrity
         return self.is_record or (stated is not None and stated.digest == self.digest)
 
@@ -103,7 +103,8 @@ def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
 
 
 def packed_bytes(path: Path) -> bytes:
-    """What a file has, packed with gzip if it is not yet; the same report is always the same bytes.
+    """Return what a file has, packed with gzip if it is not yet; the same report is always the same
+    bytes.
 
     Raises ReportFileError if it cannot be read.
     """
@@ -121,7 +122,7 @@ def fold_record(path: Path) -> Report:
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    """What a report.json.gz has in it, of bounded size."""
+    """Return what a report.json.gz has in it, of bounded size."""
     most = _most_in(data)
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
@@ -138,7 +139,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
 
 
 def _most_in(data: bytes) -> int:
-    """How many bytes `data`, which may be a bomb, may unpack to."""
+    """Return how many bytes `data`, which may be a bomb, may unpack to."""
     return max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_AS_LONG * len(data)))
 
 
@@ -182,7 +183,7 @@ def as_json_bytes(value: Any) -> bytes:
 
 
 def _has_huge_number(data: bytes) -> bool:
-    """Whether there may be a number of more than 4000 digits."""
+    """Return True if there may be a number of more than 4000 digits."""
     return len(data) >= len(_HUGE_NUMBER) and _HUGE_NUMBER in data.translate(_DIGITS_TO_ZERO)
 
 

@@ -96,7 +96,7 @@ def _acquired(directory: Path) -> int:
 
 
 def _flock(descriptor: int) -> bool | None:
-    """Whether the system gave this process the lock; None if it has none to give."""
+    """Return True if the system gave this process the lock; None if it has none to give."""
     try:
         import fcntl
     except ImportError:
@@ -128,8 +128,8 @@ def _holder(path: Path) -> _Holder | None:
 
 
 def _may_run(holder: _Holder, directory: Path, locked: bool | None) -> bool:
-    """Whether the holder may be at work, although the system gave this process the lock, or has
-    no lock."""
+    """Return True if the holder may be at work, although the system gave this process the lock, or
+    has no lock."""
     if holder.host != socket.gethostname():
         return time.time() - _last_written(directory) < _SILENT_S
     return locked is None and holder.pid != os.getpid() and _is_alive(holder)

@@ -74,7 +74,7 @@ def deflated(data: bytes) -> Deflated:
 
 
 def is_shorter(made: Deflated) -> bool:
-    """Whether a message is enough shorter deflated than it was."""
+    """Return True if a message is enough shorter deflated than it was."""
     return len(made.deflated) < made.size * 0.9
 
 
@@ -101,12 +101,12 @@ def beginning(kept: KeptBytes, length: int) -> bytes:
 
 
 def stored_size(kept: KeptBytes) -> int:
-    """How many bytes a message takes in a report, before base64."""
+    """Return how many bytes a message takes in a report, before base64."""
     return len(kept.deflated) if isinstance(kept, Deflated) else len(_here(kept))
 
 
 def size_of(kept: KeptBytes) -> int:
-    """How many bytes went over the wire."""
+    """Return how many bytes went over the wire."""
     return kept.size if isinstance(kept, Deflated) else len(_here(kept))
 
 

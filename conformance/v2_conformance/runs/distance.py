@@ -16,14 +16,15 @@ _WORTH_A_WORKER_S = 0.010
 
 
 def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """How long a server takes for the plainest request on a kept connection, as discovery saw it;
-    0 if it saw none."""
+    """Return how long a server takes for the plainest request on a kept connection, as discovery
+    saw it; 0 if it saw none."""
     kept = [e.transcript.duration_s for e in asked if e.transcript.reused]
     return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))
 
 
 def usual_workers(round_trip_s: float, rate: float | None) -> int:
-    """How many cases to run at the same time against a server that far away: one for each 10 ms.
+    """Return how many cases to run at the same time against a server that far away: one for each 10
+    ms.
 
     More would not be faster than `rate`, the requests per second that it allows.
     """

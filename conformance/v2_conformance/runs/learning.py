@@ -141,7 +141,8 @@ def repository_index(target: Target) -> list[str] | None:
 
 
 def _others(listed: Sequence[str], failed: Collection[str]) -> str:
-    """Which models the server has instead of those that cannot be tested, if it lists them."""
+    """Return which models the server has instead of those that cannot be tested, if it lists
+    them."""
     others = [name for name in listed if name not in failed]
     if not others:
         return ""

@@ -100,7 +100,7 @@ def _listed(connection: Connection, address: Address) -> list[str]:
 
 
 def _described(connection: Connection, address: Address, name: str) -> _Described | None:
-    """What a model's metadata says, None if the server has no such model."""
+    """Return what a model's metadata says, None if the server has no such model."""
     try:
         path = quote(name, safe="")
     except UnicodeEncodeError:  # half a surrogate pair, which no URL can have
@@ -216,7 +216,7 @@ def _fits(spec: TensorSpec, tensor: tuple[str, str, Shape | None]) -> bool:
 
 
 def _echoes(role: str, binding: DeployedModel, connection: Connection, address: Address) -> bool:
-    """Whether the model answers as the role's must, in binary form or, if not, in JSON."""
+    """Return True if the model answers as the role's must, in binary form or, if not, in JSON."""
     for form, values in (("binary", "counting"), ("json", "counting_in_json")):
         listed = form == "binary"
         case = plain_case(

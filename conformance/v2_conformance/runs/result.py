@@ -36,7 +36,7 @@ class Result(msgspec.Struct, frozen=True):
     beside: bool = False
 
     def seen(self) -> tuple[Observation, ...]:
-        """What its exchanges show of what every exchange has to keep."""
+        """Return what its exchanges show of what every exchange has to keep."""
         if isinstance(self.case, ObservedCase | ClientCase) or not self.exchanges:
             return ()
         exchanges = ((e.purpose, e.transcript) for e in self.exchanges)

@@ -80,7 +80,7 @@ class _Common:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def facts(self, profiles: Collection[str]) -> CaseFacts:
-        """What a report on a server that claims `profiles` says of the case."""
+        """Return what a report on a server that claims `profiles` says of the case."""
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         return CaseFacts(
@@ -100,17 +100,17 @@ class _Common:
 
     @cached_property
     def negative(self) -> bool:
-        """Whether a server may answer with an error, so that it must be seen to survive."""
+        """True if a server may answer with an error, so that it must be seen to survive."""
         return self.expects in ("reject", "either", "survives")
 
     @property
     def alone(self) -> bool:
-        """Whether it must have the server for itself, so that it cannot spoil another case."""
+        """True if it must have the server for itself, so that it cannot spoil another case."""
         return self.negative or self.dangerous
 
     @property
     def of_clients(self) -> bool:
-        """Whether it is for a run that tests a client, not a server."""
+        """True if it is for a run that tests a client, not a server."""
         return False
 
     @property
@@ -329,7 +329,8 @@ class ClientCase(_Common):
         return found
 
     def answer(self, number: int, attempt: int) -> Mapping[str, Any]:
-        """How request `number` is answered when it comes for the `attempt`th time, from 0."""
+        """Return how request `number` is answered when it comes for the `attempt`th time, from
+        0."""
         script: Mapping[str, Any] = self.requests[number]["answer"]
         for _ in range(attempt):
             script = script.get("again", script)

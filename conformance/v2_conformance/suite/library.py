@@ -67,7 +67,8 @@ def _with_content(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 @cache
 def generated_case() -> GeneratedCase:
-    """What stands for all generated requests of a run: in its plan, its report and its blame.
+    """Return what stands for all generated requests of a run: in its plan, its report and its
+    blame.
 
     Raises CaseFileError if their file cannot be read.
     """

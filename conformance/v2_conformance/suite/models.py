@@ -71,7 +71,7 @@ class ModelContract:
         return frozenset(spec.datatype for spec in (*self.inputs, *self.outputs))
 
     def is_of_use(self, unsupported: Collection[str]) -> bool:
-        """Whether a server without these datatypes needs it."""
+        """Return True if a server without these datatypes needs it."""
         if self.stands_in_for is None:
             return True
         return not contract()[self.stands_in_for].datatypes.isdisjoint(unsupported)

@@ -150,7 +150,7 @@ def apply(
 
 
 def _misfit(given: Variation, present: Collection[str], before: Sequence[Variation]) -> str | None:
-    """Why the variation cannot be used, None if it can."""
+    """Return why the variation cannot be used, None if it can."""
     missing = next((need for need in given.needs if need not in present), None)
     if missing is not None:
         return f"it needs {_WORDS[missing]}"
@@ -171,7 +171,7 @@ def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
-    """What the request has, of what a variation can need."""
+    """Return what the request has, of what a variation can need."""
     inputs = _entries(request.get("inputs"))
     json = not request.get("raw") and "text" not in request.get("json", {})
     in_json = [entry for entry in inputs if entry.get("form", "binary") in _JSON_FORMS]

@@ -59,7 +59,7 @@ def crossed(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
 def planned_and_chosen(
     cases: Sequence[Case], patterns: Sequence[str], variations: Sequence[str]
 ) -> tuple[Sequence[Case], Sequence[Case]]:
-    """What a run of `cases` plans, and what of that it sends.
+    """Return what a run of `cases` plans, and what of that it sends.
 
     It sends what `patterns` match (see `select`), or that in `variations` (see `crossed`), which is
     planned beside the rest. Raises CaseFileError and NothingRanError.

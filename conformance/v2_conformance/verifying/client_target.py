@@ -13,12 +13,12 @@ from v2_conformance.verifying.discovered import Discovered
 
 
 def client_discovered(report: Report) -> Discovered:
-    """What cannot be true of the target of a report on a client. Never raises."""
+    """Return what cannot be true of the target of a report on a client. Never raises."""
     return Discovered(tuple(_edits(report)))
 
 
 def client_claim_edits(report: Report) -> Iterator[str]:
-    """What no client can claim."""
+    """Yield what no client can claim."""
     profiles = report.target.profiles
     allowed = set(profiles) <= set(CLIENT_PROFILES) and profiles[:1] == CLIENT_PROFILES[:1]
     if not allowed or len(set(profiles)) < len(profiles) or report.target.unsupported:

@@ -202,7 +202,7 @@ def _other_answers(known: Setting) -> Iterator[str]:
 
 
 def _same(stated: object, found: object, known: Setting) -> bool:
-    """Whether they are equal, as far as masks let it be seen."""
+    """Return True if they are equal, as far as masks let it be seen."""
     if stated == found:
         return True
     return known.masks and masked_run(stated, found)

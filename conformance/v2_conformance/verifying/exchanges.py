@@ -60,8 +60,8 @@ def matching(
 
 
 def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
-    """Whether the connection of `own` may have been closed before the canary, as the record of the
-    `fresh` one says, or as nobody can see: after a request to close it, under TLS, and over
+    """Return True if the connection of `own` may have been closed before the canary, as the record
+    of the `fresh` one says, or as nobody can see: after a request to close it, under TLS, and over
     HTTP/2."""
     request = own.transcript.request
     if known.address.http2 or known.address.scheme == "https" or asks_to_close(request):
@@ -109,7 +109,8 @@ def problem_of_canary(
 def _believed_problem(
     role: str, binding: DeployedModel, canary: ReadExchange, known: Setting, forms: Sequence[Form]
 ) -> Cause | None:
-    """What is wrong with a canary of another suite's report, if its `expected` is believed."""
+    """Return what is wrong with a canary of another suite's report, if its `expected` is
+    believed."""
     try:
         made = [known_good(role, known.address, binding, form) for form in forms]
     except CaseFileError as error:
@@ -126,7 +127,7 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 
 
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
-    """What has to be believed of how an exchange ended."""
+    """Return what has to be believed of how an exchange ended."""
     ending = exchange.transcript.ending
     streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
     if exchange.transcript.http2 is not None and ending in _IN_FRAMES:

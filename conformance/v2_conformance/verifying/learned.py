@@ -129,7 +129,7 @@ def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, 
 
 
 def relation_edits(report: Report, again: LearnedAgain, bound: dict[str, str]) -> Iterator[str]:
-    """What of a report's models does not follow from how they were learned.
+    """Yield what of a report's models does not follow from how they were learned.
 
     `bound` has the roles that follow from it, with the names of their models.
     """

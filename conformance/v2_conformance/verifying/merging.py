@@ -129,7 +129,7 @@ def _check_alike(parts: Sequence[Verification]) -> None:
 
 
 def _differences(one: Report, other: Report) -> Iterator[str]:
-    """What of two reports cannot differ if their runs were shards of one, in words."""
+    """Yield what of two reports cannot differ if their runs were shards of one, in words."""
     a, b = one.selection, other.selection
     if a.shard is not None and b.shard is not None and a.shard.of != b.shard.of:
         yield f"they count {a.shard.of} and {b.shard.of} shards"

@@ -59,7 +59,7 @@ def plan_again(
 
 
 def claim_edits(report: Report) -> Iterator[str]:
-    """What no target of a run can claim."""
+    """Yield what no target of a run can claim."""
     target = report.target
     problem = claims_problem(target.profiles, target.unsupported)
     if problem is not None:

@@ -137,7 +137,7 @@ def _rejudge_scenario(recorded: CaseResult, known: Setting) -> Rejudged:
 
 
 def _half_closes(case: Case | None) -> bool:
-    """Whether the client of the case ends its side of the connection, and reads on."""
+    """Return True if the client of the case ends its side of the connection, and reads on."""
     if not isinstance(case, RequestCase):
         return False
     client: Mapping[str, object] = case.request.get("client", {})
@@ -145,7 +145,8 @@ def _half_closes(case: Case | None) -> bool:
 
 
 def is_observed(recorded: CaseResult, known: Setting) -> bool:
-    """Whether a recorded case is about the exchanges of all others: see `rejudge_observed`."""
+    """Return True if a recorded case is about the exchanges of all others: see
+    `rejudge_observed`."""
     return isinstance(known.cases.get(recorded.id), ObservedCase)
 
 
@@ -207,7 +208,8 @@ def _compared(
 
 
 def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
-    """Whether the bytes are those of one answer of a model that did not repeat its answers."""
+    """Return True if the bytes are those of one answer of a model that did not repeat its
+    answers."""
     return (
         isinstance(recorded.cause, AnswersDiffer)
         and recorded.outcome is Outcome.INCONCLUSIVE
@@ -218,14 +220,15 @@ def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
 
 
 def _passed_at_last(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Whether the bytes are those of the pass of a flaky case, which are all that is recorded."""
+    """Return True if the bytes are those of the pass of a flaky case, which are all that is
+    recorded."""
     return verdict.outcome.harmless and isinstance(
         recorded.cause, FailedAtFirst | FailedBesideOthers
     )
 
 
 def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Whether the cause and the message of a report are what the recorded bytes show.
+    """Return True if the cause and the message of a report are what the recorded bytes show.
 
     How many of several answers were wrong cannot be shown: only one of them is recorded.
     """

@@ -72,8 +72,8 @@ def verdict_again(
 def _check_exchanges(
     case: ClientCase, asked: Sequence[Asked], exchanges: Sequence[RecordedExchange], known: Setting
 ) -> bool:
-    """Whether masks hide some of the exchanges. Raises RecordedError for an answer that the bench
-    does not give."""
+    """Return True if masks hide some of the exchanges. Raises RecordedError for an answer that the
+    bench does not give."""
     turns = Turns(asked)
     hidden = False
     for exchange in exchanges:

@@ -31,7 +31,8 @@ BELIEVED = (
 
 
 def soak_edits(report: Report, known: Setting) -> Iterator[str]:
-    """What in the part about a soak cannot be true of an untouched report of this very suite."""
+    """Yield what in the part about a soak cannot be true of an untouched report of this very
+    suite."""
     soak = report.soak
     if soak is None:
         return
@@ -59,7 +60,7 @@ def _counts(soak: Soak) -> Iterator[str]:
 
 
 def _problem(wrong: WrongUnderLoad, known: Setting) -> str:
-    """Why the recorded bytes do not show that the answer was wrong, "" if they do."""
+    """Return why the recorded bytes do not show that the answer was wrong, "" if they do."""
     case = known.cases.get(wrong.case)
     if known.plan is not None:
         case = known.plan.chosen.get(wrong.case, case)

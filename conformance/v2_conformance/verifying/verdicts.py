@@ -91,7 +91,8 @@ def _unsent(
 
 
 def _is_silence(case: Case, cause: Cause | None) -> bool:
-    """Whether a cause says that the model of `case`, or that of a generated one, is silent."""
+    """Return True if a cause says that the model of `case`, or that of a generated one, is
+    silent."""
     if isinstance(case, GetCase) or not isinstance(cause, NoKnownGoodAnswer):
         return False
     return isinstance(case, GeneratedCase) or cause.role == case.role

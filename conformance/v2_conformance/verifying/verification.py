@@ -152,13 +152,13 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
 
 
 def _of_shards(report: Report) -> Iterator[str]:
-    """What has to be believed of a report that was merged."""
+    """Yield what has to be believed of a report that was merged."""
     if report.shards:
         yield f"that the runs of its {len(report.shards)} shards were against the same server"
 
 
 def _edits(report: Report, again: Report) -> Iterator[str]:
-    """What in a report of this very suite does not follow from its cases."""
+    """Yield what in a report of this very suite does not follow from its cases."""
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
     names = dict.fromkeys((*stated, *follows))
     other = [name for name in names if stated.get(name) != follows.get(name)]

@@ -28,8 +28,8 @@ def note_arrivals(sock: socket.socket) -> None:
 
 
 def receive(sock: socket.socket, size: int) -> tuple[bytes, float | None]:
-    """What has arrived, and when its last byte did, on the clock of `time.perf_counter`; None if
-    that is not known. Raises as `socket.recv` does."""
+    """Return what has arrived, and when its last byte did, on the clock of `time.perf_counter`;
+    None if that is not known. Raises as `socket.recv` does."""
     if not _SPACE:
         return sock.recv(size), None
     data, ancillary, _, _ = sock.recvmsg(size, _SPACE)

@@ -116,7 +116,7 @@ class EndpointBinding:
         return replace(response, headers=tuple(headers), following=self.as_v2(response.following))
 
     def lacking(self, case: Case) -> BindingLacks | None:
-        """What the endpoint has no place for, if `case` needs that."""
+        """Return what the endpoint has no place for, if `case` needs that."""
         if case.requirement in _OF_THE_TYPE:
             return "content_type"
         if isinstance(case, GetCase):

@@ -122,18 +122,18 @@ class Head(Section):
 
     @property
     def is_interim(self) -> bool:
-        """Whether it is that of an interim response, which has no body."""
+        """True if it is that of an interim response, which has no body."""
         status = self.status
         return status is not None and 100 <= status < 200
 
     @property
     def is_chunked(self) -> bool:
-        """Whether its fields say that the body comes in chunks."""
+        """True if its fields say that the body comes in chunks."""
         return any("chunked" in coding for coding in self.listed("transfer-encoding"))
 
 
 def begins_message(data: bytes, at: int) -> bool:
-    """Whether the bytes at `at` look like the first line of a message."""
+    """Return True if the bytes at `at` look like the first line of a message."""
     return _BEGINNING.match(data, at) is not None
 
 

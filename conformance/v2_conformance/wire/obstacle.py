@@ -39,7 +39,7 @@ class Obstacle(Enum):
 
 
 def obstacle_of(error: BaseException) -> Obstacle | None:
-    """What an error of Python's ssl module says, None for other errors.
+    """Return what an error of Python's ssl module says, None for other errors.
 
     The certificate's checks have OpenSSL's X509_V_ERR_* codes, the handshake its reasons.
     """
@@ -64,10 +64,11 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
 
 
 def speaks_http1(received: bytes) -> bool:
-    """Whether what came instead of HTTP/2 is an answer of HTTP/1."""
+    """Return True if what came instead of HTTP/2 is an answer of HTTP/1."""
     return received.startswith(b"HTTP/1")
 
 
 def speaks_tls(received: bytes) -> bool:
-    """Whether an answer to plain HTTP is a record of TLS, an alert or a handshake, of RFC 8446."""
+    """Return True if an answer to plain HTTP is a record of TLS, an alert or a handshake, of RFC
+    8446."""
     return received.startswith(_TLS_RECORDS)

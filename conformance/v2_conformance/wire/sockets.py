@@ -53,8 +53,8 @@ class Opener:
         pool.shutdown(wait=False)
 
     def opened(self, *, speaks: bool = False) -> socket.socket:
-        """What was begun, if it came about and the other end has neither closed nor spoken, unless
-        it `speaks` first; or else a new one. Raises as `connected` does."""
+        """Return what was begun, if it came about and the other end has neither closed nor spoken,
+        unless it `speaks` first; or else a new one. Raises as `connected` does."""
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             with contextlib.suppress(OSError, UnicodeError):
@@ -90,7 +90,7 @@ def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bo
 
 
 def reason_of(error: OSError | UnicodeError) -> str:
-    """Why there is no connection, or none any more, in words."""
+    """Return why there is no connection, or none any more, in words."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -105,7 +105,8 @@ class Comparison:
         self._compare(joined[:whole])
 
     def difference(self) -> StreamDifference | None:
-        """What differs of all that came, None if nothing does. Nothing may come after that."""
+        """Return what differs of all that came, None if nothing does. Nothing may come after
+        that."""
         if self._rest:
             self._element = 1
             rest, self._rest = self._rest, b""

@@ -44,7 +44,7 @@ class StreamedReader(ResponseReader):
             del self.raw[self._keep :]
 
     def streamed(self, size: int, sha256: str) -> Streamed:
-        """What came; `size` and `sha256` are what is known of the request."""
+        """Return what came; `size` and `sha256` are what is known of the request."""
         return Streamed(
             size=size,
             sha256=sha256,
@@ -76,7 +76,7 @@ class StreamedReader(ResponseReader):
 
 
 def nothing_streamed(tensor: StreamedTensor) -> Streamed:
-    """What is kept of an exchange with a tensor of which nothing was sent."""
+    """Return what is kept of an exchange with a tensor of which nothing was sent."""
     return Streamed(tensor.size, hashlib.sha256().hexdigest(), 0, 0)
 
 

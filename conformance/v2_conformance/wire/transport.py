@@ -87,13 +87,13 @@ class Connection(Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether the next exchange can use a connection that is already there.
+        """True if the next exchange can use a connection that is already there.
 
         False as soon as the server is seen to have closed it.
         """
 
     def pending(self) -> bool:
-        """Whether bytes that no request asked for wait on the open connection."""
+        """Return True if bytes that no request asked for wait on the open connection."""
 
     def open_ahead(self) -> None:
         """Begin to connect anew, for the next exchange that is to be `fresh`. What is open stays.

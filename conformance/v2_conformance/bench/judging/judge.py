@@ -119,7 +119,7 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
 
 
 def _is_basic(asked: Asked) -> bool:
-    """Whether a caller wants nothing but tensors in binary form, there and back."""
+    """Return True if a caller wants nothing but tensors in binary form, there and back."""
     wanted = asked.request
     options = (
         wanted.version, wanted.parameters, wanted.headers, wanted.request_compression,
@@ -157,7 +157,8 @@ def skipped_scenario(case: Case, profiles: Collection[str]) -> Verdict | None:
 
 
 def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes]) -> Arrived:
-    """What came, by the requests of the task, with the answers that the script has for each try."""
+    """Return what came, by the requests of the task, with the answers that the script has for each
+    try."""
     tries: list[list[ClientRequest]] = [[] for _ in asked]
     answers: list[list[Answer]] = [[] for _ in asked]
     unreadable: str | None = None

@@ -44,7 +44,7 @@ class _Broken(Exception):
 
 
 def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observation, ...]:
-    """What the requests of a scenario show, each as its raw bytes, of everything observed.
+    """Return what the requests of a scenario show, each as its raw bytes, of everything observed.
 
     Nothing if its caller asks for what the client may refuse: what is wrong with the request then
     is that scenario's concern alone.

@@ -87,7 +87,7 @@ class Sent:
 
     @property
     def has_blobs(self) -> bool:
-        """Whether an input says so, or bytes follow the JSON."""
+        """True if an input says so, or bytes follow the JSON."""
         sized = any(size_of(entry) is not None for entry in self.inputs)
         rest = self.body[self.request.json_end :]
         return sized or bool(self.request.json_end and rest.strip(b" \t\r\n"))

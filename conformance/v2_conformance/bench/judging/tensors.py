@@ -89,7 +89,7 @@ def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, i
 
 
 def is_shape(value: Any) -> bool:
-    """Whether a value of JSON can be the shape of a tensor."""
+    """Return True if a value of JSON can be the shape of a tensor."""
     if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
         return False
     return all(type(n) is int or (type(n) is float and n.is_integer()) for n in value)

@@ -168,7 +168,7 @@ class _Runs:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one in its place, None if there is none."""
+    """Return what tells a file from another one in its place, None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -177,6 +177,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _last_line(text: str) -> str:
-    """What a run printed last, which says why it left no report."""
+    """Return what a run printed last, which says why it left no report."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{PROGRAM}: ") if lines else "it printed nothing"

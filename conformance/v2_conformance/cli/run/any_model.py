@@ -47,7 +47,7 @@ def read_asked(options: AnyModelOptions) -> Asked | None:
 
 
 def what_next(report: Report, target: Target) -> list[str]:
-    """What to type after a run that found no model of the contract: lines for people."""
+    """Return what to type after a run that found no model of the contract: lines for people."""
     try:
         names = repository_index(target)
     except ConformanceError:

@@ -61,8 +61,8 @@ def fuzz_server(options: RunOptions, target: Target, recovery: Recovery) -> int:
 
 
 def _takes_unknown_parameters(engine: Engine) -> bool:
-    """Whether requests may have unknown parameters: a server that rejects them (S14) would reject
-    every such request."""
+    """Return True if requests may have unknown parameters: a server that rejects them (S14) would
+    reject every such request."""
     cases = [case for case in load_cases() if case.requirement == "S14"]
     if all(isinstance(engine.run(case).cause, Accepted) for case in cases):
         return True

@@ -48,7 +48,7 @@ def _say(words: str) -> None:
 
 
 def _is_here(url: str) -> bool:
-    """Whether a URL is that of this machine, as far as names tell."""
+    """Return True if a URL is that of this machine, as far as names tell."""
     host = urlsplit(url).hostname or ""
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}

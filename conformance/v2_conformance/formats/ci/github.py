@@ -46,7 +46,7 @@ class Trouble:
 
     @property
     def expected(self) -> bool:
-        """Whether the case failed as an expectation file says."""
+        """True if the case failed as an expectation file says."""
         return self.case is not None and self.case.expected is not None
 
 

@@ -80,12 +80,13 @@ def _kind(case: CaseResult) -> str | None:
 
 
 def tolerated(case: CaseResult) -> bool:
-    """Whether a failure fails no job: it was expected, or is one at MAY."""
+    """Return True if a failure fails no job: it was expected, or is one at MAY."""
     return case.expected is not None or case.level == "MAY"
 
 
 def class_name(case: CaseResult) -> str:
-    """What CI services group tests by: the family, such as `v2-conformance.B BYTES tensors`."""
+    """Return what CI services group tests by: the family, such as `v2-conformance.B BYTES
+    tensors`."""
     letter = case.requirement[:1]
     title = families().get(letter, "")
     return visible(f"v2-conformance.{letter} {title}".rstrip())

@@ -51,7 +51,7 @@ def listed(report: Report) -> Listed:
 
 
 def by_message(cases: Iterable[CaseResult]) -> Counter[str]:
-    """How many cases have one message: many of them were not sent for one reason."""
+    """Return how many cases have one message: many of them were not sent for one reason."""
     return Counter(short(case.message, _MAX_MESSAGE_OF_MANY) for case in cases)
 
 

@@ -79,7 +79,8 @@ def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
 
 
 def survival(case: CaseResult) -> str:
-    """What the known-good requests after a case showed, in a sentence; "" if none was sent."""
+    """Return what the known-good requests after a case showed, in a sentence; "" if none was
+    sent."""
     answers = canary_answers(case)
     if not answers:
         return ""
@@ -138,7 +139,7 @@ class _Stream:
 
 
 def _all_in(stream: _Stream, group: _Group, shown: _Shown) -> bool:
-    """Whether all records of these cases fit; some are in the stream even if not."""
+    """Return True if all records of these cases fit; some are in the stream even if not."""
     for place, case, words in group:
         exchanges, data = shown(case)
         if (words or exchanges) and not stream.add(_record(place, words, exchanges, data)):

@@ -166,7 +166,7 @@ class RequirementRow:
 
 
 def _content(report: Report, cases: Listed) -> dict[str, object]:
-    """What the template prints."""
+    """Return what the template prints."""
     counts = Counter(case.outcome for case in report.cases)
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:

@@ -54,7 +54,7 @@ def soak_view(soak: Soak | None) -> dict[str, Any] | None:
 
 
 def _part(phase: Phase) -> tuple[str, str, int]:
-    """What was sent in a part of the soak, until when, and how many requests."""
+    """Return what was sent in a part of the soak, until when, and how many requests."""
     sent = "all kinds, mixed" if phase.name == "mixed" else "nothing: at rest"
     if phase.name == "one_kind":
         sent = ", ".join(KIND_WORDS[kind][1] for kind in KINDS if kind in phase.requests)

@@ -61,7 +61,7 @@ class Column:
         return f"{passed} of {total} MUST"
 
     def passing(self, level: str) -> tuple[int, int]:
-        """How many requirements of a level pass with all their cases, out of how many."""
+        """Return how many requirements of a level pass with all their cases, out of how many."""
         found = [row for row in self.requirements.values() if row.level == level]
         whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
         return len(whole), len(found)

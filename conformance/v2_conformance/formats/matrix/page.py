@@ -62,7 +62,7 @@ class MatrixRow:
 
     @property
     def differs(self) -> bool:
-        """Whether the servers differ in it."""
+        """True if the servers differ in it."""
         return len({cell.word for cell in self.cells}) > 1
 
     @property
@@ -72,7 +72,7 @@ class MatrixRow:
 
     @property
     def holds(self) -> bool:
-        """Whether every server that claims it passes."""
+        """True if every server that claims it passes."""
         return {cell.tone for cell in self.cells} <= {Outcome.PASS, Outcome.UNSUPPORTED}
 
 

@@ -86,7 +86,7 @@ def render_product(
 
 
 def snippets(site: SiteReport, base_url: str | None) -> tuple[Snippet, ...]:
-    """What to paste into a README or a page to show a badge that leads to its report."""
+    """Return what to paste into a README or a page to show a badge that leads to its report."""
     places = [] if base_url is None else [("anywhere", f"{base_url}/")]
     places.append(("in a file beside index.html of this site", ""))
     found = []

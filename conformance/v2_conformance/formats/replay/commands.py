@@ -75,7 +75,7 @@ def replay_command(
     longest: int = _LONGEST,
     path: str = "report.json",
 ) -> str:
-    """What to paste into a POSIX shell to send a case again; printable ASCII and line feeds.
+    """Return what to paste into a POSIX shell to send a case again; printable ASCII and line feeds.
 
     Complete in itself if it has at most `longest` characters, else a call of `show` for the
     report at `path`. "" if nothing was sent, or the report does not say where to.
@@ -108,7 +108,7 @@ def _again(client: ClientInfo, case: CaseResult) -> str:
 
 
 def _is_printable(text: str) -> bool:
-    """Whether a shell and a reader take `text` for the same."""
+    """Return True if a shell and a reader take `text` for the same."""
     return text.isascii() and text.isprintable()
 
 
@@ -158,7 +158,7 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
 
 
 def _may_be_written(path: Path, content: bytes) -> bool:
-    """Whether nothing is there, or the same. A link is neither, wherever it leads."""
+    """Return True if nothing is there, or the same. A link is neither, wherever it leads."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         return False
     return not path.exists() or path.read_bytes() == content
@@ -247,7 +247,7 @@ def _origin(report: Report) -> str:
 
 
 def _comments(case: CaseResult, steps: Sequence[_Step], origin: str) -> Iterator[str]:
-    """What to know before running it. No quotes: some shells read them even in comments."""
+    """Yield what to know before running it. No quotes: some shells read them even in comments."""
     hidden = list(dict.fromkeys(name for step in steps for name in _hidden(step.head)))
     if hidden:
         yield f"The report hides {', '.join(hidden)}: replace the asterisks with the real text."

@@ -106,7 +106,7 @@ def placed(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _in(folder: str, entry: Entry) -> SiteReport:
-    """What index.json says of an entry, once it has its folder."""
+    """Return what index.json says of an entry, once it has its folder."""
     site = entry.site
     names = {"page": site.page, "report": site.report, "badge": site.badge}
     paths = {member: f"{folder}/{name}" for member, name in names.items()}

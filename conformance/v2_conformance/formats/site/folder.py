@@ -144,7 +144,7 @@ def _check_place(folder: SiteFolder, name: str, ours: Collection[str]) -> None:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether it is a folder itself, and no link to one."""
+    """Return True if it is a folder itself, and no link to one."""
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
     except OSError:
@@ -152,7 +152,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _is_plain(site: Path, name: str) -> bool:
-    """Whether a file of the site is there, and not by way of a link to another folder."""
+    """Return True if a file of the site is there, and not by way of a link to another folder."""
     path = site / name
     return (path.parent == site or _is_folder(path.parent)) and (
         os.path.lexists(path) and not _is_folder(path)
@@ -160,7 +160,7 @@ def _is_plain(site: Path, name: str) -> bool:
 
 
 def _is_same(old: Path, new: Path) -> bool:
-    """Whether a file is there already, byte for byte."""
+    """Return True if a file is there already, byte for byte."""
     try:
         if not stat.S_ISREG(old.lstat().st_mode) or old.stat().st_size != new.stat().st_size:
             return False

@@ -63,13 +63,14 @@ def free_slugs(wanted: Sequence[tuple[str, object]], taken: Collection[str] = ()
 
 
 def is_folder_name(name: str) -> bool:
-    """Whether a report's folder in a site may have this name."""
+    """Return True if a report's folder in a site may have this name."""
     safe = _FOLDER.fullmatch(name) is not None and ".." not in name
     return safe and name not in _RESERVED and name.partition(".")[0] not in _DEVICES
 
 
 def is_site_path(path: str) -> bool:
-    """Whether a site may have a file there. index.json may be forged: nothing else is removed."""
+    """Return True if a site may have a file there. index.json may be forged: nothing else is
+    removed."""
     folder, _, name = path.rpartition("/")
     if not folder:
         return name in (INDEX, *PAGES.values())

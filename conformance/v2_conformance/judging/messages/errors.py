@@ -26,7 +26,7 @@ def check_error_body(response: Response) -> None:
 
 
 def has_error_body(response: Response) -> bool:
-    """Whether the body is {"error": string}."""
+    """Return True if the body is {"error": string}."""
     try:
         check_error_body(response)
     except Finding:
@@ -35,7 +35,8 @@ def has_error_body(response: Response) -> bool:
 
 
 def is_error(response: Response) -> bool:
-    """Whether a response says that the request failed: by its status or, wrongly, only in its body.
+    """Return True if a response says that the request failed: by its status or, wrongly, only in
+    its body.
 
     A 2xx with {"error": string} is the one defect that R1 is about. Any other case
     takes it for the rejection that it is.

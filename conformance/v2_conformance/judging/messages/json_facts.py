@@ -58,7 +58,7 @@ def keep_facts(response: Response, facts: JsonFacts | None) -> None:
 
 
 def has_facts(response: Response) -> bool:
-    """Whether the facts of a response were kept."""
+    """Return True if the facts of a response were kept."""
     return _KEPT in vars(response)
 
 

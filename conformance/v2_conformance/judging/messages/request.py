@@ -97,8 +97,8 @@ def read_request(data: Buffer) -> ReadRequest:
 
 
 def may_have_id(data: Buffer) -> bool:
-    """Whether `read_request(data).id()` can be anything but None: only if its name stands there as
-    it is, but for chunks and content codings, and only in a request whose body is read."""
+    """Return True if `read_request(data).id()` can be anything but None: only if its name stands
+    there as it is, but for chunks and content codings, and only in a request whose body is read."""
     if len(data) > _LONGEST:
         return False
     raw = bytes(data)
@@ -153,7 +153,7 @@ def _plain_one(head: PlainRequest, data: bytes) -> ReadRequest:
 
 
 def _is_odd(head: bytes, target: bytes) -> bool:
-    """Whether there is a proxy that would not pass on a request with this head."""
+    """Return True if there is a proxy that would not pass on a request with this head."""
     return (
         len(head) > _LONG_HEAD
         or _PLAIN_TARGET.fullmatch(target) is None

@@ -23,7 +23,7 @@ _INNER_LEVELS = 2
 
 
 def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Observation, ...]:
-    """What the verdict on a case that was sent shows."""
+    """Return what the verdict on a case that was sent shows."""
     if not isinstance(case, RequestCase):
         return ()
     return (*_survival(case, verdict), *_exactness(case, verdict))

@@ -66,7 +66,7 @@ class Observation(msgspec.Struct, frozen=True):
 def observe(
     case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]
 ) -> tuple[Observation, ...]:
-    """What the recorded exchanges of a case show of everything that is observed.
+    """Return what the recorded exchanges of a case show of everything that is observed.
 
     One with a streamed tensor shows nothing: only the beginnings of its messages are there.
     """
@@ -163,7 +163,8 @@ def _error_bodies(look: Look) -> bool:
 
 
 def _found_below(request: ReadRequest, status: int) -> bool:
-    """Whether the HTTP layer, its router or its decoder may have found the error in `request`."""
+    """Return True if the HTTP layer, its router or its decoder may have found the error in
+    `request`."""
     if not request.plain:
         return True
     return status in _OF_THE_DECODER and request.decoded() is None
@@ -258,8 +259,8 @@ def _keeps(rules: Collection[HttpRule]) -> Check:
 
 
 def _shows_syntax(look: Look) -> bool:
-    """Whether an exchange that breaks none of HTTP's rules shows that a server keeps them: one that
-    did not come whole can break a rule, but shows nothing by keeping it."""
+    """Return True if an exchange that breaks none of HTTP's rules shows that a server keeps them:
+    one that did not come whole can break a rule, but shows nothing by keeping it."""
     whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
     return whole and look.syntax.judged
 

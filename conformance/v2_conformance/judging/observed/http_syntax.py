@@ -72,8 +72,8 @@ UNBROKEN = Syntax((), judged=True)
 
 
 def is_plain(received: Buffer) -> bool:
-    """Whether a response breaks no rule, whoever asked for it: its head is a plain one, and its
-    body has no transfer coding. What is not plain `read_syntax` has to read."""
+    """Return True if a response breaks no rule, whoever asked for it: its head is a plain one, and
+    its body has no transfer coding. What is not plain `read_syntax` has to read."""
     found = _PLAIN_HEAD.match(bytes(received[:_LONGEST_PLAIN]))
     if found is None:
         return False
@@ -197,7 +197,7 @@ class _Reading:
                 self._break("repeated_field", name + b": " + b" and ".join(values))
 
     def _framing(self, status: int, fields: _Fields, *, old: bool) -> bool:
-        """Whether the body comes in chunks, as a client reads it."""
+        """Return True if the body comes in chunks, as a client reads it."""
         lengths = _values(fields, _LENGTH)
         listed = b", ".join(_values(fields, _CODING)).lower()
         codings = [coding.strip(b" \t") for coding in listed.split(b",") if coding.strip(b" \t")]
@@ -261,7 +261,7 @@ def wrong_in_chunk(data: bytes, chunk: Chunk) -> int | None:
 
 
 def _begins(data: bytes, at: int) -> bool:
-    """Whether a status line begins at `at`, as far as the bytes go."""
+    """Return True if a status line begins at `at`, as far as the bytes go."""
     return _BEGINNING.startswith(data[at : at + len(_BEGINNING)])
 
 

@@ -63,7 +63,8 @@ class Learned:
 
 
 def described(response: Response, name: str) -> Described | str:
-    """What the answer to GET /v2/models/NAME says, or why it says nothing that can be used."""
+    """Return what the answer to GET /v2/models/NAME says, or why it says nothing that can be
+    used."""
     if response.status != 200:
         return f"GET /v2/models/{name} answered with {status_words(response)}"
     try:

@@ -12,7 +12,8 @@ from v2_conformance.wire.relations.cases import relation_cases
 
 
 def bindings_of(models: Sequence[Learned]) -> dict[str, DeployedModel]:
-    """What each model's role is bound to: its own, and the one of the contract that it plays."""
+    """Return what each model's role is bound to: its own, and the one of the contract that it
+    plays."""
     bound = {one.binding.role: one.binding for one in models}
     for one in models:
         if one.identity is not None and one.identity not in bound:

@@ -85,7 +85,7 @@ def request_of(request):
 
 
 def tensor_of(output):
-    """What the user of the client has, an output with its array, as the bench wants it."""
+    """Return what the user of the client has, an output with its array, as the bench wants it."""
     array = output.as_numpy()
     if array.dtype == object:
         elements = [e if isinstance(e, bytes) else str(e).encode() for e in array.flat]

@@ -241,7 +241,7 @@ def count(number):
 
 
 def error_text(body):
-    """What the server says of its error: `{"error": ...}`, or any other text, or nothing."""
+    """Return what the server says of its error: `{"error": ...}`, or any other text, or nothing."""
     text = body.decode("utf-8", "replace")
     try:
         return str(json.loads(text)["error"])
@@ -266,7 +266,7 @@ def array_of(tensor):
 
 
 def answer(client, request, headers):
-    """What the client makes of one request of the task: the line for the bench."""
+    """Return what the client makes of one request of the task: the line for the bench."""
     form = {"binary": True, "json": False, None: None}
     inputs = [
         (t["name"], t["datatype"], array_of(t), form[t["form"]], t["parameters"])

@@ -90,7 +90,7 @@ def arguments_of(request, headers):
 
 
 def tensor_of(name, array):
-    """What the user of the client has, an array, as the bench wants it."""
+    """Return what the user of the client has, an array, as the bench wants it."""
     if array.dtype == object:
         elements = [e if isinstance(e, bytes) else str(e).encode() for e in array.flat]
         raw = b"".join(struct.pack("<I", len(e)) + e for e in elements)
@@ -115,7 +115,7 @@ def line_of(result):
 
 
 def text_of(error):
-    """What a user reads of an error. The client's own may have a message that is no text."""
+    """Return what a user reads of an error. The client's own may have a message that is no text."""
     try:
         return str(error)
     except Exception as second:

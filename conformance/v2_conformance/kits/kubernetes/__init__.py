@@ -207,7 +207,7 @@ def _suite_pod(image: str, command: list[str], env: list[Manifest] | None = None
 
 
 def _restricted() -> Manifest:
-    """What the Pod Security Standard "restricted" asks of a container."""
+    """Return what the Pod Security Standard "restricted" asks of a container."""
     return {
         "runAsNonRoot": True,
         "runAsUser": _USER,

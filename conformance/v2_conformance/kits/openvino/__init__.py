@@ -74,7 +74,7 @@ _START, _STOP, _STEP, _SHAPE = ([0], [3], [1], [3, 1])
 
 
 def constants(model: ModelContract) -> bytes:
-    """What model.bin has: the int64 constants of the network, one after the other."""
+    """Return what model.bin has: the int64 constants of the network, one after the other."""
     if model.does == "identity":
         return b"\0"  # a model must have the file, and an empty one cannot be mapped into memory
     values = [*_START, *_STOP, *_STEP, *_SHAPE]

@@ -55,7 +55,7 @@ def try_relations(workers: int | None = None) -> tuple[RelationTrial, ...]:
 
 
 def enough_noticed(trials: Sequence[RelationTrial]) -> bool:
-    """Whether a run without known models notices the part of the faults that it promises."""
+    """Return True if a run without known models notices the part of the faults that it promises."""
     return sum(trial.noticed_by is not None for trial in trials) >= PROMISED * len(trials)
 
 

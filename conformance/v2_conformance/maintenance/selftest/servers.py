@@ -75,7 +75,7 @@ class SelftestResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the suite has no hole, and the reference server passes it."""
+        """True if the suite has no hole, and the reference server passes it."""
         holds = self.server.holds and self.client.holds and self.names_causes
         return holds and not self.unproven_variations
 
@@ -86,7 +86,7 @@ class SelftestResult:
 
     @property
     def names_causes(self) -> bool:
-        """Whether enough runs name the fault's own requirement first."""
+        """True if enough runs name the fault's own requirement first."""
         return sum(trial.named for trial in self.asked) >= NAMED * len(self.asked)
 
 

@@ -37,12 +37,12 @@ class FaultTrial:
 
     @property
     def caught(self) -> bool:
-        """Whether a case of the fault's own requirement failed."""
+        """True if a case of the fault's own requirement failed."""
         return bool(self.own_failures) and not self.error
 
     @property
     def named(self) -> bool:
-        """Whether the first cause that the run names is the fault's own requirement."""
+        """True if the first cause that the run names is the fault's own requirement."""
         return self.first_cause == self.requirement
 
     @property
@@ -52,7 +52,7 @@ class FaultTrial:
 
     @property
     def alone(self) -> bool:
-        """Whether it fails its own requirement alone, as it must if only observed cases show it."""
+        """True if it fails its own requirement alone, as it must if only observed cases show it."""
         observed = all(template_of(case_id) in _observed_entries() for case_id in self.own_failures)
         return not (observed and self.other_requirements)
 
@@ -84,7 +84,7 @@ class Half:
 
     @property
     def holds(self) -> bool:
-        """Whether there is no hole, and nothing fails without a fault."""
+        """True if there is no hole, and nothing fails without a fault."""
         caught = all(trial.caught and trial.alone for trial in self.trials)
         return caught and not (self.failures or self.unproven)
 

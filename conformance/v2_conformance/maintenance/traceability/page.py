@@ -70,7 +70,7 @@ def traceability_page(trace: Trace) -> str:
 
 
 def _source(document: Document) -> str:
-    """Which text of the document was read."""
+    """Return which text of the document was read."""
     at = f"commit `{document.commit}`" if document.commit else str(document.date)
     return at + (f", SHA-256 `{document.sha256}`" if document.sha256 else "")
 

@@ -45,7 +45,7 @@ class Connection:
         return f"/v2/models/{quote(call.model, safe='')}{version}/infer"
 
     def time_limit(self) -> float | None:
-        """How many seconds the client waits for the connection, and for each piece."""
+        """Return how many seconds the client waits for the connection, and for each piece."""
         return self.timeout_s
 
     def exchange(self, call: Call, fields: Mapping[str, str], body: bytes) -> Answer:

@@ -24,7 +24,8 @@ class PlainClient(RequestMaker, Connection, ResponseReader):
     """
 
     def infer(self, call: Call) -> Inference:
-        """What the server computes. Raises ClientError, and never returns anything in doubt."""
+        """Return what the server computes. Raises ClientError, and never returns anything in
+        doubt."""
         try:
             return self.inferred(call)
         except MALFORMED as error:

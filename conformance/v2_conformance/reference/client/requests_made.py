@@ -217,7 +217,7 @@ class RequestMaker:
         return call.request_compression
 
     def accept_encoding(self, call: Call) -> str:
-        """What the client can undo and the caller asked for; otherwise no coding at all."""
+        """Return what the client can undo and the caller asked for; otherwise no coding at all."""
         return call.response_compression or "identity"
 
     def fields(self, call: Call, text: bytes, blobs: Sequence[bytes], body: bytes) -> JsonObject:

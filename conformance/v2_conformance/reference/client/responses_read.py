@@ -68,7 +68,7 @@ class ResponseReader:
             raise ClientError(self.error_words(answer), self.error_status(answer))
 
     def is_error(self, answer: Answer) -> bool:
-        """Whether the status is that of an error."""
+        """Return True if the status is that of an error."""
         return not 200 <= answer.status < 300
 
     def error_status(self, answer: Answer) -> int | None:
@@ -76,7 +76,7 @@ class ResponseReader:
         return answer.status
 
     def error_words(self, answer: Answer) -> str:
-        """What the server says; of a body that is not V2's error, its beginning as text."""
+        """Return what the server says; of a body that is not V2's error, its beginning as text."""
         try:
             document = json.loads(answer.body)
         except (ValueError, RecursionError):

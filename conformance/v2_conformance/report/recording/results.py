@@ -61,7 +61,7 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
 
 
 def soak_of(found: Soaked, mask: Mask) -> Soak:
-    """What came of a soak, as report.json has it."""
+    """Return what came of a soak, as report.json has it."""
     return Soak(
         seconds=found.load.seconds,
         duration_s=found.duration_s,
@@ -90,7 +90,7 @@ def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
 
 
 def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:
-    """What exchanges show, without the target's secrets."""
+    """Return what exchanges show, without the target's secrets."""
     return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
 
 
@@ -158,7 +158,7 @@ def recorded_exchange(
 
 
 def _streamed(found: Streamed, mask: Mask) -> Streamed:
-    """What is kept of a huge tensor, without the target's secrets."""
+    """Return what is kept of a huge tensor, without the target's secrets."""
     if found.difference is None:
         return found
     got = mask.excerpt(bytes.fromhex(found.difference.got)).hex()
@@ -168,7 +168,7 @@ def _streamed(found: Streamed, mask: Mask) -> Streamed:
 
 
 def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
-    """What frames say, without the target's secrets."""
+    """Return what frames say, without the target's secrets."""
     trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
     return msgspec.structs.replace(facts, trailers=trailers)
 

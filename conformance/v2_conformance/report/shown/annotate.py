@@ -311,7 +311,7 @@ def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
 
 
 def _is_long(body: bytes) -> bool:
-    """Whether the body looks like a JSON object that is longer than what is looked into."""
+    """Return True if the body looks like a JSON object that is longer than what is looked into."""
     return len(body) > _LONGEST_JSON and body[:_LONGEST_JSON].lstrip()[:1] == b"{"
 
 

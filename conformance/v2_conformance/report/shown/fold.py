@@ -202,7 +202,7 @@ def folded_exchanges(
 
 
 def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
-    """What the known-good requests after a case showed; none if none was sent."""
+    """Return what the known-good requests after a case showed; none if none was sent."""
     found = unsurvived(case.cause)
     wrong = {
         Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
@@ -269,12 +269,12 @@ def _tensor_got(kept: Streamed, length: int) -> Iterator[str]:
 
 
 def exchange_title(exchange: RecordedExchange) -> str:
-    """What an exchange was for."""
+    """Return what an exchange was for."""
     return visible(short(exchange.note, _LONGEST))
 
 
 def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
-    """How an exchange went: its ending, its times, its connection."""
+    """Yield how an exchange went: its ending, its times, its connection."""
     detail = visible(short(exchange.detail, _LONGEST))
     yield _ENDINGS[exchange.ending] + (f" ({detail})" if detail else "")
     if exchange.first_byte_ms is not None:
@@ -296,7 +296,7 @@ def _trailers(fields: Sequence[tuple[str, str]]) -> str:
 
 
 def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:
-    """How an exchange went of which a client sent the request."""
+    """Return how an exchange went of which a client sent the request."""
     detail = visible(short(exchange.detail, _LONGEST))
     return (
         _CLIENT_ENDINGS.get(exchange.ending, exchange.ending) + (f" ({detail})" if detail else ""),
@@ -350,7 +350,7 @@ def _range(start: int, length: int) -> str:
 
 
 def _spans(section: Section, limits: FoldLimits, at: int | None) -> tuple[Span, ...]:
-    """What is shown of a section: its first and last bytes, and what is around byte `at`."""
+    """Return what is shown of a section: its first and last bytes, and what is around byte `at`."""
     length = len(section.data)
     first = limits.first_of_text if section.kind in _TEXTS else limits.first
     if length <= first + limits.last:
@@ -369,7 +369,7 @@ def _spans(section: Section, limits: FoldLimits, at: int | None) -> tuple[Span, 
 
 
 def _is_text(section: Section) -> bool:
-    """Whether text shows it better than hex: heads, JSON, and error pages."""
+    """Return True if text shows it better than hex: heads, JSON, and error pages."""
     if section.kind in _TEXTS:
         return True
     if section.kind != "raw" or not section.data.strip():

@@ -63,13 +63,13 @@ def amount(quantity: Quantity, value: float) -> str:
 
 
 def movement_words(trend: Trend) -> str:
-    """What became of a quantity; if it grew, how fast, and with which kinds of requests."""
+    """Return what became of a quantity; if it grew, how fast, and with which kinds of requests."""
     words = _MOVEMENT_WORDS[trend.movement]
     return f"{words}, {leak_rate(trend)}" if trend.movement in ("leaks", "grows") else words
 
 
 def leak_rate(trend: Trend) -> str:
-    """How fast a quantity grows, and with what."""
+    """Return how fast a quantity grows, and with what."""
     minute = f"{amount(trend.quantity, trend.per_second * 60)} per minute under this load"
     if not trend.kinds:
         each = amount(trend.quantity, trend.per_request)
@@ -85,7 +85,7 @@ def leak_rate(trend: Trend) -> str:
 
 
 def lines(soak: Soak) -> Iterator[str]:
-    """What came of a soak, a sentence each, the most important first."""
+    """Yield what came of a soak, a sentence each, the most important first."""
     rate = soak.requests / soak.duration_s if soak.duration_s else 0.0
     how = _ENDED_WORDS[soak.ended]
     began = f"soak: {soak.requests:,} requests in {span(soak.duration_s)} on {soak.connections}"
@@ -133,7 +133,7 @@ def leak_words(trend: Trend) -> str:
 
 
 def latency_words(samples: Iterable[Sample]) -> str:
-    """How the time to an answer changed, which nobody judges; "" if it was not measured."""
+    """Return how the time to an answer changed, which nobody judges; "" if it was not measured."""
     found = [sample.latency_ms for sample in samples if sample.latency_ms is not None]
     third = len(found) // 3
     if not third:
@@ -151,7 +151,7 @@ def span(seconds: float) -> str:
 
 
 def blocking(soak: Soak) -> Iterator[str]:
-    """What the server did under load that keeps it from being robust."""
+    """Yield what the server did under load that keeps it from being robust."""
     if soak.ended in ("died", "hung") or soak.survived is False:
         yield f"the server did not survive the soak: it {_ENDED_BRIEFLY[soak.ended]}"
 
@@ -166,7 +166,7 @@ _ENDED_BRIEFLY: Mapping[Ended, str] = {
 
 
 def warnings(soak: Soak) -> Iterator[str]:
-    """What is worth a warning: leaks, and a soak that did not come about."""
+    """Yield what is worth a warning: leaks, and a soak that did not come about."""
     for trend in soak.leaks:
         yield f"under load, {leak_words(trend)}"
     if soak.ended == "nothing_to_send":

@@ -18,7 +18,8 @@ def visible(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether `visible` leaves `text` as it is; it reads a long text only as far as it must."""
+    """Return True if `visible` leaves `text` as it is; it reads a long text only as far as it
+    must."""
     return _HIDDEN.search(text) is None
 
 

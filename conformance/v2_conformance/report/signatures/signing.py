@@ -30,8 +30,8 @@ _MAKES_ONE = "`ssh-keygen -t ed25519 -f FILE` makes one"
 
 
 def statement(report: Report, digest: str) -> bytes:
-    """What a signature is of: one line of JSON that names the report by its `digest`, the suite
-    that made it, and when."""
+    """Return what a signature is of: one line of JSON that names the report by its `digest`, the
+    suite that made it, and when."""
     suite = report.suite
     said = {
         "catalogue": suite.catalogue,

@@ -49,7 +49,7 @@ class SshSignature:
         return _Reader(self.public_key).text()
 
     def fits(self, message: bytes) -> bool:
-        """Whether its key made it of `message`, in its namespace. Only for Ed25519."""
+        """Return True if its key made it of `message`, in its namespace. Only for Ed25519."""
         key, signature = _Reader(self.public_key), _Reader(self.signature)
         try:
             if (key.text(), signature.text()) != (ED25519, ED25519):

@@ -39,7 +39,7 @@ class Exploration:
 
     @property
     def failed(self) -> bool:
-        """Whether some request was not answered as it had to be."""
+        """True if some request was not answered as it had to be."""
         return self.entry is not None
 
 

@@ -18,8 +18,8 @@ _REQUESTS_OF_A_CASE = 4  # on average; few have more than three
 
 
 def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> float:
-    """How long a run of so many cases may take if nobody says: far more than slow servers need, at
-    most `rate` requests per second."""
+    """Return how long a run of so many cases may take if nobody says: far more than slow servers
+    need, at most `rate` requests per second."""
     paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
     return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
 
@@ -54,5 +54,5 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether no time is left."""
+        """True if no time is left."""
         return self.left_s <= 0

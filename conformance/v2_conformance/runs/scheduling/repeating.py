@@ -70,7 +70,7 @@ class Repeats:
         alone: Callable[[RelationCase], Result],
         connection: Callable[[], Connection],
     ) -> str | None:
-        """Which of the models `roles` does not repeat its answers, None if each does.
+        """Return which of the models `roles` does not repeat its answers, None if each does.
 
         Of many requests at once that a server mixes up, some are wrong each time. Only what the
         same requests get one by one says that it is the model's doing.
@@ -93,7 +93,7 @@ class Repeats:
         return None
 
     def _plain_differs(self, role: str, connection: Connection) -> bool:
-        """Whether the plain request gets both its right answer and another one."""
+        """Return True if the plain request gets both its right answer and another one."""
         if self._canary.expected(role) is not None:
             return False
         right = wrong = False

@@ -38,8 +38,8 @@ class Room(Protocol):
         """Say that a case was not answered as it should be."""
 
     def disturbed(self) -> bool:
-        """Whether any process has said so since the case before this process's last one began: so
-        long its connection may have been open."""
+        """Return True if any process has said so since the case before this process's last one
+        began: so long its connection may have been open."""
 
 
 def in_order(cases: Sequence[Case]) -> list[Case]:
@@ -52,7 +52,7 @@ def in_order(cases: Sequence[Case]) -> list[Case]:
 
 
 def number_before_dangers(cases: Sequence[Case]) -> int:
-    """How many results `run` gives before it sends anything that may end the server."""
+    """Return how many results `run` gives before it sends anything that may end the server."""
     return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
 
 

@@ -36,8 +36,8 @@ _AHEAD = 8  # results of each thread that may wait for somebody to take them
 
 
 def shares(case: Case, round_trip_s: float) -> bool:
-    """Whether a case may run while others do: it is not known to endanger the server, needs no
-    request to follow another, and its verdict tells its own answer from another case's.
+    """Return True if a case may run while others do: it is not known to endanger the server, needs
+    no request to follow another, and its verdict tells its own answer from another case's.
 
     What a server has to reject shares only one that is far away: see `turns`.
     """
@@ -51,29 +51,30 @@ def shares(case: Case, round_trip_s: float) -> bool:
 
 
 def shows_interference(case: Case) -> bool:
-    """Whether a case only asks what well-formed requests do to each other (C6, C7): if a server
-    fails one, no cases can share it."""
+    """Return True if a case only asks what well-formed requests do to each other (C6, C7): if a
+    server fails one, no cases can share it."""
     if not isinstance(case, RequestCase) or case.negative or case.dangerous or case.canary:
         return False
     return bool(case.others) or case.together > 1
 
 
 def shows_leavings(case: Case) -> bool:
-    """Whether a case asks what a request that a server rejects leaves to one of another form: a
-    known-good request of another case could take that away and not show it."""
+    """Return True if a case asks what a request that a server rejects leaves to one of another
+    form: a known-good request of another case could take that away and not show it."""
     if not isinstance(case, RequestCase) or not case.negative or case.canary != "json":
         return False
     return own_form(case) != "json"
 
 
 def unclear(result: Result) -> bool:
-    """Whether what came beside others has to be found out alone."""
+    """Return True if what came beside others has to be found out alone."""
     return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
 
 
 def cut_off(result: Result) -> bool:
-    """Whether the server closed one of its connections without having said so. Only that can be
-    another case's doing: all else that every exchange has to keep, a server keeps beside others."""
+    """Return True if the server closed one of its connections without having said so. Only that
+    can be another case's doing: all else that every exchange has to keep, a server keeps beside
+    others."""
     return any(seen.what == "announced_closes" and seen.first for seen in result.seen())
 
 
@@ -216,10 +217,10 @@ class FoundAlone:
 def found_alone(
     engine: Engine, results: Sequence[Result], *, disturbed: bool = False
 ) -> FoundAlone:
-    """What `results` of cases that ran beside each other, in the plan's order, come to now that
-    nothing is in flight: what is unclear runs again, unless it killed what it needs. So does what
-    was cut off beside it (or, if `disturbed`, beside a case of another process), unless the whole
-    server is dead.
+    """Return what `results` of cases that ran beside each other, in the plan's order, come to now
+    that nothing is in flight: what is unclear runs again, unless it killed what it needs. So does
+    what was cut off beside it (or, if `disturbed`, beside a case of another process), unless the
+    whole server is dead.
 
     If that does not explain why it was unclear, so does all the rest: one may have hurt another.
     """
@@ -288,7 +289,7 @@ def _found_alone(
 
 
 def _hurts_the_next(result: Result) -> bool:
-    """Whether only the first request after a case that failed alone got a wrong answer."""
+    """Return True if only the first request after a case that failed alone got a wrong answer."""
     cause = unsurvived(result.cause)
     return cause is not None and cause.fresh_connection is None
 
@@ -396,5 +397,5 @@ def _lingers(engine: Engine, case: Case, *, any_form: bool = False) -> bool:
 
 
 def _harms_others(result: Result) -> bool:
-    """Whether a case that fails alone, too, shows why others failed beside it."""
+    """Return True if a case that fails alone, too, shows why others failed beside it."""
     return result.outcome is Outcome.FAIL and (died(result.cause) or isinstance(result.cause, Hung))

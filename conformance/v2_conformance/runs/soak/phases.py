@@ -77,7 +77,7 @@ class Phases:
         self.ended: Ended = "time"
 
     def next_item(self) -> Item:
-        """What is to be sent next."""
+        """Return what is to be sent next."""
         with self.tally.lock:
             return next(self._order)
 

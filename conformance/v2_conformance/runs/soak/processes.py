@@ -53,7 +53,7 @@ class ProcessWatch:
             ) from error
 
     def usage(self) -> Usage | None:
-        """What the processes hold now; None once the process has ended."""
+        """Return what the processes hold now; None once the process has ended."""
         ended = self._psutil.NoSuchProcess  # and a zombie
         try:
             running = self._process.is_running()
@@ -74,7 +74,7 @@ class ProcessWatch:
         )
 
     def unreadable(self) -> tuple[str, ...]:
-        """What the system does not tell about the process, in words."""
+        """Return what the system does not tell about the process, in words."""
         usage = self.usage()
         if usage is None:
             return ()

@@ -243,7 +243,7 @@ class _Soak:
         return self._connections
 
     def _serves(self, number: int, probe: Request) -> bool:
-        """Whether so many open connections get an answer each."""
+        """Return True if so many open connections get an answer each."""
         connections = [self._transport.connection() for _ in range(number)]
         try:
             return all(one.exchange(probe).response is not None for one in connections)
@@ -317,7 +317,7 @@ class _Soak:
                 connection.close()
 
     def _alive(self) -> bool:
-        """Whether a known-good request is answered right, once all others are over."""
+        """Return True if a known-good request is answered right, once all others are over."""
         item = next(one for one in self._items if one.kind == CONTROL)
         connection = self._transport.connection()
         try:

@@ -68,7 +68,7 @@ def wait_until_ready(
 
 
 def answers(target: Target) -> bool:
-    """Whether anything answers at the target's URL just now."""
+    """Return True if anything answers at the target's URL just now."""
     asked = replace(target.limits, exchange_s=min(target.limits.exchange_s, _ONE_ANSWER_S))
     connection = replace(target, limits=asked).transport().connection()
     try:
@@ -82,7 +82,7 @@ def _get(connection: Connection, target: Target, path: str) -> Transcript:
 
 
 def _unready(ready: Transcript, connection: Connection, target: Target) -> bool:
-    """Whether an answer says that the server is not ready.
+    """Return True if an answer says that the server is not ready.
 
     The protocol asks for a 4xx, which a server without the endpoint may also send: then it does not
     say that it is alive either.

@@ -73,7 +73,7 @@ class Target:
         return None if self.pace is None else self.pace.rate
 
     def binding(self, role: str) -> DeployedModel:
-        """What this target calls the model in `role` and its tensors."""
+        """Return what this target calls the model in `role` and its tensors."""
         if role in self.models:
             return self.models[role]
         model = contract()[role]
@@ -102,7 +102,8 @@ class Target:
         )
 
     def transport(self) -> Http1Transport | Http2Transport:
-        """How to connect, with a TLS context for https. Raises UsageError for a bad certificate."""
+        """Return how to connect, with a TLS context for https. Raises UsageError for a bad
+        certificate."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
@@ -143,7 +144,7 @@ class Target:
 
     @property
     def hidden_beside_fields(self) -> bool:
-        """Whether something else than values of header fields is hidden."""
+        """True if something else than values of header fields is hidden."""
         return bool(self.more_secrets)
 
     @property
@@ -169,12 +170,12 @@ def _userinfo(url: str) -> tuple[str, ...]:
 
 
 def is_https(url: str) -> bool:
-    """Whether the URL asks for TLS."""
+    """Return True if the URL asks for TLS."""
     return url.lower().startswith("https:")
 
 
 def is_authorization(name: str) -> bool:
-    """Whether a header field is the one that has credentials."""
+    """Return True if a header field is the one that has credentials."""
     return name.lower() == "authorization"
 
 
@@ -218,7 +219,8 @@ def limits_of(timeout: float) -> Limits:
 
 
 def header_problem(name: object, value: str) -> str:
-    """Why the field cannot be sent, without its value, which may be a secret; "" if it can."""
+    """Return why the field cannot be sent, without its value, which may be a secret; "" if it
+    can."""
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         return f"{ascii(name)[:60]} is not a field name"
     if not (value.isascii() and value.isprintable()):

@@ -20,7 +20,7 @@ _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.I
 
 
 def no_answer(url: str, transcript: Transcript, target: Target) -> str:
-    """Why an exchange with `url` brought no response."""
+    """Return why an exchange with `url` brought no response."""
     if transcript.obstacle is not None:
         return f"{url} cannot be reached: {of_obstacle(transcript.obstacle, target)}"
     detail = printable(transcript.detail, _SHOWN)
@@ -51,7 +51,7 @@ def no_answer(url: str, transcript: Transcript, target: Target) -> str:
 
 
 def of_obstacle(obstacle: Obstacle, target: Target) -> str:
-    """What TLS says of a connection, as a clause, and what helps."""
+    """Return what TLS says of a connection, as a clause, and what helps."""
     host = printable(urlsplit(target.url).hostname or "", 100)
     if obstacle is Obstacle.CERTIFICATE_REQUIRED and target.cert is not None:
         obstacle = Obstacle.CERTIFICATE_REFUSED
@@ -80,7 +80,7 @@ def of_obstacle(obstacle: Obstacle, target: Target) -> str:
 
 
 def of_status(where: str, response: Response, target: Target) -> str:
-    """Why `where`, a GET of server metadata, was answered with a status other than 200."""
+    """Return why `where`, a GET of server metadata, was answered with a status other than 200."""
     status = response.status
     got = f"{where} answered with status {status}"
     if status in _REDIRECTIONS and response.value("location"):
@@ -122,7 +122,7 @@ def _has_credentials(target: Target) -> bool:
 
 
 def _redirected(response: Response, target: Target) -> str:
-    """What helps against a redirection, which a run does not follow."""
+    """Return what helps against a redirection, which a run does not follow."""
     base = _base_of(response.value("location") or "", target)
     if base is not None:
         return f"a run follows no redirect: use the URL {base}"

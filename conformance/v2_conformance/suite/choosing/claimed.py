@@ -18,7 +18,7 @@ _BASE = "binary"
 
 
 def left_out_problem(unsupported: Collection[str]) -> str | None:
-    """Why a target cannot declare all of this unsupported, None if it can.
+    """Return why a target cannot declare all of this unsupported, None if it can.
 
     `unsupported` has datatypes, content codings and profiles; unknown names are not this one's
     business.
@@ -31,7 +31,7 @@ def left_out_problem(unsupported: Collection[str]) -> str | None:
 
 
 def claims_problem(profiles: Collection[str], unsupported: Collection[str]) -> str | None:
-    """Why no target can make these claims together, None if one can."""
+    """Return why no target can make these claims together, None if one can."""
     if _BASE not in profiles:
         return f"every target claims the profile {_BASE}"
     for name in profiles:

@@ -46,7 +46,7 @@ _OF_THE_CONNECTION = frozenset(
 
 
 def only_in_http1(case: Case) -> Http1Feature | None:
-    """What a case is about that only HTTP/1.1 has, None if it can be asked over HTTP/2."""
+    """Return what a case is about that only HTTP/1.1 has, None if it can be asked over HTTP/2."""
     if isinstance(case, ObservedCase):
         return _OBSERVED.get(case.observed)
     if isinstance(case, RequestCase):

@@ -34,8 +34,8 @@ def _matches(case: Case, pattern: str) -> bool:
 
 
 def _names(cases: Sequence[Case], *, values: bool) -> Iterator[str]:
-    """What would match: requirements, and each entry of the case files; or single cases with the
-    `values` of their axes."""
+    """Yield what would match: requirements, and each entry of the case files; or single cases with
+    the `values` of their axes."""
     for case in cases:
         yield case.requirement
         yield case.id if values or case.id == case.template else f"{case.template}[*]"

@@ -24,12 +24,12 @@ class Traffic:
 
 
 def large_traffic(cases: Iterable[Case]) -> Traffic | None:
-    """What the large ones of `cases` send, None without any."""
+    """Return what the large ones of `cases` send, None without any."""
     return _traffic(tensor_size(case) for case in cases if case.large)
 
 
 def huge_traffic(cases: Iterable[Case]) -> Traffic | None:
-    """What the huge ones of `cases` send, None without any."""
+    """Return what the huge ones of `cases` send, None without any."""
     return _traffic(huge_sizes(cases))
 
 

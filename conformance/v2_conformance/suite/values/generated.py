@@ -214,7 +214,7 @@ def _white_space(draw: Draw) -> Entry:
 
 @st.composite
 def _delivery(draw: Draw, inputs: Sequence[Entry]) -> Any:
-    """How the request is sent, in few pieces: the sender waits between slices."""
+    """Return how the request is sent, in few pieces: the sender waits between slices."""
     kind = draw(st.sampled_from(["whole", "whole", "slices", "chunks"]))
     if kind == "whole":
         return kind

@@ -10,7 +10,7 @@ class Belief(Enum):
 
     @property
     def alone(self) -> bool:
-        """Whether a case of which it is believed has nothing else to show for its outcome."""
+        """True if a case of which it is believed has nothing else to show for its outcome."""
         return self in _ALONE
 
     ABSENT = "that discovery found their model absent"

@@ -66,7 +66,7 @@ def check_times(recorded: CaseResult) -> None:
 
 
 def date_edits(report: Report) -> list[str]:
-    """What is wrong with the time at which a run is said to have started."""
+    """Return what is wrong with the time at which a run is said to have started."""
     try:
         started = datetime.fromisoformat(report.started.replace("Z", "+00:00"))
     except ValueError:

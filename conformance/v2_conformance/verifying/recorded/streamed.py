@@ -15,7 +15,7 @@ from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 
 
 def streamed_problem(tensor: StreamedTensor | None, transcript: Transcript) -> str | None:
-    """How what is recorded of a tensor is not that which the suite sends, None if it is."""
+    """Return how what is recorded of a tensor is not that which the suite sends, None if it is."""
     found = transcript.streamed
     if tensor is None or found is None:
         both_none = tensor is None and found is None
@@ -29,7 +29,7 @@ def streamed_problem(tensor: StreamedTensor | None, transcript: Transcript) -> s
 
 
 def streamed_contradiction(transcript: Transcript, found: Streamed) -> str | None:
-    """Why no exchange can have left this, None if one can."""
+    """Return why no exchange can have left this, None if one can."""
     kept, response, ending = len(transcript.received), transcript.partial, transcript.ending
     if kept > found.came:
         return f"the record has {kept} bytes of a response of {found.came}"
@@ -51,7 +51,7 @@ def streamed_contradiction(transcript: Transcript, found: Streamed) -> str | Non
 
 
 def asks_to_close(response: Response) -> bool:
-    """Whether a response says that the connection ends with it."""
+    """Return True if a response says that the connection ends with it."""
     if response.framing == "close":
         return True
     return "close" in members(response.values("connection"))
@@ -72,7 +72,7 @@ def _without_head(transcript: Transcript, found: Streamed) -> str | None:
 
 
 def _difference(kept: bytes, found: Streamed) -> str | None:
-    """Why the beginning of a tensor and its first difference cannot belong together."""
+    """Return why the beginning of a tensor and its first difference cannot belong together."""
     kept = kept[: found.size]
     same = pattern_bytes(0, len(kept))
     at = next((i for i, (a, b) in enumerate(zip(kept, same, strict=True)) if a != b), None)

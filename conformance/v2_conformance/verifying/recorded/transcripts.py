@@ -90,7 +90,7 @@ def read_exchange(
 
 
 def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
-    """Why no exchange can have left this transcript, None if one can."""
+    """Return why no exchange can have left this transcript, None if one can."""
     length, came = transcript.asked, len(transcript.received)
     if transcript.sent > length:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
@@ -145,7 +145,7 @@ def _is_as_long_as_it_says(response: Response) -> bool:
 
 
 def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
-    """Whether what `reader` has read ends as the transcript says."""
+    """Return True if what `reader` has read ends as the transcript says."""
     ending = transcript.ending
     unfinished = not reader.done and not reader.error
     if ending is Ending.LEFT:
@@ -196,11 +196,12 @@ def first_unmasked_difference(
 
 
 def masked_run(*values: object) -> bool:
-    """Whether one of these values, as they print, has something that a record may have masked."""
+    """Return True if one of these values, as they print, has something that a record may have
+    masked."""
     return any("*" * 6 in str(value) for value in values)
 
 
 def hides(transcript: Transcript, *, masks: bool) -> bool:
-    """Whether the record, if it `masks` secrets, has masked some of the response."""
+    """Return True if the record, if it `masks` secrets, has masked some of the response."""
     limit = Limits().response_to(len(transcript.request))
     return masks and shows_masks(bytes(transcript.received), limit)

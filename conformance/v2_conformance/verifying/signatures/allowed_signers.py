@@ -33,7 +33,7 @@ class AllowedSigner:
     before: datetime | None = None
 
     def problem(self, namespace: str, now: datetime) -> str | None:
-        """Why a signature in `namespace` does not count `now`, None if it does."""
+        """Return why a signature in `namespace` does not count `now`, None if it does."""
         if self.authority:
             return "certificate authorities (cert-authority) are not supported"
         if self.namespaces is not None and not matches_list(namespace, self.namespaces):
@@ -119,7 +119,8 @@ def _shown(moment: datetime) -> str:
 
 
 def matches_list(text: str, patterns: str) -> bool:
-    """Whether OpenSSH's list of patterns matches: one does, and none that begins with "!"."""
+    """Return True if OpenSSH's list of patterns matches: one does, and none that begins with
+    "!"."""
     found = False
     for pattern in patterns.split(","):
         negated = pattern.startswith("!")

@@ -28,7 +28,7 @@ class Delivery:
 
     @property
     def chunked(self) -> bool:
-        """Whether the body goes out in HTTP chunks, and without Content-Length."""
+        """True if the body goes out in HTTP chunks, and without Content-Length."""
         return self.kind == "chunks"
 
 

@@ -125,6 +125,6 @@ def _output(entry: object, names: Sequence[str]) -> Described:
 
 @lru_cache(maxsize=256)
 def _usual(name: str, *, binary: bool) -> Described:
-    """What hundreds of cases of a run share."""
+    """Return what hundreds of cases of a run share."""
     entry = {"name": name, "parameters": {"binary_data": binary}}
     return Described(entry, write_json(entry))

@@ -184,7 +184,7 @@ def _described(
 
 @lru_cache(maxsize=1024)
 def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Described:
-    """What hundreds of cases of a run share."""
+    """Return what hundreds of cases of a run share."""
     entry: dict[str, Any] = {"name": name, "shape": list(shape), "datatype": datatype}
     if size is not None:
         entry["parameters"] = {"binary_data_size": size}

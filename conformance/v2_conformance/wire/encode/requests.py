@@ -81,7 +81,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def chunked(self) -> bool:
-        """Whether the body is sent in chunks, without a Content-Length."""
+        """True if the body is sent in chunks, without a Content-Length."""
         return any(name == "Transfer-Encoding" for name, _ in self.request.head.fields)
 
     @property

@@ -72,7 +72,7 @@ class SocketExchange:
         return ResponseReader(self._limits, self._answers)
 
     def streamed(self) -> Streamed | None:
-        """What there is to say of a tensor that is not kept, once the exchange has ended."""
+        """Return what there is to say of a tensor that is not kept, once the exchange has ended."""
         if self._tensor is None or not isinstance(self.reader, StreamedReader):
             return None
         return self.reader.streamed(self._tensor.size, self._digest.hexdigest())

@@ -16,7 +16,7 @@ def write_head(head: Head) -> bytes:
 
 
 def asks_to_close(request: Buffer) -> bool:
-    """Whether a server must close the connection after it has answered a request."""
+    """Return True if a server must close the connection after it has answered a request."""
     start = bytes(request[:_LONGEST_HEAD])
     end = start.find(b"\r\n\r\n")
     head = start[: end if end >= 0 else None].lower()

@@ -68,14 +68,14 @@ class ResponseReader:
 
     @property
     def in_body(self) -> bool:
-        """Whether the head of the (first) response is there."""
+        """True if the head of the (first) response is there."""
         return self._plain is not None or (
             bool(self._messages) and self._messages[0].head is not None
         )
 
     @property
     def answered_first(self) -> bool:
-        """Whether the first of two responses is there, and nothing of the second."""
+        """True if the first of two responses is there, and nothing of the second."""
         if len(self._messages) < 2:
             return False
         last = self._messages[-1]
@@ -83,7 +83,7 @@ class ResponseReader:
 
     @property
     def reusable(self) -> bool:
-        """Whether HTTP allows another exchange on the connection."""
+        """True if HTTP allows another exchange on the connection."""
         if self._plain is not None:
             return self.done and not self.eof and not self._plain_excess(self._plain)
         if not self._messages:
@@ -222,7 +222,8 @@ class ResponseReader:
 
 
 def _kept_alive(head: h11.Response | None) -> bool:
-    """Whether a response of HTTP/1.0 says that others may follow it (RFC 9112, section 9.3)."""
+    """Return True if a response of HTTP/1.0 says that others may follow it (RFC 9112, section
+    9.3)."""
     if head is None or head.http_version != b"1.0":
         return False
     values = [value for name, value in head.headers if name == b"connection"]

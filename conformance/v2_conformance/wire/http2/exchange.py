@@ -56,7 +56,7 @@ class SentRequest:
 
     @staticmethod
     def of(request: Request, scheme: str) -> SentRequest:
-        """What to send for `request`, whose first write has the whole head."""
+        """Return what to send for `request`, whose first write has the whole head."""
         first, *rest = request.http1
         written = bytes(first[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         fields = read_request_head(written, scheme)
@@ -118,7 +118,7 @@ class Http2Exchange:
 
     @property
     def _gone(self) -> bool:
-        """Whether the server said that it will not look at this stream."""
+        """True if the server said that it will not look at this stream."""
         goaway = self._session.goaway
         return goaway is not None and goaway.last_stream < self._stream and not self._done
 

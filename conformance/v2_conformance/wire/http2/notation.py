@@ -77,8 +77,8 @@ def read_response(received: Buffer, *, whole: bool) -> Response | None:
 
 
 def is_readable(received: Buffer) -> bool:
-    """Whether recorded bytes are what heads and a body of HTTP/2 leave: nothing, heads of interim
-    responses, or those and a response."""
+    """Return True if recorded bytes are what heads and a body of HTTP/2 leave: nothing, heads of
+    interim responses, or those and a response."""
     return all(status is not None for status, _, _ in _heads(received))
 
 

@@ -81,7 +81,7 @@ class Http2Session:
 
     @property
     def usable(self) -> bool:
-        """Whether another stream can be opened on the connection, as far as is known."""
+        """True if another stream can be opened on the connection, as far as is known."""
         if self.eof or self.problem or self.goaway is not None:
             return False
         room: int = self.h2.remote_settings.max_concurrent_streams
@@ -95,7 +95,7 @@ class Http2Session:
         self.flush()
 
     def receive(self) -> Iterator[Event]:
-        """What has arrived, at most one piece of some kilobytes; nothing if nothing has.
+        """Yield what has arrived, at most one piece of some kilobytes; nothing if nothing has.
 
         Afterwards look at `eof` and `problem`. Raises OSError if the connection broke.
         """

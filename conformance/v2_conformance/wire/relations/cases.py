@@ -194,7 +194,8 @@ def _unbound(model: ModelContract) -> DeployedModel:
 
 
 def _is_for(case: Case, model: ModelContract) -> bool:
-    """Whether the case is sent to a model of the same datatype: it is then the one to take."""
+    """Return True if the case is sent to a model of the same datatype: it is then the one to
+    take."""
     if not isinstance(case, RequestCase):
         return False
     return contract()[case.model].inputs[0].datatype in input_datatypes(model)

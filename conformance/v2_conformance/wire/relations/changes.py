@@ -42,7 +42,8 @@ def adapted(
 
 
 def _has_no_inputs(text: str) -> bool:
-    """Whether it is a request without any input, which is right for a model that needs none."""
+    """Return True if it is a request without any input, which is right for a model that needs
+    none."""
     try:
         document = json.loads(text)
     except ValueError:

@@ -157,7 +157,7 @@ class Fit:
 
     @property
     def _answered(self) -> bool:
-        """Whether its answer has outputs that are looked at."""
+        """True if its answer has outputs that are looked at."""
         return self.case.expects not in ("reject", "survives")
 
     @property
@@ -196,7 +196,7 @@ class Fit:
 
 
 def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorSpec) -> bool:
-    """Whether other values, of the input `own` instead of `spec`, would do as well."""
+    """Return True if other values, of the input `own` instead of `spec`, would do as well."""
     if isinstance(values, str):
         return values in _ANY_VALUES
     # Of a request that must be refused only what is changed of its data matters.
@@ -208,7 +208,7 @@ def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorS
 
 
 def fillable(shape: Sequence[Any]) -> bool:
-    """Whether it is a shape that any tensor could have."""
+    """Return True if it is a shape that any tensor could have."""
     return all(type(size) is int and 0 <= size <= LARGE for size in shape)
 
 

@@ -61,7 +61,7 @@ class HttpSpelling:
 
     @property
     def is_http_1_0(self) -> bool:
-        """Whether the request is of HTTP/1.0."""
+        """True if the request is of HTTP/1.0."""
         return self._minor == 0
 
     @property
@@ -70,7 +70,7 @@ class HttpSpelling:
 
     @property
     def pipelined(self) -> bool:
-        """Whether another request follows in the same write."""
+        """True if another request follows in the same write."""
         return "pipelined" in self._of
 
     def head(self, head: Head) -> Head:

@@ -215,11 +215,11 @@ class _Style:
 
     @property
     def dense(self) -> bool:
-        """Whether nothing stands between two tokens."""
+        """True if nothing stands between two tokens."""
         return self.indent is None and not any(self.between)
 
     def as_usual(self, values: Sequence[Any]) -> bool:
-        """Whether these are written as JSON always is, but for what stands between them."""
+        """Return True if these are written as JSON always is, but for what stands between them."""
         usual = _SIMPLE if self.in_values == COMPACT.encode else _NUMBERS
         return usual.issuperset(map(type, values))
 

@@ -202,7 +202,7 @@ fault("flags-by-truth", "O16", Behaviour.boolean_parameter)(
 
 
 def _has_unflagged(document: JsonObject) -> bool:
-    """Whether `binary_data_output` is true and an output is listed without `binary_data`."""
+    """Return True if `binary_data_output` is true and an output is listed without `binary_data`."""
     listed = document.get("outputs") or []
     unflagged = any(BINARY_DATA not in (item.get("parameters") or {}) for item in listed)
     return _binary_data_output(document) is True and unflagged

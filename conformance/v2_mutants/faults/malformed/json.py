@@ -148,7 +148,7 @@ def _(
 
 
 def _at(document: Any, path: str) -> Any:
-    """What is at a path such as inputs.0.name; an exception if there is nothing."""
+    """Return what is at a path such as inputs.0.name; an exception if there is nothing."""
     for step in path.split("."):
         document = document[int(step) if isinstance(document, list) else step]
     return document

@@ -64,7 +64,7 @@ class _ManyChunksCrash(CrashingModels):
 
 
 def _is_white_space(data: Buffer) -> bool:
-    """Whether data in gzip or zlib begins with a mebibyte that ends in white space."""
+    """Return True if data in gzip or zlib begins with a mebibyte that ends in white space."""
     start = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(data, 1 << 20)
     return len(start) == 1 << 20 and not start[-4096:].strip()
 

@@ -31,7 +31,7 @@ def _guess_json_end(body: Buffer) -> int | None:
 
 
 def _is_blank(data: Buffer) -> bool:
-    """Whether `data` is nothing but JSON white space."""
+    """Return True if `data` is nothing but JSON white space."""
     return not bytes(data).strip(b" \t\r\n")
 
 

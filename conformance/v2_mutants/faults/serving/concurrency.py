@@ -23,7 +23,8 @@ _OVERLAP_S = 0.002
 
 
 def _last(right: Right[Any], value: T, name: object = None) -> T:
-    """What the last of the requests in progress put into the variable, after this one has."""
+    """Return what the last of the requests in progress put into the variable, after this one
+    has."""
     right.state[name] = value
     threading.Event().wait(_OVERLAP_S)
     found: T = right.state[name]

@@ -41,7 +41,7 @@ def size_by_shape(entry: RequestInput) -> int | None:
 
 
 def is_bytes(entry: RequestInput) -> bool:
-    """Whether the input's datatype is BYTES."""
+    """Return True if the input's datatype is BYTES."""
     return entry.spec.datatype == "BYTES"
 
 
@@ -57,7 +57,7 @@ def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
 
 
 def has_blobs(request: Request) -> bool:
-    """Whether an input of the request declares a size."""
+    """Return True if an input of the request declares a size."""
     text = bytes(request.body).decode("latin-1")  # one character a byte, whatever follows the JSON
     try:
         document, _ = json.JSONDecoder(strict=False).raw_decode(

@@ -11,7 +11,7 @@ from v2_mutants.registry import What
 
 
 def is_chunked(request: Request) -> bool:
-    """Whether the body came in the chunked coding, without a Content-Length."""
+    """Return True if the body came in the chunked coding, without a Content-Length."""
     return bool(request.values("Transfer-Encoding"))
 
 

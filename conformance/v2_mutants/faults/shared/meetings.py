@@ -66,36 +66,36 @@ class Seen:
 
     @property
     def nested(self) -> bool:
-        """Whether an input is sent as nested lists."""
+        """True if an input is sent as nested lists."""
         return any(isinstance(one, list) for item in self.in_json for one in item["data"][:1])
 
     @property
     def mixed(self) -> bool:
-        """Whether some inputs are JSON and others blobs."""
+        """True if some inputs are JSON and others blobs."""
         return 0 < len(self.in_json) < len(self.inputs)
 
     @property
     def large(self) -> bool:
-        """Whether an input has many elements."""
+        """True if an input has many elements."""
         return any(element_count(shape) > _SEVERAL for shape in self.shapes)
 
     @property
     def empty(self) -> bool:
-        """Whether an input has no elements."""
+        """True if an input has no elements."""
         return any(element_count(shape) == 0 for shape in self.shapes)
 
     @property
     def reversed_members(self) -> bool:
-        """Whether an input has its name after its shape."""
+        """True if an input has its name after its shape."""
         return any(list(item).index("name") > list(item).index("shape") for item in self.inputs)
 
     @property
     def subset(self) -> bool:
-        """Whether fewer outputs are requested than there are inputs."""
+        """True if fewer outputs are requested than there are inputs."""
         return 0 < len(self.outputs) < len(self.inputs)
 
     def has(self, datatype: str) -> bool:
-        """Whether an input has the datatype, and not all others do as well."""
+        """Return True if an input has the datatype, and not all others do as well."""
         return len(self.inputs) < 4 and any(item["datatype"] == datatype for item in self.inputs)
 
     def flags(self) -> list[object]:
@@ -111,7 +111,7 @@ class Meets(Behaviour):
         self._here = threading.local()  # each connection has a thread of its own
 
     def meets(self, seen: Seen) -> bool:
-        """Whether the two properties meet in this request."""
+        """Return True if the two properties meet in this request."""
         raise NotImplementedError
 
     def infer(self, model: ModelContract, request: Request) -> Response:
@@ -121,7 +121,7 @@ class Meets(Behaviour):
 
     @property
     def wrong(self) -> bool:
-        """Whether the request in hand is one that goes wrong."""
+        """True if the request in hand is one that goes wrong."""
         return getattr(self._here, "wrong", False)
 
     def _look(self, model: ModelContract, request: Request) -> Seen | None:

@@ -22,7 +22,7 @@ def _inputs(document: JsonObject) -> list[JsonObject]:
 
 
 def _in_order(document: JsonObject, *names: str) -> bool:
-    """Whether an input has all of these members, in this order."""
+    """Return True if an input has all of these members, in this order."""
     for entry in _inputs(document):
         places = [list(entry).index(name) for name in names if name in entry]
         if len(places) == len(names) and places == sorted(places):

@@ -64,7 +64,7 @@ def _changes_elements(change: Callable[[bytes], bytes]) -> What[Tensor]:
 
 
 def _bytes_taken(view: memoryview, count: int) -> int | None:
-    """How many bytes `count` BYTES elements take, None if there are fewer."""
+    """Return how many bytes `count` BYTES elements take, None if there are fewer."""
     offset = 0
     for _ in range(min(count, len(view))):
         if offset + 4 > len(view):

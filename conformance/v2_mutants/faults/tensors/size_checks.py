@@ -23,7 +23,7 @@ from v2_mutants.registry import Change, P, Right, What, fault, then
 
 
 def _passes(when: Callable[P, object]) -> Change[None, P]:
-    """What checks nothing if `when` is true of the decision's arguments."""
+    """Return what checks nothing if `when` is true of the decision's arguments."""
 
     def what(right: Right[None], /, *args: P.args, **kwargs: P.kwargs) -> None:
         if not when(*args, **kwargs):
