@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import file_path, part
+from v2_conformance.options.kinds import part
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
 from v2_conformance.options.targets import TargetOptions
 
@@ -69,9 +69,7 @@ class PluginReportOptions:
     expectation_file: Path | None = of_plugin(
         "--expect FILE", "known failures, which then are xfail"
     )
-    report_dir: Path | None = of_plugin(
-        "--report-dir DIR", "write the report files here", kind=file_path
-    )
+    report_dir: Path | None = of_plugin("--report-dir DIR", "write the report files here")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from v2_conformance.options.kinds import file_path, per_second, seconds
+from v2_conformance.options.kinds import file_path, folder_path, per_second, seconds
 from v2_conformance.options.rows import Row, rows
 from v2_conformance.options.selection import PluginOptions
 
@@ -45,6 +45,6 @@ def _read(row: Row, given: Any) -> Any:
     """A value with the type of its member; other programs may have set it to nothing."""
     if row.several:
         return tuple(given)
-    if row.kind is file_path:
+    if row.kind in (file_path, folder_path):
         return Path(given) if given else None
     return given
