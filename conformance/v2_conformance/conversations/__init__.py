@@ -1,1 +1,3 @@
-"""What belongs to a case, written once: generators that yield what to do and are sent what came."""
+"""Everything that belongs to a case, written once, as generators that yield steps and receive
+answers.
+"""

@@ -1,4 +1,4 @@
-"""How a model answers known-good requests at first, before any case has touched it."""
+"""The first answers of a model to known-good requests, before any case has touched it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from v2_conformance.wire.transcript import Ending, Transcript
 
 
 class FirstAnswer(msgspec.Struct, frozen=True):
-    """A canary and the answer `expected` to it: None for the exact one, or else the one at first.
+    """A canary and the answer `expected` to it: None for the exact one, else the first answer.
 
-    `silence` says why there was none, which is no answer that a case could be judged by. `lasting`
-    says whether it is about the model, and not about a server that was away or asked to wait.
+    `silence` says why there was no answer that a case could be judged by. `lasting` says whether
+    the reason is the model itself, not a server that was away or asked to wait.
     """
 
     prepared: Prepared

@@ -1,4 +1,4 @@
-"""A case as a conversation: its request, the known-good ones before and after it, the verdict."""
+"""A case as a conversation: its request, the known-good ones around it, and the verdict."""
 
 from __future__ import annotations
 
@@ -112,14 +112,14 @@ def _one_request(case: RequestCase, known: Known) -> Conversation:
     told.append(exchange)
     own = exchange.transcript
     verdict = judge(case, prepared, own)
-    # What was not sent met a server that was away before: that is not this case's doing.
+    # Nothing was sent because the server was already away: this case did not cause that.
     if own.sent and needs_canary(case, verdict.outcome):
         verdict = yield from _survival(case, verdict, told, own)
     return Concluded(verdict, tuple(told))
 
 
 def _broken_off(case: RequestCase, known: Known) -> Conversation:
-    """A case whose client breaks off, on one connection after the other."""
+    """Send a case whose client breaks off, on one connection after another."""
     [prepared] = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
@@ -133,7 +133,7 @@ def _broken_off(case: RequestCase, known: Known) -> Conversation:
 
 
 def _together(case: RequestCase, known: Known) -> Conversation:
-    """A case of which many requests are sent at once; the first failure counts, and is kept."""
+    """Send a case that makes many requests at once; the first failure counts and is kept."""
     requests = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
@@ -154,7 +154,7 @@ def _together(case: RequestCase, known: Known) -> Conversation:
 
 
 def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:
-    """Calibrate what the case needs; why it cannot do without one that got no answer, or ""."""
+    """Calibrate what the case needs; return why it cannot be sent, or "" if it can."""
     for role, form in known_good_needed(case):
         silence: str = yield Calibrate(role, form)
         dispensable = form != "binary" and case.canary != "json"
@@ -168,7 +168,7 @@ def _survival(
 ) -> _Survival:
     """Return `verdict`, or a failure if the server did not survive the case or hung in it.
 
-    A known-good request on the same connection says enough if it gets its exact answer after an
+    A known-good request on the same connection is enough if it gets its exact answer after an
     ordinary case that passed.
     """
     followed = needs_fresh_canary(case, verdict.outcome, exact=True)

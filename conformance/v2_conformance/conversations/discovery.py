@@ -1,4 +1,4 @@
-"""What a server says of itself: its metadata, and which models of the contract it has."""
+"""Discovery: the server's metadata, and which models of the contract it has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """GET `path`, the answer to which is a Response; it is about the model that is `wanted`."""
+    """GET `path`; the answer is a Response. It is about the model that is `wanted`."""
 
     path: str
     wanted: Wanted | None = None

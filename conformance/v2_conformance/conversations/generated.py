@@ -23,7 +23,7 @@ ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 
 @dataclass(frozen=True)
 class _Answered:
-    """What one generated request came to."""
+    """Outcome of one generated request."""
 
     asked: AskApart
     came: Concluded
@@ -77,7 +77,7 @@ def generated(
 
 
 def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict on a request that failed, which says which of all it was."""
+    """Return the verdict on a failed request, saying which one of all it was."""
     verdict = failure.came.verdict
     if verdict.cause is None or not failure.came.exchanges:
         return verdict

@@ -1,4 +1,4 @@
-"""Learns a model that nobody knows: what it answers to plain requests."""
+"""Learns an arbitrary model: what it answers to plain requests."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def learn(
 ) -> _Asking[Learned]:
     """Send the model its plain request until its answers are known.
 
-    The request is in JSON both ways if the model's datatypes have a JSON form and it answers that,
-    or else in binary form: what the extension says is compared with what the base protocol says.
+    The request uses JSON both ways if the model's datatypes have a JSON form and the model answers
+    it; otherwise it is binary. So what the extension says is compared with what the base protocol
+    says.
     """
     binding = DeployedModel(
         model.role,
@@ -67,7 +68,7 @@ def learn(
 
 
 def _ways(model: ModelContract) -> list[tuple[str, bool]]:
-    """The forms of inputs and whether outputs are in binary form, the plainest first."""
+    """Return the input forms, each with whether outputs are binary, plainest first."""
     ways = [("json", False), ("binary", False), ("binary", True)]
     if any(spec.datatype in _NO_JSON for spec in model.inputs):
         del ways[0]
@@ -134,14 +135,15 @@ def _learned(
 def _special_answers(
     binding: DeployedModel, way: tuple[str, bool], address: Address
 ) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...]]]:
-    """The answers to the special sets that the model takes, each asked for once, in binary form if
-    JSON cannot say what is in it."""
+    """Return the answers to the special sets that the model takes, each asked for once, in binary
+    form if JSON cannot express the values.
+    """
     found = {}
     for number, values in enumerate(binding.contract.special):
         for one in dict.fromkeys((way, ("binary", True))):
             try:
                 prepared = _plain(binding, address, one, number, special=True)
-            except CaseFileError:  # no JSON has these values
+            except CaseFileError:  # JSON cannot express these values
                 continue
             answered = yield from _answer(prepared)
             if isinstance(answered, str):
@@ -170,7 +172,7 @@ def _plain(
     *,
     special: bool = False,
 ) -> Prepared:
-    """The plain request to a model with the set of samples `number`, or the special one."""
+    """Return the plain request to a model with sample set `number`, or the special one."""
     form, binary = way
     model = binding.contract
     unlisted = binary and not model.outputs

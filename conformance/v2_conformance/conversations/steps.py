@@ -1,4 +1,4 @@
-"""What a conversation yields, and what it is sent.
+"""The steps that a conversation yields, and the answers it receives.
 
 A driver takes the steps: `runs` over connections, `verifying` over the exchanges of a report, a
 test over a list. A conversation does no I/O and knows no driver.
@@ -25,7 +25,7 @@ from v2_conformance.wire.transcript import Transcript
 
 @dataclass(frozen=True)
 class Known:
-    """What a conversation has to know: where the server is, and which models it has."""
+    """Facts that a conversation needs: where the server is, and which models it has."""
 
     address: Address
     claims: Claims
@@ -51,9 +51,9 @@ def exchange_of(transcript: Transcript, purpose: Purpose, expected: str | None =
 
 
 class Calibrate(msgspec.Struct, frozen=True):
-    """Find out how the model in `role` answers a known-good request, if nobody knows.
+    """Find out how the model in `role` answers a known-good request, unless that is known.
 
-    The answer is why it cannot be tested, "" if it can.
+    The answer is why the model cannot be tested, or "" if it can.
     """
 
     role: str
@@ -64,8 +64,8 @@ class KnownGood(msgspec.Struct, frozen=True):
     """Send a known-good request to the model in `role`: on the kept connection, in the first of
     `forms` that the server answers exactly; or, if `fresh`, on a new one.
 
-    The answer is a Heard. It is None if the kept connection is closed, or was before the request
-    could be answered. `followed` says that one on a fresh connection follows in any case.
+    The answer is a Heard, or None if the kept connection closed before the request was answered.
+    `followed` says that one on a fresh connection follows in any case.
     """
 
     role: str
@@ -101,7 +101,7 @@ class AskTogether(msgspec.Struct, frozen=True):
 class AskApart(msgspec.Struct, frozen=True):
     """Have a conversation of its own about a generated `case`, made of `entry`.
 
-    The answer is what it came to, or None if it cannot be had: the server is dead.
+    The answer is its result, or None if the server is dead.
     """
 
     case: RequestCase
@@ -126,7 +126,7 @@ class Heard(msgspec.Struct, frozen=True):
 
 
 class Concluded(msgspec.Struct, frozen=True):
-    """What a conversation comes to, and the exchanges that show it, as the record has them."""
+    """Result of a conversation, and the exchanges that show it, as recorded."""
 
     verdict: Verdict
     exchanges: tuple[Exchange, ...] = ()
@@ -149,9 +149,9 @@ _R = TypeVar("_R")
 def play(
     conversation: Generator[_S, _A, _R], answer: Callable[[_S], _A], begun: _S | None = None
 ) -> _R:
-    """Take the steps of a conversation one by one, and return what it comes to.
+    """Take the steps of a conversation one by one, and return its result.
 
-    `begun` is the step at which it waits, if it has begun.
+    `begun` is the step it is waiting at, if it has already begun.
     """
     try:
         step = next(conversation) if begun is None else begun

@@ -30,7 +30,7 @@ def folder_path(value: Any) -> Path:
 
 
 def words(value: Any) -> Any:
-    """Whatever another program takes: options are left as they are."""
+    """Arguments for another program: options are left as they are."""
     return value
 
 
@@ -91,8 +91,9 @@ def tolerance(value: Any) -> float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Return which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
-    Indexed Job of Kubernetes, which says from 0 which pod it is."""
+    """Parse which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
+    Indexed Job of Kubernetes, which provides the pod's number, counted from 0.
+    """
     shown = _shown(value, _LONGEST // 2)
     found = _SHARD.fullmatch(value)
     if found is None:
@@ -115,7 +116,7 @@ def _of_this_pod() -> int:
 
 
 def _float(value: Any) -> float:
-    """The number that a text is, NaN if it is none."""
+    """Return the number that a text spells, or NaN if it spells none."""
     try:
         return float(value)
     except ValueError:

@@ -13,7 +13,7 @@ from v2_conformance.options.rows import argument, flag, option, repeated
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioOptions:
-    """Which scenarios a client runs."""
+    """Choice of the scenarios that a client runs."""
 
     SECTION: ClassVar = "Selection"
 
@@ -33,7 +33,7 @@ class ScenarioOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions:
-    """How a client is run, and what must stay secret."""
+    """How a client is run, and which values are secret."""
 
     SECTION: ClassVar = "Client"
 

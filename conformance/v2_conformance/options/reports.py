@@ -18,7 +18,7 @@ _KEY_HELP = (
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """What becomes of the report of a run, of servers and of clients alike."""
+    """Handling of a run's report, for servers and clients alike."""
 
     SECTION: ClassVar = "Reports"
 

@@ -1,4 +1,4 @@
-"""What a row of the table of options says. A class of options is a frozen dataclass of rows:
+"""Rows of the table of options. A class of options is a frozen dataclass of rows:
 
     timeout: float | None = option("--timeout SECONDS", "Time limit for one exchange.")
 
@@ -31,11 +31,11 @@ class Row:
     """An option or a positional argument, wherever it stands.
 
     `name` is the long option without its dashes, None for an argument; `metavar` is the unit or
-    what else the value is, None for a flag. `shown` describes a default that no constant is.
-    `on` names the commands that have it, if not every command that uses its class does. `pytest`
-    is its help in the pytest plugin, where it is called --v2-NAME; None if it is not there.
-    `member` is what it sets in a target file, such as "auth.bearer.env". `complete` names the
-    function of cli/known_values.py that a shell asks.
+    kind of the value, None for a flag. `shown` describes a default that is not a constant. `on`
+    names the commands that have it, if not every command that uses its class. `pytest` is its help
+    in the pytest plugin, where it is called --v2-NAME; None if it is not there. `member` is what it
+    sets in a target file, such as "auth.bearer.env". `complete` names the function of
+    cli/known_values.py that a shell asks.
     """
 
     name: str | None
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def text(self) -> str:
-        """The help with the default that is shown."""
+        """The help text, with the default if it is shown."""
         return self.help if self.shown is None else f"{self.help}  [default: {self.shown}]"
 
 
@@ -68,7 +68,7 @@ def option(
 ) -> Any:
     """An option with one value, spelled as in the help: "-n, --workers N".
 
-    What follows its name is the unit, or what else the value is. It says the kind of files,
+    The word after its name is the unit or kind of the value. It determines the type for files,
     folders and seconds; others are text unless a `kind` is given.
     """
     found = _SPELLED.fullmatch(spelled)
@@ -114,7 +114,7 @@ class Placed:
 
 
 def rows(options: type[Any]) -> Iterator[Placed]:
-    """The rows of a class of options: its own first, then those of the classes it is made of.
+    """Return the rows of a class of options: its own first, then those of its base classes.
 
     A row stands in the section of the class that first has its member.
     """

@@ -20,7 +20,7 @@ from v2_conformance.options.targets import TargetOptions
 
 @dataclass(frozen=True, kw_only=True)
 class AnyModelOptions:
-    """Models of which nobody knows the answers."""
+    """Models whose answers are unknown."""
 
     SECTION: ClassVar = "Any model"
 
@@ -61,7 +61,7 @@ class AnyModelOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions:
-    """How cases run, and what becomes of a server that dies."""
+    """How cases run, and how a server that dies is handled."""
 
     SECTION: ClassVar = "Execution"
 
@@ -85,7 +85,7 @@ class ExecutionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """Minutes under load after the cases."""
+    """Minutes of load after the cases."""
 
     SECTION: ClassVar = "Load"
 

@@ -1,4 +1,4 @@
-"""Options that say which cases run, and those of the pytest plugin, which are few and quick."""
+"""Options that choose which cases run, and the few options of the pytest plugin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from v2_conformance.options.targets import TargetOptions
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions:
-    """Which cases run."""
+    """Choice of the cases that run."""
 
     SECTION: ClassVar = "Selection"
 
@@ -64,7 +64,7 @@ class SelectionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PluginReportOptions:
-    """What becomes of the report of a session of pytest."""
+    """Handling of the report of a pytest session."""
 
     expectation_file: Path | None = of_plugin(
         "--expect FILE", "known failures, which then are xfail"

@@ -1,4 +1,4 @@
-"""Options that say where a server is and how to get in."""
+"""Options that say where a server is and how to access it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SENDING = ("run", "replay")
 
 @dataclass(frozen=True, kw_only=True)
 class AccessOptions:
-    """How to get in to a server: credentials, certificates and the pace that it allows."""
+    """Access to a server: credentials, certificates and the request rate that it allows."""
 
     SECTION: ClassVar = "Access"
 
@@ -88,7 +88,7 @@ class AccessOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions(AccessOptions):
-    """Where a server is. None says nothing, so that a target file's words hold."""
+    """Where a server is. None leaves the choice to the target file."""
 
     SECTION: ClassVar = "Target"
 
@@ -192,5 +192,5 @@ class TargetOptions(AccessOptions):
 
     @property
     def names_server(self) -> bool:
-        """True if it says which server is meant; otherwise it is the embedded one."""
+        """Return True if a server is named; otherwise the embedded one is meant."""
         return self.url is not None or self.target_file is not None

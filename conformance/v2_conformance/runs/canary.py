@@ -23,9 +23,9 @@ _UNCLEAR = "no exact answer while other cases ran"
 
 
 class DisturbedError(Exception):
-    """Other cases run, and something is not as it should be, which may be their doing.
+    """Something is wrong while other cases run, so that one of them may be the cause.
 
-    `silence` says why a model cannot be tested now; else `heard` is the wrong answer to a
+    `silence` says why a model cannot be tested now; otherwise `heard` is the wrong answer to a
     known-good request.
     """
 
@@ -51,7 +51,7 @@ class Canary:
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
 
     def news(self) -> list[Calibrated]:
-        """Return the calibrations since this was last called."""
+        """Return the calibrations made since the last call."""
         with self._lock:
             found, self._news = self._news, []
         return found
@@ -61,12 +61,12 @@ class Canary:
     ) -> str:
         """Find the canary for `role`, once, in `form`.
 
-        `connection` is the caller's own, opened anew and closed afterwards: a second one beside it
-        would wait forever for a server that serves one at a time. Unless nothing else runs
-        (`alone`) only an exact answer is kept, and any other raises DisturbedError.
+        `connection` is the caller's own, opened anew and closed afterwards: a second open
+        connection would wait forever for a server that serves one at a time. Unless nothing else
+        runs (`alone`) only an exact answer is kept, and any other raises DisturbedError.
 
-        Returns why the model cannot be tested, "" if it can: it answers known-good requests, though
-        perhaps not well.
+        Returns why the model cannot be tested, or "" if it answers known-good requests, even if not
+        well.
         """
         with self._lock:
             finding = self._finding.setdefault((role, form), threading.Lock())
@@ -78,7 +78,7 @@ class Canary:
             exchanges: list[Exchange] = []
 
             def ask(way: Prepared) -> Transcript:
-                # Fresh: a server may have closed after the form before, which it refused.
+                # Fresh: the server may have closed the connection after refusing the last form.
                 transcript, _ = self._patience.exchange(
                     connection, way.request, fresh=True, unasked=True
                 )
@@ -101,7 +101,7 @@ class Canary:
             return first.silence
 
     def answered(self, role: str, form: Form) -> bool:
-        """Return True if the canary for `role` is known in `form`, and is answered."""
+        """Return True if the canary for `role` is known in `form` and gets an answer."""
         known = self._known.get((role, form))
         return known is not None and not known.silence
 
@@ -118,7 +118,7 @@ class Canary:
         self._known.clear()
 
     def begin(self, role: str, connection: Connection, form: Form) -> None:
-        """Send the canary if it can be sent ahead; `send` reads the answer."""
+        """Send the canary if it can be sent ahead of time; `send` reads the answer."""
         connection.begin(self._known[role, form].prepared.request)
 
     def send(self, role: str, connection: Connection, *, form: Form = "binary") -> Heard:
@@ -152,7 +152,7 @@ class Canary:
         if known.expected is None:
             right = self._right.get((role, form))
             if transcript.ending is Ending.COMPLETE and transcript.received == right:
-                return None  # byte for byte an answer that was found right before
+                return None  # byte for byte an answer that was right before
         problem = problem_with(known.prepared, known.expected, transcript)
         if problem is None and problem_with(known.prepared, None, transcript) is None:
             self._right[role, form] = bytes(transcript.received)

@@ -1,4 +1,4 @@
-"""What a server says of itself: its metadata, and which models of the contract it has."""
+"""Asks a server for its metadata, and which models of the contract it has."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from v2_conformance.wire.transport import Request
 
 @dataclass(frozen=True)
 class Server:
-    """What discovery found: models in the roles that are present, and why others are absent.
+    """Result of discovery: models in the roles that are present, and why others are absent.
 
     `asked` are its exchanges: GET /v2, and a GET for each role, in the contract's order.
     """
@@ -55,9 +55,9 @@ class Server:
 def discover(target: Target, *, without_models: bool = False, workers: int | None = 1) -> Server:
     """Ask the server for its metadata and for that of every model of the claimed profiles.
 
-    If it is far away, so many `workers` ask at the same time; None for as many as usual.
-    Raises UnreachableError where nothing answers or what answers is not a V2 server, and
-    NothingRanError where it has none of the models, unless it may be `without_models`.
+    If the server is far away, `workers` connections ask at the same time; None for the usual
+    number. Raises UnreachableError if nothing answers or the answer is not from a V2 server, and
+    NothingRanError if it has none of the models, unless it may be `without_models`.
     """
     try:
         server = _discover(target, workers)
@@ -65,7 +65,7 @@ def discover(target: Target, *, without_models: bool = False, workers: int | Non
             raise NothingRanError(no_models(target, server))
         return server
     except ConformanceError as error:
-        # A server may send back what it was sent, and an error message quote it.
+        # A server may echo what it was sent, and an error message may quote that.
         raise type(error)(target.mask.text(str(error))) from None
 
 
@@ -88,7 +88,7 @@ def _discover(target: Target, workers: int | None) -> Server:
     def answer(look: Look) -> Response:
         if look.wanted is None:
             response = session.get(look.path)
-            server_name_of(target, response)  # says why there is none in the words of a run
+            server_name_of(target, response)  # raises the error that a run would show
             return response
         if look.wanted in wanted[1:2]:  # the one before has shown how far away the server is
             early.update(session.at_once([one.binding.path for one in wanted[1:]], workers))
@@ -106,8 +106,9 @@ def _discover(target: Target, workers: int | None) -> Server:
 
 
 def _certain(came: Exchange, wanted: Wanted) -> Response | None:
-    """Return an answer that came beside others if it is about a model that plays the role.
-    Whatever else it says is asked again alone."""
+    """Return an answer that came while others were in flight if its model plays the role. Ask again
+    alone for any other.
+    """
     response = came.transcript.response
     if response is None or isinstance(playing(response, wanted.binding, wanted.model), str):
         return None
@@ -116,8 +117,9 @@ def _certain(came: Exchange, wanted: Wanted) -> Response | None:
 
 
 def no_models(target: Target, server: Server) -> str:
-    """That the server has none of the contract's models, and why for one of them: one that the
-    target maps, if it maps any."""
+    """Return an error that the server has none of the contract's models, with the reason for one of
+    them: one that the target maps, if it maps any.
+    """
     absent = server.absent
     why = next(
         (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
@@ -129,12 +131,12 @@ def no_models(target: Target, server: Server) -> str:
 
 
 def server_document(server: Server) -> dict[str, Any]:
-    """`server` as JSON can have it, without what it was asked: see `server_from`."""
+    """Return `server` as JSON, without its exchanges: see `server_from`."""
     return asdict(replace(server, asked=()))
 
 
 def server_from(document: Mapping[str, Any]) -> Server:
-    """The Server of which `document` is the `server_document`, after its way through JSON."""
+    """Return the Server that `server_document` wrote, read back from JSON."""
     present = {
         role: DeployedModel(
             role,
@@ -151,7 +153,9 @@ def server_from(document: Mapping[str, Any]) -> Server:
 
 
 def server_name_of(target: Target, response: Response) -> ServerName:
-    """Return what the answer to GET /v2 says. Raises UnreachableError if it is no metadata."""
+    """Return the server's name from the answer to GET /v2. Raises UnreachableError if it is not
+    metadata.
+    """
     where = f"GET {target.public_url}{SERVER}"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
@@ -182,15 +186,16 @@ class MetadataClient:
         self.asked: list[Exchange] = []
 
     def get(self, path: str) -> Response:
-        """A whole response. Raises UnreachableError, within the target's limits, if there is none.
+        """Return a whole response. Raises UnreachableError, within the target's limits, if there is
+        none.
 
-        A server may close a kept connection at any time, or say that it cannot serve just now; then
-        the request goes out again.
+        A server may close a kept connection at any time, or say that it cannot serve right now;
+        then the request is sent again.
         """
         return self.exchange(get_request(self._target.address, path))
 
     def exchange(self, request: Request) -> Response:
-        """See `get`, for any request."""
+        """Exchange any request as `get` does."""
         transcript = self._connection.exchange(request)
         if stale(transcript) or unavailable(transcript):
             transcript, _ = self._patience.exchange(
@@ -204,10 +209,11 @@ class MetadataClient:
         return transcript.response
 
     def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
-        """The whole answers to GETs of `paths` from a server that is far away, by path.
+        """Return the whole answers to GETs of `paths` from a server that is far away, by path.
 
-        Each of the `workers` has a connection of its own, which it closes in the end: one that the
-        server serves only then has asked for one path, and the others have got the rest.
+        Each of the `workers` has its own connection and closes it at the end. If the server serves
+        a connection only after others close, that worker asks for one path, and the others get the
+        rest.
         """
         target = self._target
         away_s = round_trip_s(self.asked)

@@ -1,4 +1,4 @@
-"""How far away a server is, and how many cases are worth running at the same time for that."""
+"""Measures how far away a server is, and chooses how many cases to run at the same time."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _WORTH_A_WORKER_S = 0.010
 
 
 def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """Return how long a server takes for the plainest request on a kept connection, as discovery
-    saw it; 0 if it saw none."""
+    """Return the server's response time to the plainest request on a kept connection, as discovery
+    measured it; 0 if it did not.
+    """
     kept = [e.transcript.duration_s for e in asked if e.transcript.reused]
     return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))
 
 
 def usual_workers(round_trip_s: float, rate: float | None) -> int:
-    """Return how many cases to run at the same time against a server that far away: one for each 10
-    ms.
+    """Return how many cases to run at the same time against a server that far away: one per 10 ms.
 
     More would not be faster than `rate`, the requests per second that it allows.
     """

@@ -1,4 +1,4 @@
-"""How a run stops waiting for a server that hangs again and again."""
+"""Shortens the wait for a server that hangs again and again."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FLOOR_S = 1.0
 class Hangs:
     """Hangs in a row among negative cases, and among all others. Threads can share it.
 
-    After three in a row the time-out for the next of their kind is shorter, though never shorter
-    than what the server is known to need. What gets no answer by then is no failure, since the
-    server had less time than it was promised.
+    After three in a row the next of their kind gets a shorter time-out, but never less than the
+    server is known to need. A missing answer is then not a failure, since the server had less time
+    than promised.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -41,7 +41,7 @@ class Hangs:
         return replace(request, limit_s=limit)
 
     def note(self, case: RequestCase, verdict: Verdict) -> None:
-        """Count what became of a case that was sent."""
+        """Count the result of a case that was sent."""
         cause = verdict.cause
         with self._lock:
             if isinstance(cause, Hung):

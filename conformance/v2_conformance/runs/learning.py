@@ -1,4 +1,4 @@
-"""Learns models that are in no role of the contract: what they look like, and what they answer."""
+"""Learns models that are in no role of the contract: their tensors, and their answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALL = "all"
 INDEX = "/v2/repository/index"
 _MOST_MODELS = 200
 _NAMED = 5
-_ROOM = 64 << 20  # bytes of answers in a run; its report keeps each of them once
+_ROOM = 64 << 20  # bytes of answers in a run; its report keeps each answer once
 
 
 _TOO_LARGE = (
@@ -59,15 +59,15 @@ def _none(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...
 
 
 class _NoRoomError(Exception):
-    """The answers of the models to plain requests are more than a report keeps."""
+    """The models' answers to plain requests are larger than a report can keep."""
 
 
 @dataclass(frozen=True)
 class LearnedModel:
-    """A model as it was learned, and the exchanges by which: its metadata, then plain requests.
+    """A learned model and the exchanges that taught it: its metadata, then plain requests.
 
-    The samples of `asked` were sent in those, whether all of them were answered or not. `free` are
-    the inputs of which the user did not say what they take.
+    Those requests sent the samples of `asked`, answered or not. `free` are the inputs for which the
+    user gave no shape, range or tensor.
     """
 
     learned: Learned
@@ -91,10 +91,10 @@ def learn_models(
     tolerance: Tolerance | None,
     special: SpecialSets = _none,
 ) -> LearnedServer:
-    """Learn the models called `names` (see ALL), also with the sets of values that `special` has
-    for each of them.
+    """Learn the models called `names` (see ALL), also with each model's sets of values in
+    `special`.
 
-    Raises UsageError for a name that the server does not have and for a choice that fits none,
+    Raises UsageError for a name that the server does not have and for a choice that fits no model,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
     """
     with closing(MetadataClient(target)) as session:
@@ -135,7 +135,7 @@ def learn_models(
 
 
 def repository_index(target: Target) -> list[str] | None:
-    """The models in the server's repository index, None if it has none."""
+    """Return the models in the server's repository index, None if it has no index."""
     with closing(MetadataClient(target)) as session:
         return _index(session)
 
@@ -199,7 +199,7 @@ def _learned(
     special: SpecialSets,
     room: int,
 ) -> LearnedModel | str:
-    """The model called `name`, or why it cannot be tested. Its answers must fit into `room`."""
+    """Return the model `name`, or why it cannot be tested. Its answers must fit into `room`."""
     before = len(session.asked)
     said = described(session.get(f"/v2/models/{quote(name, safe='')}"), name)
     metadata = session.asked[before]
@@ -274,7 +274,7 @@ def _tried(
 
 
 def _given_inputs(choice: Choice) -> tuple[TensorSpec, ...]:
-    """The inputs that the user gave, for a model whose metadata names none."""
+    """Return the inputs that the user gave, for a model whose metadata names none."""
     return tuple(
         TensorSpec(name, given.datatype, given.shape) for name, given in choice.tensors.items()
     )

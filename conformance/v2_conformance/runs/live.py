@@ -1,4 +1,4 @@
-"""Has the conversations of cases with a server, over connections: one for each thread."""
+"""Plays the conversations of cases with a server, on one connection for each thread."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Request, Transport
 
-_ROUNDS = 5  # of requests that are sent at once
+_ROUNDS = 5  # rounds of requests that are sent at once
 
 
 class Turns(Protocol):
     """The order in which the requests of cases that share the server leave: see scheduling."""
 
     def left_behind(self) -> bool:
-        """Take the turn for a request that may leave something behind, False if there is none."""
+        """Take the turn for a request that may leave something behind, or return False."""
 
     def known_good(self) -> None:
         """Take the turn for a known-good request."""
@@ -52,7 +52,7 @@ class Turns(Protocol):
 
 @dataclass(frozen=True)
 class Begun:
-    """A conversation that waits at its first `step`, of which `request` was sent, if anything."""
+    """A conversation waiting at its first `step`, whose `request`, if any, was sent."""
 
     conversation: Conversation
     step: Step
@@ -62,9 +62,9 @@ class Begun:
 class Live:
     """Has conversations with one server.
 
-    Whether there is one about a case at all, and what it counts for, is the engine's to say. While
-    cases share the server, they take `turns`. `opens_ahead` says whether it may get a second
-    connection while one is in use.
+    The engine decides whether a case has a conversation at all, and what it counts for. While cases
+    share the server, they take `turns`. `opens_ahead` says whether a second connection may be
+    opened while one is in use.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Live:
         return play(begun.conversation, one.answer, begun.step)
 
     def begin(self, case: RequestCase | GetCase) -> Begun | None:
-        """Send the first request of a case that is next on this thread's connection.
+        """Send the first request of the next case on this thread's connection.
 
-        None if something else has to be sent first. Raises CaseFileError.
+        Return None if something else has to be sent first. Raises CaseFileError.
         """
         talk = conversation(case, self._known)
         step = next(talk)
@@ -113,7 +113,7 @@ class Live:
         return Begun(talk, step, request)
 
     def in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Request:
-        """Return the case's own request with the time that its server has for it."""
+        """Return the case's own request with the time limit that this server has for it."""
         if isinstance(case, GetCase):
             return prepared.request
         return self._hangs.hurried(case, prepared.request, self.canary.slowest_s)
@@ -136,7 +136,7 @@ class Live:
     def hang_up(self, *, forget: bool = False) -> None:
         """Close the connections of all threads, none of which may be in use.
 
-        With `forget`, that the server had closed them before is in no transcript to come.
+        With `forget`, later transcripts do not mention that the server had closed them.
         """
         for connection in self._connections:
             connection.close()
@@ -151,16 +151,16 @@ class Live:
         return next((form for form in preferred if serves(wanted.role, form)), last)
 
     def exchange(self, connection: Connection, request: Request) -> tuple[Transcript, Purpose]:
-        """Exchange a case's own request, on the kept connection or else a fresh one."""
+        """Exchange a case's own request, on the kept connection or a fresh one."""
         transcript, retried = self._patience.exchange(connection, request)
         if stale(transcript):
             again, again_retried = self._patience.exchange(connection, request, fresh=True)
-            if again.sent:  # else the first request may be what ended the server
+            if again.sent:  # otherwise the first request may have killed the server
                 return again, Purpose.RETRIED if again_retried else Purpose.REPEATED
         return transcript, Purpose.RETRIED if retried else Purpose.CASE
 
     def serves_together(self, number: int) -> bool:
-        """Return True if so many connections, all of which stay open, get an answer each.
+        """Return True if this many connections, all kept open, each get an answer.
 
         A server may serve one connection after the other, or have few threads for them.
         """
@@ -175,9 +175,10 @@ class Live:
         return set(found) == {Ending.COMPLETE}
 
     def lingers(self, case: RequestCase, *, any_form: bool) -> bool:
-        """Return True if what `case`, which a server has to reject, leaves behind hurts a
-        known-good request on another connection, too: the one that follows it, or one in
-        `any_form`."""
+        """Return True if something that `case`, which a server has to reject, leaves behind also
+        breaks a known-good request on another connection: the one that follows it, or one in
+        `any_form`.
+        """
         request = requests_of(case, self._known)[0].request
         forms = [self.form(known_good_after(case)), *self.canary.forms(case.model)]
         other = self._transport.connection()
@@ -233,7 +234,7 @@ class _One:
         self.sent: Request | None = None  # the request of the first step, if it was sent
 
     def answer(self, step: Step) -> Answer:
-        """Do what a step says, and return what came."""
+        """Do what a step says, and return its answer."""
         if isinstance(step, Calibrate):
             calibrate = self._live.canary.calibrate
             return calibrate(step.role, self._connection, form=step.form, alone=self._alone)
@@ -242,7 +243,7 @@ class _One:
         if isinstance(step, Ask):
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
-            self._connection.close()  # a server may serve as many as the case needs, and no more
+            self._connection.close()  # the server may serve just as many as the case needs
             return self._live.together(step.prepared)
         return self._heard_on_fresh(step) if step.fresh else self._heard_on_kept(step)
 
@@ -252,18 +253,19 @@ class _One:
         if turns is not None and isinstance(self._case, RequestCase) and self._case.negative:
             self._take_turn(self._case, turns)
         if self._connection.pending():
-            self._connection.close()  # bytes that nobody asked for: they are not this case's
+            self._connection.close()  # unsolicited bytes, which do not belong to this case
 
     def _take_turn(self, case: RequestCase, turns: Turns) -> None:
-        """Wait until the case may be sent, and see that the one before has left nothing behind if
-        no other known-good request does. Raises DisturbedError if it has."""
+        """Wait until the case may be sent. If no other known-good request checks that the previous
+        case left nothing behind, send one. Raises DisturbedError if something was left.
+        """
         if self._connection.open and turns.left_behind():
             return
         form = self._live.form(known_good_after(case))
         for _ in range(2):
             kept = (
                 self._connection.open
-            )  # what needs a new one reaches the server later than others
+            )  # a request on a new connection reaches the server later than others
             if kept:
                 turns.known_good()
             heard = self._live.canary.send(case.model, self._connection, form=form)
@@ -292,7 +294,7 @@ class _One:
         for _ in range(1, step.times):
             again = self._connection.exchange(request, fresh=True)
             if not again.sent:
-                break  # the one before may be what ended the server
+                break  # the previous one may have killed the server
             transcript = again
         self._connection.close()
         return exchange_of(transcript, step.purpose)

@@ -54,10 +54,10 @@ class _Described:
 
 
 def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
-    """Ask the server for its models, and each that looks right for a role to echo a request.
+    """Ask the server for its models, and ask each plausible model for a role to echo a request.
 
     `names` are models to try besides those that the server lists and those of the contract. Raises
-    UnreachableError for what is no V2 server.
+    UnreachableError if it is not a V2 server.
     """
     server = discover_server(target)
     limits = replace(target.limits, response=MAX_METADATA)
@@ -81,7 +81,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
 
 
 def _listed(connection: Connection, address: Address) -> list[str]:
-    """The names of a server's models, as far as it lists them: as Triton does, or as KServe."""
+    """Return the names of the models that a server lists, as Triton or as KServe does."""
     head = Head(
         "POST",
         f"{address.prefix}/v2/repository/index",
@@ -103,7 +103,7 @@ def _described(connection: Connection, address: Address, name: str) -> _Describe
     """Return what a model's metadata says, None if the server has no such model."""
     try:
         path = quote(name, safe="")
-    except UnicodeEncodeError:  # half a surrogate pair, which no URL can have
+    except UnicodeEncodeError:  # a lone surrogate, which no URL can have
         return None
     document = _document(connection.exchange(get_request(address, f"/v2/models/{path}")).response)
     if not isinstance(document, dict):
@@ -115,7 +115,7 @@ def _document(response: Response | None) -> Any:
     if response is None or response.status != 200:
         return None
     try:
-        return json.loads(plain_body(response))  # an index is an array, which no message is
+        return json.loads(plain_body(response))  # an index is an array, which is not a V2 message
     except (ValueError, RecursionError, Finding):
         return None
 
@@ -138,7 +138,8 @@ def _player(
     connection: Connection,
     address: Address,
 ) -> DeployedModel | str:
-    """The binding of the first model that plays `role`, the contract's own first; or why none does.
+    """Return the binding of the first model that plays `role`, the contract's own first; or why no
+    model does.
 
     Nothing shows whether a model batches: for such a role only the contract's own model is tried.
     """
@@ -176,7 +177,9 @@ def _shown(specs: Sequence[TensorSpec]) -> str:
 def _binding(
     role: str, model: ModelContract, described: _Described, *, own: bool
 ) -> DeployedModel | None:
-    """The names of a model's tensors in the role's order, None if they are not of its kinds."""
+    """Return the names of a model's tensors in the role's order, None if the datatypes do not
+    match.
+    """
     name = quote(described.name, safe="")
     if own and not described.inputs and not described.outputs:
         inputs = tuple(spec.name for spec in model.inputs)
@@ -191,8 +194,9 @@ def _binding(
 def _in_order(
     specs: Sequence[TensorSpec], tensors: Sequence[tuple[str, str, Shape | None]], *, whole: bool
 ) -> tuple[str, ...] | None:
-    """For each spec the first tensor left that fits it; None if one has none, or if some are left
-    over and it must be the `whole`."""
+    """Return the first remaining tensor that fits each spec; None if a spec has none, or if some
+    are left over and the match must be `whole`.
+    """
     left = list(tensors)
     names = []
     for spec in specs:
@@ -216,7 +220,7 @@ def _fits(spec: TensorSpec, tensor: tuple[str, str, Shape | None]) -> bool:
 
 
 def _echoes(role: str, binding: DeployedModel, connection: Connection, address: Address) -> bool:
-    """Return True if the model answers as the role's must, in binary form or, if not, in JSON."""
+    """Return True if the model echoes as the role's must, in binary form or else in JSON."""
     for form, values in (("binary", "counting"), ("json", "counting_in_json")):
         listed = form == "binary"
         case = plain_case(
@@ -230,7 +234,7 @@ def _echoes(role: str, binding: DeployedModel, connection: Connection, address: 
 
 
 def tensors_differ(binding: DeployedModel) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The members of a target file's entry for what is called otherwise than in the contract."""
+    """Return the members of a target file's entry whose names differ from the contract's."""
     model = contract()[binding.role]
     for key, names, specs in (
         ("inputs", binding.inputs, model.inputs),

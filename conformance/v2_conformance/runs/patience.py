@@ -1,4 +1,4 @@
-"""Sends a request again while the server says that it cannot serve just now.
+"""Resends a request while the server says that it cannot serve right now.
 
 A gateway answers 502 when the server behind it has closed a connection that it kept; a server that
 limits rates answers 429. Neither is an answer to the request, and neither is a death.
@@ -17,11 +17,11 @@ from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection, Request
 
-# A gateway may keep several connections that the server has closed, and each costs one answer.
+# A gateway may hold several connections that the server has closed, each good for one 502.
 _AT_ONCE = 3
 _SHORTEST_S = 0.05
 _LONGEST_UNASKED_S = 1.0
-# A server that stayed unavailable so many times in a row is not waited for any more.
+# After this many failures in a row, the run no longer waits for the server.
 _MOST_FRUITLESS = 3
 
 
@@ -30,7 +30,7 @@ def _nothing() -> None:
 
 
 class Patience:
-    """How long a run waits for a server that says it cannot serve just now. Threads can share it.
+    """The wait for a server that says it cannot serve right now. Threads can share it.
 
     `limit_s` bounds the wait for one answer, whatever Retry-After says; without Retry-After it is
     at most a second. `pause` and `clock` are for tests.
@@ -60,9 +60,9 @@ class Patience:
     ) -> tuple[Transcript, bool]:
         """Send `request`, again on fresh connections while the answer is 429, 502, 503 or 504.
 
-        A server that asks to wait is waited for, and with `unasked` so is one that does not ask.
-        `at_loss` is called once if trying again at once does not help. Returns the last exchange,
-        and whether there were others before it.
+        Waits for a server that asks to wait and, with `unasked`, for one that does not ask.
+        `at_loss` is called once if an immediate retry does not help. Returns the last exchange, and
+        whether there were earlier ones.
         """
         transcript = connection.exchange(request, fresh=fresh)
         if not unavailable(transcript):
@@ -85,7 +85,7 @@ class Patience:
     def _before_next(
         self, transcript: Transcript, tries: int, started: float, *, unasked: bool
     ) -> float | None:
-        """Seconds to wait before the next try, None for no other try."""
+        """Return the seconds to wait before the next try, None if there is no next try."""
         asked = _asks(transcript)
         if not asked and tries < _AT_ONCE:
             return 0.0
@@ -107,9 +107,10 @@ def _asks(transcript: Transcript) -> bool:
 
 
 def liveness(connection: Connection, address: Address) -> Transcript:
-    """The answer to GET /v2/health/live on a fresh connection.
+    """Return the answer to GET /v2/health/live on a fresh connection.
 
-    Asked again while a gateway says that it got none, which may be about a connection that it kept.
+    Asks again while a gateway says that it reached no server, which may be about a connection that
+    it kept.
     """
     request = get_request(address, LIVE)
     transcript = connection.exchange(request, fresh=True)

@@ -1,4 +1,4 @@
-"""What the engine hands on: exchanges, the result of a case, the events of a run."""
+"""Results that the engine hands on: exchanges, the result of a case, the events of a run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Calibrated(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What became of one case; of a scenario, what the client `said`, too.
+    """Result of one case; of a scenario, also what the client `said`.
 
-    `beside` says that other cases ran at the same time, so that it is not settled yet.
+    `beside` says that other cases ran concurrently, so that it is not settled yet.
     """
 
     case: Case
@@ -36,7 +36,7 @@ class Result(msgspec.Struct, frozen=True):
     beside: bool = False
 
     def seen(self) -> tuple[Observation, ...]:
-        """Return what its exchanges show of what every exchange has to keep."""
+        """Return what its exchanges show about rules that every exchange must follow."""
         if isinstance(self.case, ObservedCase | ClientCase) or not self.exchanges:
             return ()
         exchanges = ((e.purpose, e.transcript) for e in self.exchanges)

@@ -1,4 +1,4 @@
-"""Sends generated requests with --fuzz: any number, up to the first failure, which is shrunk."""
+"""Sends generated requests for --fuzz: up to the first failure, which is shrunk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHRINK_S = 10.0
 
 @dataclass
 class Exploration:
-    """What came of generated requests: the smallest failure with its entry, or the last pass.
+    """Result of generated requests: the smallest failure with its entry, or the last pass.
 
     `sent` counts all. `exchanges` are those of the smallest failure, each with the entry it is for.
     """
@@ -48,11 +48,11 @@ class _Wrong(Exception):
 
 
 class _Enough(BaseException):
-    """Ends an exploration at once. Hypothesis lets through what is no Exception."""
+    """Ends an exploration at once. Hypothesis lets through exceptions that are not an Exception."""
 
 
 def usable_roles(target: Target, server: Server) -> list[str]:
-    """The models that generated requests can go to."""
+    """Return the models that generated requests can go to."""
     return [
         role
         for role in server.present
@@ -77,8 +77,8 @@ def explore(
 ) -> Exploration:
     """Send up to `examples` generated requests to `roles`, up to the first failure, and shrink it.
 
-    `seed` decides all of them. Shrinking ends after `shrink_s` seconds, and as soon as the server
-    cannot be asked any more. A failure that is no wrong answer (a time-out) is not shrunk.
+    `seed` decides all of them. Shrinking ends after `shrink_s` seconds, or as soon as the server no
+    longer answers. A failure without a wrong answer (a time-out) is not shrunk.
     """
     import hypothesis
 
@@ -95,7 +95,7 @@ def explore(
         max_examples=examples,
         database=None,
         deadline=None,
-        derandomize=False,  # the seed does it, for founds too
+        derandomize=False,  # the seed makes every failure reproducible
         report_multiple_bugs=False,
         print_blob=False,
         phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
@@ -122,7 +122,7 @@ def explore(
         size = len(json.dumps(entry))
         if not found.failed:
             deadline = time.monotonic() + shrink_s
-        # Of equal size the later one is the simpler: Hypothesis goes one way only.
+        # Of two with equal size the later one is simpler: Hypothesis only ever simplifies.
         if not found.failed or size <= smallest:
             found.result, found.entry, smallest = result, entry, size
             found.exchanges = shown
@@ -140,13 +140,14 @@ def explore(
 
 @contextlib.contextmanager
 def _same_everywhere() -> Iterator[None]:
-    """Hypothesis draws what is a constant in modules that are not in site-packages, too: requests
-    would depend on what is loaded, and on whether the suite is installed or a checkout."""
+    """Keep Hypothesis from drawing constants of modules outside site-packages: requests would
+    depend on what is loaded, and on whether the suite is installed or a checkout.
+    """
     from hypothesis.internal.conjecture import providers
 
     module: Any = providers
     real = getattr(module, "_get_local_constants", None)
-    if real is None:  # a Hypothesis that does not do so
+    if real is None:  # a version of Hypothesis that does not do this
         yield
         return
     cache = getattr(getattr(module, "CONSTANTS_CACHE", None), "cache", {})

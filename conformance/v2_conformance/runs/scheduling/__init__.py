@@ -1,1 +1,1 @@
-"""What runs when: order, connections, budget."""
+"""Scheduling: order, connections, time budget."""

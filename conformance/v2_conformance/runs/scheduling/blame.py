@@ -1,4 +1,4 @@
-"""What is dead in a server, which case killed it, and how a run gets it back."""
+"""Finds what is dead in a server and which case killed it, and brings the server back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection
 
-_ANEW_WITHIN_S = 5.0  # how long a server that was started anew may take for its first answer
+_ANEW_WITHIN_S = 5.0  # how long a restarted server may take for its first answer
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Killing:
 class Blame:
     """The record of who killed what, and the known-good requests that show what is dead.
 
-    It is asked while no conversation is under way on the `connection` that it is given.
+    No conversation may be under way on the `connection` that its methods are given.
     """
 
     def __init__(self, target: Target, canary: Canary, deaths: Deaths, recovery: Recovery) -> None:
@@ -50,12 +50,13 @@ class Blame:
         self._recovery = recovery
 
     def examine(self, result: Result, connection: Connection) -> None:
-        """If a case that ran alone left something dead, note that it did, and get it back if the
-        user said how."""
+        """If a case that ran alone left something dead, note that, and bring it back if the user
+        said how.
+        """
         case = result.case
         if not isinstance(case, RequestCase) or not _left_dead(result):
             return
-        # A model that nobody knows may not repeat its answers.
+        # An arbitrary model may not repeat its answers.
         times = TIMES if isinstance(case, RelationCase) else 1
         for _ in range(times):
             if self._lives(case.model, connection):
@@ -68,8 +69,8 @@ class Blame:
     def killings(self, unclear: Sequence[Result], connection: Connection) -> list[Killing]:
         """Find what is dead now that nothing is in flight, and which of these cases is to blame.
 
-        They ran beside each other. What can be brought back to life is, and nobody is blamed for
-        it: the cases are to run again. What cannot be is blamed on the likeliest of them.
+        The cases ran concurrently. If what is dead can be brought back, nobody is blamed and the
+        cases run again. Otherwise the likeliest case is blamed.
         """
         sent = [r for r in unclear if isinstance(r.case, RequestCase) and _own(r) is not None]
         found: list[Killing] = []
@@ -90,7 +91,7 @@ class Blame:
         return found
 
     def note(self, killing: Killing) -> None:
-        """Note who killed what, once the results of all cases before that one are settled."""
+        """Note who killed what, once the results of all earlier cases are settled."""
         self._deaths.add(killing.role, killing.result.case.id)
 
     def _lives(self, role: str, connection: Connection) -> bool:
@@ -98,7 +99,7 @@ class Blame:
         return self._canary.send(role, connection).problem is None
 
     def _recovered(self, role: str, connection: Connection) -> bool:
-        """Return True if `role` lives again, as the user said how."""
+        """Return True if `role` lives again after the user's way of recovery."""
         recovery = self._recovery
         if recovery.command:
             restart(recovery.command, self._target.mask)
@@ -141,8 +142,8 @@ def _own(result: Result) -> Transcript | None:
 def _likeliest(suspects: Sequence[Result], dead: Transcript) -> Result:
     """Return which of these cases, in the plan's order, killed what now answers as in `dead`.
 
-    The first that got no whole answer; or else the last that was not answered like that, which all
-    after it are. Those that were followed by a good known-good request are innocent.
+    It is the first that got no whole answer; or else the last whose answer was not like that, if
+    all after it were. Cases followed by a correctly answered known-good request are innocent.
     """
     guilty = [r for r in suspects if _unsurvived_on_fresh_connection(r)] or list(suspects)
     for result in guilty:
@@ -166,7 +167,7 @@ def _same_answer(own: Transcript | None, dead: Transcript) -> bool:
 
 
 def _killed(first: Result, heard: Heard, others: Sequence[str]) -> Result:
-    """Return `first` as the result of a case that killed something, or one of `others` did."""
+    """Return `first` as the result of a case that killed something, alone or as one of `others`."""
     if not _unsurvived_on_fresh_connection(first):
         verdict = survived(first.verdict, None, heard.problem, heard.liveness)
         kept = [e for e in first.exchanges if not e.purpose.after]

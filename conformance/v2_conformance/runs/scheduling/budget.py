@@ -1,4 +1,4 @@
-"""How long a run may take."""
+"""Time budget of a run."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from v2_conformance.suite.choosing.sizes import huge_sizes
 from v2_conformance.wire.transcript import Limits
 
 _LEAST_S = 600.0
-# A tenth of the time-out for each case, which few take; and some that time out.
+# A tenth of the time-out for each case, which few need; plus room for some that time out.
 _SHARE_OF_TIMEOUT = 0.1
 _TIMEOUTS = 20
-_REQUESTS_OF_A_CASE = 4  # on average; few have more than three
+_REQUESTS_OF_A_CASE = 4  # requests per case on average; few have more than three
 
 
 def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> float:
-    """Return how long a run of so many cases may take if nobody says: far more than slow servers
-    need, at most `rate` requests per second."""
+    """Return the default time limit of a run of so many cases: far more than slow servers need, at
+    `rate` requests per second at most.
+    """
     paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
     return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
 
 
 def usual_limit_s(cases: Sequence[Case], limits: Limits, rate: float | None) -> float:
-    """The same for these cases, with the time that the tensors of huge ones may take."""
+    """Return `default_limit_s` for these cases, plus the time that the tensors of huge ones may
+    take.
+    """
     of_huge = sum(map(limits.exchange_with, huge_sizes(cases)))
     return default_limit_s(len(cases), limits.exchange_s, rate) + of_huge
 
 
 @dataclass
 class Budget:
-    """The time of a run, which begins when this is made. Once it is spent no case is sent any more.
+    """Time limit of a run, counted from construction. Once it is spent, no more cases are sent.
 
     `clock` is for tests.
     """
@@ -44,12 +47,12 @@ class Budget:
         self._end = self.clock() + self.limit_s
 
     def allow(self, seconds: float) -> None:
-        """Take so much longer: something that is no case took the time."""
+        """Extend the budget by time that was not spent on cases."""
         self._end += seconds
 
     @property
     def left_s(self) -> float:
-        """Seconds left, 0 if it is spent."""
+        """Seconds left, 0 if the budget is spent."""
         return max(0.0, self._end - self.clock())
 
     @property

@@ -1,4 +1,4 @@
-"""Which models are dead, which case killed each, and how a run gets a server back."""
+"""Records which models are dead, which case killed each, and how to bring a server back."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import Protocol
 
 
 class Deaths(Protocol):
-    """Which roles are dead, and by which case. The role None stands for the whole server."""
+    """Record of dead roles and the cases that killed them. The role None stands for the whole
+    server.
+    """
 
     def killer_of(self, role: str | None) -> str | None:
-        """The id of the case that killed `role` or the whole server, None while it lives."""
+        """Return the id of the case that killed `role` or the whole server, None while it lives."""
 
     def add(self, role: str | None, case_id: str) -> None:
-        """Say that `case_id` killed `role`."""
+        """Record that `case_id` killed `role`."""
 
     def clear(self, role: str | None) -> None:
-        """Say that `role` lives again; everything, for None."""
+        """Record that `role` lives again; None clears everything."""
 
 
 @dataclass
 class DeathsHere:
-    """The deaths that one process knows of."""
+    """Deaths that one process knows of."""
 
     _killers: dict[str | None, str] = field(default_factory=dict)
 
@@ -42,9 +44,9 @@ class DeathsHere:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How a run gets a dead server back: a shell command of the user's, and how long to wait.
+    """How to bring back a dead server: a shell command of the user's, and how long to wait.
 
-    `anew` starts the server anew only to find out which of several cases killed it: what that one
+    `anew` restarts the server only to find out which of several cases killed it: what that case
     kills stays dead.
     """
 

@@ -1,7 +1,7 @@
-"""Runs cases against a server: whether each is sent, what comes of it, and who killed what.
+"""Runs cases against a server: whether each is sent, its result, and who killed what.
 
 A server may die from a case. The case after which the canary fails is the one that fails; later
-cases that need what it killed are `not_run` and name it, so that nothing is a collateral failure.
+cases that need what it killed are `not_run` and name it, so that there are no collateral failures.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class _Ahead(msgspec.Struct, frozen=True):
 class Engine:
     """Runs single cases against one target.
 
-    A case that has the server for itself is `run`. One beside others is run by `run_beside`, and
-    counts only once it is `settled`.
+    `run` runs a case that has the server to itself. `run_beside` runs one concurrently with others;
+    its result counts only once it is `settled`.
     """
 
     def __init__(
@@ -85,17 +85,17 @@ class Engine:
         budget: Budget | None = None,
         directory: Path | None = None,
     ) -> None:
-        """`transport` is how to reach the target, its own unless given.
+        """Make an engine; `transport` is how to reach the target, its own by default.
 
         `patience` is how long it waits for a server that is unavailable, by default as long as for
-        an answer. `budget` is the time of the run, without end unless given. `directory`, if given,
-        gets a generated request that fails as a case file.
+        an answer. `budget` is the time of the run, unlimited by default. `directory`, if given,
+        receives a generated request that fails, as a case file.
         """
         self.target = target
         self.server = server
         self.round_trip_s = round_trip_s(server.asked)
-        self.out_of_time = False  # whether a case was not sent because the time was spent
-        self.cuts_off = False  # whether a case was cut off that no other can have disturbed
+        self.out_of_time = False  # True if a case was not sent because the time was spent
+        self.cuts_off = False  # True if a case was cut off that no other can have disturbed
         self._deaths = deaths or DeathsHere()
         self._directory = directory
         self._claims = Claims(
@@ -126,8 +126,8 @@ class Engine:
     def run(self, case: Case, *, in_any_case: bool = False) -> Result:
         """Run one case while nothing else runs. Never raises for what the server does.
 
-        A case whose model the target cannot have is sent to the model that stands in for it, if one
-        does. It is not sent once the time is spent, unless `in_any_case`.
+        If the target cannot have the case's model, the case goes to the model that stands in for
+        it, if any. It is not sent once the time is spent, unless `in_any_case`.
         """
         if isinstance(case, GeneratedCase):
             return self.run_generated(case)
@@ -150,8 +150,9 @@ class Engine:
         return result
 
     def run_beside(self, case: Case) -> Result:
-        """Run one case while others run, any of which may be why it goes wrong: so nothing comes of
-        it before it is `settled`."""
+        """Run one case while others run. Any of them may be why it goes wrong, so the result does
+        not count before it is `settled`.
+        """
         if isinstance(case, GeneratedCase | ObservedCase):
             raise TypeError("such a case has the server for itself")
         moved, started = self._moved(case), time.perf_counter()
@@ -164,7 +165,7 @@ class Engine:
     def settled(self, result: Result) -> Result:
         """Return the final result of a case that ran early, now that all earlier cases are settled.
 
-        A case that could not have been sent any more, had they run one by one, was not sent.
+        If the case could not have been sent had all run one by one, it counts as not sent.
         """
         case = result.case
         if not result.exchanges or not isinstance(case, RequestCase | GetCase):
@@ -180,14 +181,14 @@ class Engine:
     def run_generated(self, case: GeneratedCase, answers: Sequence[Result] = ()) -> Result:
         """Run the generated requests whose models the server has.
 
-        `answers` are the results of the first of them that have run already.
+        `answers` are the results of the first ones, which have already run.
         """
         started = time.perf_counter() - sum(answer.duration_s for answer in answers)
         fatal = self._fatal.get(case.id)
         if fatal is not None and self._deaths.killer_of(fatal.case.role) == case.id:
             return replace(fatal, case=case)
         if self._directory:
-            remove_counterexample(self._directory)  # an older run's
+            remove_counterexample(self._directory)  # from an earlier run
         known = iter(answers)
 
         def answer(asked: AskApart) -> Concluded | None:
@@ -195,7 +196,7 @@ class Engine:
             if result is None:
                 result = self.run(asked.case)
                 if result.case is not asked.case:
-                    return None  # that of an earlier one, which has killed what this one needs
+                    return None  # an earlier request killed what this one needs
             return Concluded(result.verdict, result.exchanges)
 
         came = play(generated(case, sendable(case, self._claims)), answer)
@@ -209,7 +210,7 @@ class Engine:
         return Result(case, verdict, time.perf_counter() - started, came.exchanges)
 
     def generated(self, case: GeneratedCase) -> list[Case]:
-        """Return the requests of `case` that the target gets, as cases of their own."""
+        """Return the requests of `case` that the target gets, each as its own case."""
         return [asked.case for asked in sendable(case, self._claims)]
 
     def judged(self, case: ObservedCase, observations: Observations) -> Result:
@@ -217,11 +218,11 @@ class Engine:
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
     def send_ahead(self, case: Case) -> None:
-        """Send the request of `case`, which runs next, so that the server works on it while its
-        user is handed the results so far.
+        """Send the request of `case`, which runs next, so that the server works on it while the
+        user handles the results so far.
 
-        Not if something else has to be sent first, or at the same time, or if it may end the
-        server.
+        Sends nothing if something else has to be sent first or at the same time, or if the request
+        may kill the server.
         """
         self._ahead = None
         if not isinstance(case, RequestCase | GetCase) or not _goes_ahead(case):
@@ -236,20 +237,20 @@ class Engine:
                 self._ahead = _Ahead(case, moved, begun, started)
 
     def killings(self, unclear: Sequence[Result]) -> list[Killing]:
-        """See Blame. Nothing else may be in flight."""
+        """Return who killed what: see Blame. Nothing else may be in flight."""
         return self._blame.killings(unclear, self.live.fresh_connection())
 
     def blame(self, killing: Killing) -> None:
-        """See Blame."""
+        """Record a killing: see Blame."""
         self._blame.note(killing)
         self._fatal[killing.result.case.id] = killing.result
 
     def sends(self, case: Case) -> bool:
-        """Return True if a case can be sent to this target, and what it needs lives."""
+        """Return True if a case can be sent to this target and what it needs is alive."""
         return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
 
     def calibrate(self, cases: Sequence[Case]) -> None:
-        """Find the canaries of all these cases that are sent, beside each other, before any is."""
+        """Find the canaries of all these cases that are sent, concurrently, before any case is."""
         connection = self.live.connection()
         for case in cases:
             if not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
@@ -259,8 +260,9 @@ class Engine:
                     self._canary.calibrate(role, connection, form=form, alone=False)
 
     def start_over(self) -> bool:
-        """Forget what was learned of the server, as if no case had run. False if one has killed
-        something, which stays dead."""
+        """Forget what was learned of the server, as if no case had run. Return False if a case has
+        killed something, which stays dead.
+        """
         if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
             return False
         self.live.hang_up()
@@ -268,7 +270,7 @@ class Engine:
         return True
 
     def calibrations(self) -> list[Calibrated]:
-        """Return the calibrations of canaries since this was last called, for the record."""
+        """Return the calibrations of canaries since the last call, for the record."""
         return self._canary.news()
 
     def extend(self, seconds: float) -> None:
@@ -281,7 +283,7 @@ class Engine:
         self.live.hang_up()
 
     def _moved(self, case: Case) -> RequestCase | GetCase:
-        """Return the case, or that which stands in for it."""
+        """Return the case, or the one that stands in for it."""
         moved = stood_in(case, self.target.unsupported)
         if not isinstance(moved, RequestCase | GetCase):
             raise TypeError(f"{case.id} sends no request to a server")
@@ -314,14 +316,14 @@ class Engine:
             return run()
         except CaseFileError as error:
             return Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
-        except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+        except Exception as error:  # a bug in the suite must neither end the run nor pass the case
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(frame.filename).name}:{frame.lineno}"
             cause = SuiteError(printable(repr(error), 500), where)
             return Result(case, Verdict(Outcome.ERROR, cause))
 
     def _still_fatal(self, case: RequestCase | GetCase) -> Result | None:
-        """Return the result by which the case killed what is still dead; once is enough."""
+        """Return the result showing that the case killed what is still dead; one try is enough."""
         killed = case.id in self._fatal and self._deaths.killer_of(case.role) == case.id
         return self._fatal[case.id] if killed else None
 
@@ -342,7 +344,7 @@ class Engine:
         return unsent
 
     def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
-        """Return why the case is not sent to this target, or no more, None if it is."""
+        """Return why the case is never, or no longer, sent to this target; None if it is sent."""
         return skipped(case, self._claims) or next(self._lost(case), None)
 
     def _lost(self, case: RequestCase | GetCase) -> Iterator[Verdict]:
@@ -355,5 +357,5 @@ class Engine:
 
 
 def _goes_ahead(case: RequestCase | GetCase) -> bool:
-    """Return True if the first request of a case leaves whole and the server as it was."""
+    """Return True if the first request of a case is complete and leaves the server as it was."""
     return not (case.dangerous or case.large or case.huge)
