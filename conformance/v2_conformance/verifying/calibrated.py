@@ -1,7 +1,7 @@
-"""How a model answered known-good requests at first, derived again from a report's calibrations.
+"""First answers to known-good requests, derived again from a report's calibrations.
 
-A canary must get that answer again: the exact one, or, from a model that answered none exactly, the
-same as before. So what a canary is held to is derived, never believed.
+A canary must get that answer again: the exact one or, if the model answered none exactly, the same
+as before. So the answer required of a canary is derived, never believed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FirstAnswers:
     """All first answers of a run, by role and form; several if it had several processes.
 
     `changed` has those models and forms whose later answers were exact although their first was
-    not. `edits` says which calibrations no run can have left.
+    not. `edits` lists calibrations that no run can have produced.
     """
 
     by_model: Mapping[tuple[str, str], Sequence[FirstAnswer]] = field(default_factory=dict)
@@ -55,7 +55,9 @@ def first_answers(
     *,
     masks: bool,
 ) -> FirstAnswers:
-    """The first answers that a report's calibrations show. Never raises for what a report says."""
+    """Return the first answers that a report's calibrations show. Never raises for a report's
+    content.
+    """
     found: dict[tuple[str, str], list[FirstAnswer]] = {}
     edits = []
     for calibration in report.calibration:
@@ -118,7 +120,7 @@ def _check_request(way: Prepared, exchange: ReadExchange, mask: Mask, *, masks: 
 
 
 def _exact(report: Report, first: FirstAnswer, mask: Mask, *, masks: bool) -> Iterator[bool]:
-    """For each canary with this request whether its answer is exact."""
+    """Return for each canary with this request whether its answer is exact."""
     request = b"".join(first.prepared.request.http1)
     for case in report.cases:
         for exchange in case.exchanges:

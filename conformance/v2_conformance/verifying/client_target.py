@@ -1,4 +1,4 @@
-"""Whether what a report says of the client that it tests follows from its cases."""
+"""Checks that what a report says of its client follows from its cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from v2_conformance.verifying.discovered import Discovered
 
 
 def client_discovered(report: Report) -> Discovered:
-    """Return what cannot be true of the target of a report on a client. Never raises."""
+    """Return what cannot be true of the target of a client's report. Never raises."""
     return Discovered(tuple(_edits(report)))
 
 

@@ -1,4 +1,4 @@
-"""What discovery found, derived again from its recorded answers and compared with the report."""
+"""Result of discovery, derived again from its recorded answers and compared with the report."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _REDIRECTED = rb": v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))?
 
 @dataclass(frozen=True)
 class Discovered:
-    """How a report's target differs from what discovery's recorded answers say.
+    """Differences between a report's target and discovery's recorded answers.
 
     `edits` cannot be true of any run. `unclear` cannot be shown either way. `believed` has to be
-    taken on trust, in words that follow "believed: ".
+    taken on trust, worded to follow "believed: ".
     """
 
     edits: tuple[str, ...]
@@ -57,7 +57,7 @@ class Discovered:
 
 
 def discovered(known: Setting) -> Discovered:
-    """Compare the target of a report of this very suite. Never raises for what a report says."""
+    """Compare the target of a report of this very suite. Never raises for a report's content."""
     edits = list(_address_edits(known))
     unclear: list[str] = []
     left = deque(known.report.discovery)
@@ -105,7 +105,7 @@ def discovered(known: Setting) -> Discovered:
 def _wanted(known: Setting, left: Sequence[RecordedExchange]) -> Iterator[Wanted]:
     """Yield each model that the run asked for, as the report or the next of `left` names it."""
     if known.report.relations is not None:
-        return  # its models were learned in another way
+        return  # its models were learned differently
     target = known.report.target
     for role, model in models_of_use(known.claims.profiles, known.claims.unsupported).items():
         if (role in target.models) == (role in target.absent):
@@ -126,7 +126,7 @@ def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
 
 
 def _address_edits(known: Setting) -> Iterator[str]:
-    """A URL to which requests with the report's Host do not go."""
+    """Yield an edit for a URL to which requests with the report's Host would not go."""
     target = known.report.target
     if known.address.scheme not in ("http", "https"):
         yield "the URL of the target is not one of HTTP"
@@ -157,13 +157,13 @@ def _of_model(
     if _same(stated, shown, known):
         return None, None
     if isinstance(stated, str) and isinstance(shown, str) and status == 200:
-        # Its tensors may have had other names than the contract's, which a report does not tell.
+        # Its tensors may have had names other than the contract's, which a report does not record.
         return None, f"why the model for {role} was taken to be absent"
     return f"the model for {role} is not what its recorded metadata says", None
 
 
 def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> DeployedModel:
-    """Return the binding of a model that was taken to be absent, with the contract's tensors."""
+    """Return the binding of a model that was considered absent, with the contract's tensors."""
     found = _asked_for(left[0].request, known.address.binding) if left else None
     if found is None:
         raise RecordedError(f"the model for {model.role} was not asked for")
@@ -185,7 +185,9 @@ def _asked_for(request: bytes, binding: EndpointBinding | None) -> re.Match[byte
 
 
 def _other_answers(known: Setting) -> Iterator[str]:
-    """Cases that got another answer to GET /v2 than that by which the report names its server."""
+    """Return the cases whose answer to GET /v2 differs from the one that names the
+    report's server.
+    """
     binding = known.address.binding
     for recorded in known.report.cases:
         case = known.cases.get(recorded.id)
@@ -202,7 +204,7 @@ def _other_answers(known: Setting) -> Iterator[str]:
 
 
 def _same(stated: object, found: object, known: Setting) -> bool:
-    """Return True if they are equal, as far as masks let it be seen."""
+    """Return True if they are equal, as far as masks show."""
     if stated == found:
         return True
     return known.masks and masked_run(stated, found)

@@ -1,4 +1,4 @@
-"""Which request of the suite an exchange records, and what was wrong with a canary's answer."""
+"""Matches an exchange to a request of the suite, and judges the answer to a canary."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _IN_FRAMES = (Ending.MALFORMED, Ending.TOO_LARGE)
 def matching(
     candidates: Sequence[Prepared], exchange: ReadExchange, known: Setting, what: str
 ) -> Prepared:
-    """The request that `exchange` records, of those that it can be. Raises RecordedError.
+    """Return the one of these requests that `exchange` records. Raises RecordedError.
 
-    `what` is how the message calls it.
+    `what` names it in the message.
     """
     if (exchange.transcript.http2 is not None) is not known.address.http2:
         raise RecordedError(f"{what} is not recorded over the version of HTTP that the run had")
@@ -60,9 +60,10 @@ def matching(
 
 
 def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
-    """Return True if the connection of `own` may have been closed before the canary, as the record
-    of the `fresh` one says, or as nobody can see: after a request to close it, under TLS, and over
-    HTTP/2."""
+    """Return True if the connection of `own` may have been closed before the canary: the record of
+    the `fresh` one says so, or nobody can tell (after a request to close it, under TLS, and over
+    HTTP/2).
+    """
     request = own.transcript.request
     if known.address.http2 or known.address.scheme == "https" or asks_to_close(request):
         return True
@@ -72,7 +73,9 @@ def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> boo
 def problem_of_canary(
     role: str, canary: ReadExchange, known: Setting, *forms: Form
 ) -> Cause | None:
-    """Return what is wrong with the answer to a canary in one of these forms, None for nothing."""
+    """Return what is wrong with the answer to a canary in one of these forms, None if
+    nothing is.
+    """
     binding = known.claims.present.get(role)
     if binding is None:
         raise RecordedError(f"a canary is recorded for {role}, which is not there")
@@ -109,8 +112,9 @@ def problem_of_canary(
 def _believed_problem(
     role: str, binding: DeployedModel, canary: ReadExchange, known: Setting, forms: Sequence[Form]
 ) -> Cause | None:
-    """Return what is wrong with a canary of another suite's report, if its `expected` is
-    believed."""
+    """Return what is wrong with a canary in another suite's report, if its `expected`
+    is believed.
+    """
     try:
         made = [known_good(role, known.address, binding, form) for form in forms]
     except CaseFileError as error:
@@ -127,7 +131,7 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 
 
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
-    """Return what has to be believed of how an exchange ended."""
+    """Return what has to be believed about how an exchange ended."""
     ending = exchange.transcript.ending
     streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
     if exchange.transcript.http2 is not None and ending in _IN_FRAMES:

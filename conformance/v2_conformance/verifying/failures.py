@@ -1,4 +1,4 @@
-"""What failed in a report, and which cases have to be sent to see whether it still does."""
+"""Lists what failed in a report, and the cases to send to see whether it still does."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from v2_conformance.wire.encode.stand_ins import stood_in
 class Failure:
     """A case that failed in a report.
 
-    `case` is what it is here, None if this installation has no such case. `changed` says whether
-    that sends or expects something else than the case in the report. `shown_by` are the cases whose
+    `case` is this installation's version, None if it has no such case. `changed` says whether that
+    sends or expects something other than the report's case. `shown_by` are the cases whose
     exchanges show it again, if it sends nothing itself.
     """
 
@@ -35,7 +35,7 @@ class Failure:
 def failures(
     report: Report, cases: Sequence[Case], patterns: Sequence[str] = ()
 ) -> tuple[Failure, ...]:
-    """The cases of `report` that failed, of those that `patterns` match if there are any.
+    """Return the cases of `report` that failed, only those that match `patterns` if there are any.
 
     `cases` are all of this installation. Raises UsageError for a report that says nothing about
     the suite's own cases of servers, and ReportFileError for one that cannot be read again.
@@ -79,7 +79,7 @@ def _failure(recorded: CaseResult, report: Report, known: Mapping[str, Case]) ->
 def _with_evidence(
     found: Sequence[Failure], report: Report, known: Mapping[str, Case]
 ) -> list[Failure]:
-    """The failures, those of observed cases with all cases that show them.
+    """Return the failures, those of observed cases with all cases that show them.
 
     The cause names only the first few, so all recorded bytes are looked at again.
     """

@@ -1,4 +1,4 @@
-"""What a run learned of models that nobody knows, learned again from its recorded answers."""
+"""Models of a run, learned again from its recorded answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from v2_conformance.wire.transcript import Transcript
 
 @dataclass(frozen=True)
 class LearnedAgain:
-    """The models of a report, and why it cannot be that of a run. Empty for any other report."""
+    """The models of a report, and why no run can have produced it. Empty for any other report."""
 
     models: tuple[Learned, ...] = ()
     edits: tuple[str, ...] = ()
@@ -46,8 +46,9 @@ def learned_again(
     masks: bool,
     cases: Sequence[Case] | None = None,
 ) -> LearnedAgain:
-    """Never raises for what a report says. `cases` are those that the run began with, None if
-    another suite made it."""
+    """Learn the models of a report again. `cases` are those that the run began with, None if
+    another suite made it. Never raises for a report's content.
+    """
     if report.relations is None:
         return LearnedAgain()
     found: list[Learned] = []
@@ -118,7 +119,7 @@ def _unpacked(sets: tuple[tuple[SampleValue, ...], ...]) -> tuple[tuple[Sample, 
 
 
 def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, ...], ...]) -> None:
-    """Raise RecordedError or ElementError unless each set has a right value of each input."""
+    """Raise RecordedError or ElementError unless each set has a valid value for each input."""
     for values in samples:
         if len(values) != len(inputs):
             raise RecordedError("it has another number of samples than of inputs")
@@ -129,7 +130,7 @@ def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, 
 
 
 def relation_edits(report: Report, again: LearnedAgain, bound: dict[str, str]) -> Iterator[str]:
-    """Yield what of a report's models does not follow from how they were learned.
+    """Yield what a report says of its models that does not follow from how they were learned.
 
     `bound` has the roles that follow from it, with the names of their models.
     """

@@ -1,7 +1,7 @@
-"""Makes one report of the reports of all shards of a run.
+"""Merges the reports of all shards of a run into one.
 
-Each part is judged again first, so that nothing gets into the merged report that its bytes do not
-show. What is observed of all exchanges, which no shard can judge, is judged here, from those bytes.
+Each part is judged again first, so that the merged report has nothing that its bytes do not show.
+Cases about all exchanges, which no shard can judge, are judged here from those bytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ _TIMES = ("first_byte_ms", "duration_ms", "closed_before_ms")
 
 
 def merge(paths: Sequence[Path], cases: Sequence[Case], noted: Note = lambda case: case) -> Report:
-    """The report that one run of all cases would have left, but for times; sealed.
+    """Return the report that one run of all cases would have written, except for times; sealed.
 
     `paths` are the reports of the shards in any order, `cases` all of this installation. `noted`
-    adds to each case what was known of it beforehand. Its `shards` say what it
-    was made of. Raises ReportFileError, which names the file, for a report that is not that of a
-    shard, was edited or does not hold, for shards that are missing, there twice or of different
-    runs, and for a suite other than this one.
+    adds to each case what was known of it beforehand. The report's `shards` name its parts. Raises
+    ReportFileError, which names the file, for a report that is not a shard's, was edited or does
+    not hold, for shards that are missing, duplicated or from different runs, and for another suite.
     """
     cases = [case for case in cases if not case.of_clients]  # runs of clients have no shards
     parts = [_part(path, cases) for path in paths]
@@ -70,7 +69,9 @@ def merge(paths: Sequence[Path], cases: Sequence[Case], noted: Note = lambda cas
 
 
 def _part(path: Path, cases: Sequence[Case]) -> Verification:
-    """The report of a shard, judged again. Raises ReportFileError if it cannot be part of a run."""
+    """Return the report of a shard, judged again. Raises ReportFileError if it cannot be part of a
+    run.
+    """
     found = verify(path, cases)
     suite, shard = found.report.suite, found.report.selection.shard
     if found.unsealed:
@@ -129,7 +130,7 @@ def _check_alike(parts: Sequence[Verification]) -> None:
 
 
 def _differences(one: Report, other: Report) -> Iterator[str]:
-    """Yield what of two reports cannot differ if their runs were shards of one, in words."""
+    """Yield, in words, how two reports differ in what all shards of a run share."""
     a, b = one.selection, other.selection
     if a.shard is not None and b.shard is not None and a.shard.of != b.shard.of:
         yield f"they count {a.shard.of} and {b.shard.of} shards"
@@ -154,7 +155,7 @@ def _differences(one: Report, other: Report) -> Iterator[str]:
 
 
 def _unlike(found: Iterable[Sequence[Calibration]]) -> tuple[Calibration, ...]:
-    """Every calibration, but only the first of those that differ in nothing but times."""
+    """Return every calibration, but only the first of those that differ only in times."""
     unlike: dict[bytes, Calibration] = {}
     for calibrations in found:
         for one in calibrations:
@@ -174,7 +175,7 @@ def _origin(part: Verification) -> MergedShard:
 def _observed(
     whole: Report, parts: Sequence[Verification], cases: Sequence[Case], chosen: Iterable[Case]
 ) -> Iterator[CaseResult]:
-    """The results of those of the `chosen` cases that are about the exchanges of all others."""
+    """Return the results of the `chosen` cases that are about all other exchanges."""
     observations = Observations()
     unread = None
     for part in parts:
@@ -188,7 +189,7 @@ def _observed(
             continue
         verdict = skipped(case, known.claims)
         if verdict is None and unread is not None:
-            # Only a run still has the bytes for which its report has no room.
+            # Only a run still has the bytes that do not fit into its report.
             cause = SuiteError("OmittedError", f"the report has not all bytes of {unread}")
             verdict = Verdict(Outcome.ERROR, cause)
         verdict = verdict or observations.verdict(case)

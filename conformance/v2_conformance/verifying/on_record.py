@@ -1,4 +1,6 @@
-"""Has the conversation of a case with its record: each step gets the exchange that was recorded."""
+"""Plays the conversation of a case with its record: each step gets the exchange that
+was recorded.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ _NOTHING = exchange_of(Transcript(b"", 0, b"", Ending.LEFT), Purpose.CANARY_FRES
 def concluded(
     case: RequestCase | GetCase, outcome: Outcome, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Concluded, list[Belief]]:
-    """Return what the conversation of a case that was recorded with this `outcome` comes to, and
+    """Return the result of the conversation of a case that was recorded with this `outcome`, and
     what had to be believed for it.
 
     Raises RecordedError for a record that contradicts itself or the case, and UnconfirmedError.
@@ -63,12 +65,12 @@ class _OnRecord:
         self._left = deque(exchanges)
         self._known = known
         self._own: ReadExchange | None = None
-        self._stays = False  # whether the case's connection was left open, and no canary used it
+        self._stays = False  # True if the case's connection was left open, and no canary used it
         self._missing: RecordedError | None = None
         self.believed: list[Belief] = []
 
     def answer(self, step: Step) -> Answer:
-        """Return what was recorded of a step. Raises RecordedError and UnconfirmedError."""
+        """Return the record of a step. Raises RecordedError and UnconfirmedError."""
         if isinstance(step, Calibrate):
             return ""
         if isinstance(step, Ask):
@@ -110,7 +112,7 @@ class _OnRecord:
         return self._of_case(exchange)
 
     def _together(self, step: AskTogether) -> list[tuple[int, Transcript]]:
-        """Return the one exchange that is recorded of many."""
+        """Return the only recorded exchange of many."""
         exchange = self._next()
         prepared = matching(step.prepared, exchange, self._known, "the request")
         if exchange.recorded.purpose is not Purpose.SAMPLE:

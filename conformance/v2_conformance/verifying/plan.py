@@ -1,4 +1,4 @@
-"""The plan of a run, made again from what its report says that it was asked for."""
+"""The plan of a run, made again from the selection in its report."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SHOWN = 120
 
 @dataclass(frozen=True)
 class DerivedPlan:
-    """What a run with a selection has: the ids of its verdict, and the cases that it can send."""
+    """Plan of a run with a selection: the ids of its verdict, and the cases that it can send."""
 
     counts: Mapping[str, int]
     chosen: Mapping[str, Case]
 
 
 def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
-    """Those of all `cases` that the run which made `report` could choose from."""
+    """Return those of `cases` that the run which made `report` could choose from."""
     asked = report.selection
     return asked_for(cases, large=asked.large, huge=asked.huge, thorough=asked.thorough)
 
@@ -38,8 +38,8 @@ def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
 def plan_again(
     report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
 ) -> DerivedPlan:
-    """The plan of the run that made `report`; `cases` are all of this installation, `models` those
-    that it learned.
+    """Return the plan of the run that made `report`; `cases` are all of this installation, `models`
+    those that it learned.
 
     Raises CaseFileError, NothingRanError and UsageError for a selection that no run can have had.
     """
@@ -72,9 +72,10 @@ def claim_edits(report: Report) -> Iterator[str]:
 def plan_edits(
     report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
 ) -> tuple[DerivedPlan | None, list[str]]:
-    """The plan of the run that made `report`, None if there is none, and how the report's differs.
+    """Return the plan of the run that made `report`, None if there is none, and how the report's
+    plan differs.
 
-    A run of other cases than the suite's has a plan that nobody can make again.
+    The plan of a run with cases from outside the suite cannot be made again.
     """
     if not report.own:
         return None, []
@@ -99,7 +100,7 @@ def _differences(report: Report, plan: DerivedPlan) -> Iterator[str]:
 
 
 def named(names: Sequence[str]) -> str:
-    """The first of `names`, printable, and how many more there are."""
+    """Return the first of `names`, printable, and how many more there are."""
     shown = ", ".join(printable(name, 80) for name in names[:_NAMED])
     more = len(names) - _NAMED
     return f"{shown} and {more} more" if more > 0 else shown

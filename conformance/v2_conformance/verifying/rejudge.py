@@ -1,7 +1,7 @@
-"""One case of a report, judged again from its recorded bytes. No server, no network, no files.
+"""Judges one case of a report again from its recorded bytes. No server, network or files.
 
-What bytes cannot show, such as that nothing more came before a time-out, has to be believed; each
-such thing is named, so that a reader knows how far the second judgement goes.
+What bytes cannot show, such as that nothing more came before a time-out, has to be believed. Each
+such belief is named, so that a reader knows how far the second judgment goes.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _MASKED = "what the report masks may be what was judged"
 
 @dataclass(frozen=True)
 class Rejudged:
-    """What a case's recorded bytes amount to.
+    """Result of judging a case's recorded bytes again.
 
-    `outcome` is the one that they show, or the recorded one if none could be found again: then
-    `unjudged` says why. `problem` says why the record does not hold, None if it does.
-    `other_cause` is what the bytes show, in words, if the outcome is the recorded one but the cause
-    or the message is not. `seen` is what they show of what every exchange has to keep, None if they
-    cannot be read; `hidden` is whether masks may hide some of what was judged.
+    `outcome` is the one that the bytes show, or the recorded one if they show none: then `unjudged`
+    says why. `problem` says why the record does not hold, None if it does. `other_cause` is the
+    cause that the bytes show, in words, if the outcome is the recorded one but the cause or the
+    message is not. `seen` is what they show about rules for every exchange, None if they cannot be
+    read; `hidden` is True if masks may hide some of what was judged.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Rejudged:
 
 
 def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
-    """Judge one case of a report again. Never raises for what a report says."""
+    """Judge one case of a report again. Never raises for a report's content."""
     case: Case | None
     try:
         case = known.cases.get(recorded.id)
@@ -137,7 +137,7 @@ def _rejudge_scenario(recorded: CaseResult, known: Setting) -> Rejudged:
 
 
 def _half_closes(case: Case | None) -> bool:
-    """Return True if the client of the case ends its side of the connection, and reads on."""
+    """Return True if the client of the case ends its side of the connection and keeps reading."""
     if not isinstance(case, RequestCase):
         return False
     client: Mapping[str, object] = case.request.get("client", {})
@@ -145,13 +145,12 @@ def _half_closes(case: Case | None) -> bool:
 
 
 def is_observed(recorded: CaseResult, known: Setting) -> bool:
-    """Return True if a recorded case is about the exchanges of all others: see
-    `rejudge_observed`."""
+    """Return True if a recorded case is about all other exchanges: see `rejudge_observed`."""
     return isinstance(known.cases.get(recorded.id), ObservedCase)
 
 
 def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Rejudged]) -> Rejudged:
-    """Judge a case about all exchanges again; `others` are all cases that have some."""
+    """Judge a case about all exchanges again; `others` are all cases that have exchanges."""
     try:
         case, unjudged = _case(recorded, known)
     except RecordedError as error:
@@ -186,7 +185,7 @@ def _compared(
     *,
     hidden: bool,
 ) -> Rejudged:
-    """A case as it is recorded, beside `verdict`; `hidden` if masks may hide what was judged."""
+    """Compare a recorded case with `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
     if outcome is Outcome.FLAKY and _passed_at_last(recorded, verdict):
         verdict = msgspec.structs.replace(verdict, outcome=outcome)
@@ -208,8 +207,7 @@ def _compared(
 
 
 def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the bytes are those of one answer of a model that did not repeat its
-    answers."""
+    """Return True if the bytes are one answer of a model that did not repeat its answers."""
     return (
         isinstance(recorded.cause, AnswersDiffer)
         and recorded.outcome is Outcome.INCONCLUSIVE
@@ -220,15 +218,14 @@ def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
 
 
 def _passed_at_last(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the bytes are those of the pass of a flaky case, which are all that is
-    recorded."""
+    """Return True if the bytes are the pass of a flaky case, which is all that is recorded."""
     return verdict.outcome.harmless and isinstance(
         recorded.cause, FailedAtFirst | FailedBesideOthers
     )
 
 
 def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the cause and the message of a report are what the recorded bytes show.
+    """Return True if the recorded bytes show a report's cause and message.
 
     How many of several answers were wrong cannot be shown: only one of them is recorded.
     """
@@ -240,7 +237,7 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
-    """The case that was recorded, or why this installation cannot say what it is."""
+    """Return the case that was recorded, or why this installation cannot tell."""
     planned = None if known.plan is None else known.plan.chosen.get(recorded.id)
     case = planned or known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:

@@ -1,5 +1,6 @@
-"""A scenario of a client's report, judged again from its recorded bytes and from what the client
-said. No client, no network, no files."""
+"""Judges a scenario of a client's report again, from its recorded bytes and the client's output. No
+client, network or files.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +36,10 @@ _PURPOSES = frozenset({Purpose.CASE, Purpose.RETRIED, Purpose.DISCOVERY})
 def verdict_again(
     case: ClientCase, recorded: CaseResult, known: Setting
 ) -> tuple[Verdict, list[Belief], tuple[Observation, ...], bool]:
-    """The verdict that a record amounts to, what had to be believed for it, what it shows of every
-    request, and whether masks may hide some of what was judged.
+    """Return the verdict that a record gives, what had to be believed for it, what it shows about
+    rules for every request, and whether masks may hide some of what was judged.
 
-    Raises RecordedError for what no run can have left.
+    Raises RecordedError for a record that no run can have produced.
     """
     skip = skipped_scenario(case, known.claims.profiles)
     said, exchanges = recorded.said, recorded.exchanges
@@ -73,7 +74,8 @@ def _check_exchanges(
     case: ClientCase, asked: Sequence[Asked], exchanges: Sequence[RecordedExchange], known: Setting
 ) -> bool:
     """Return True if masks hide some of the exchanges. Raises RecordedError for an answer that the
-    bench does not give."""
+    bench would not give.
+    """
     turns = Turns(asked)
     hidden = False
     for exchange in exchanges:
@@ -92,7 +94,9 @@ def _check_exchanges(
 def _expected(
     case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: RecordedExchange
 ) -> bytes | None:
-    """The bytes that the bench gives to a request of the task, None if it is none."""
+    """Return the bytes with which the bench answers a request of the task, None if it
+    is not one.
+    """
     try:
         request = read_client_request(exchange.request)
     except UnreadableRequestError:

@@ -1,4 +1,4 @@
-"""What a report says of its run as a whole, as judging its cases again needs it."""
+"""Facts about a whole run that judging its cases again needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 @dataclass(frozen=True)
 class Setting:
-    """What a report says of its run as a whole, and the cases of this installation by id.
+    """Facts about the whole run from its report, and the cases of this installation by id.
 
     `plan` is that of the run, made again, None if this installation cannot make it. `masks` says
     whether secrets are masked in its exchanges, `mask` in which header fields.
@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def known(self) -> Known:
-        """What the conversations of its cases have to know."""
+        """Facts that the conversations of its cases need."""
         return Known(self.address, self.claims)
 
 
@@ -57,7 +57,7 @@ class Whereabouts:
 
 
 def whereabouts(report: Report) -> Whereabouts:
-    """Raises ReportFileError if the target has no URL."""
+    """Return where the requests went. Raises ReportFileError if the target has no URL."""
     target = report.target
     try:
         parts = urlsplit(target.url)
@@ -85,7 +85,7 @@ def setting(
     plan: DerivedPlan | None = None,
     models: Sequence[Learned] = (),
 ) -> Setting:
-    """The setting of a whole report, of which `models` were learned.
+    """Return the setting of a whole report, of which `models` were learned.
 
     Raises ReportFileError if it lacks what judging needs.
     """

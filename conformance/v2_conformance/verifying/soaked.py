@@ -1,6 +1,6 @@
-"""What a report says of a soak, derived again: growth from its samples, and the answers it kept.
+"""Derives a report's soak again: growth from its samples, and the answers it kept.
 
-Nobody can measure again what a server held, or count what was sent: that has to be believed.
+Measurements and request counts cannot be repeated, so they have to be believed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ BELIEVED = (
 
 
 def soak_edits(report: Report, known: Setting) -> Iterator[str]:
-    """Yield what in the part about a soak cannot be true of an untouched report of this very
-    suite."""
+    """Yield what a report says of a soak that cannot be true of an unedited report of this very
+    suite.
+    """
     soak = report.soak
     if soak is None:
         return
@@ -60,7 +61,7 @@ def _counts(soak: Soak) -> Iterator[str]:
 
 
 def _problem(wrong: WrongUnderLoad, known: Setting) -> str:
-    """Return why the recorded bytes do not show that the answer was wrong, "" if they do."""
+    """Return why the recorded bytes do not show a wrong answer, "" if they do."""
     case = known.cases.get(wrong.case)
     if known.plan is not None:
         case = known.plan.chosen.get(wrong.case, case)

@@ -1,4 +1,4 @@
-"""The verdict that the recorded exchanges of a case amount to. No server, no network, no files."""
+"""Verdict from the recorded exchanges of a case. No server, network or files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from v2_conformance.verifying.setting import Setting
 def verdict_of(
     case: SentCase, recorded: CaseResult, exchanges: Sequence[ReadExchange], known: Setting
 ) -> tuple[Verdict, list[Belief]]:
-    """The verdict that the exchanges amount to, and what had to be believed for it.
+    """Return the verdict that the exchanges give, and what had to be believed for it.
 
     Raises RecordedError for a record that contradicts itself or the case, and UnconfirmedError.
     """
@@ -67,7 +67,7 @@ def verdict_of(
 def _unsent(
     case: SentCase, recorded: CaseResult, skip: Verdict | None, known: Setting
 ) -> tuple[Verdict, list[Belief]]:
-    """The verdict on a case of which no exchange is recorded."""
+    """Return the verdict on a case without recorded exchanges."""
     if skip is not None:
         absent = isinstance(skip.cause, RoleAbsent) and not known.same_suite
         return skip, [Belief.ABSENT] if absent else []
@@ -91,8 +91,7 @@ def _unsent(
 
 
 def _is_silence(case: Case, cause: Cause | None) -> bool:
-    """Return True if a cause says that the model of `case`, or that of a generated one, is
-    silent."""
+    """Return True if a cause says that the model of `case`, or of a generated one, is silent."""
     if isinstance(case, GetCase) or not isinstance(cause, NoKnownGoodAnswer):
         return False
     return isinstance(case, GeneratedCase) or cause.role == case.role
@@ -150,7 +149,9 @@ def _request_of(case: GeneratedCase, first: ReadExchange, known: Setting) -> Ask
 
 
 def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
-    """The verdict on a case that needs what another one killed, as far as that one shows it."""
+    """Return the verdict on a case that needs what another one killed, as far as that
+    one shows it.
+    """
     killer = known.report.case(cause.case) if isinstance(cause, KilledBy) else None
     if not isinstance(cause, KilledBy) or killer is None:
         raise RecordedError("its cause names no case of the report that killed what it needs")

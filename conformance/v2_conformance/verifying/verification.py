@@ -1,4 +1,4 @@
-"""Does a report's verdict hold, judged again from its own bytes?"""
+"""Judges a whole report again from its own bytes: does its verdict hold?"""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ from v2_conformance.version import __version__
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of judging a report again.
+    """Result of judging a report again.
 
-    `edits` are what cannot be true of an untouched report whatever its cases show; `unclear` is
-    what can be true and can be forged. `verdict` is the one that the cases amount to now. `foreign`
-    says whether another suite made the report, and `unsealed` whether it is the record of a run,
-    which has no digest. `believed` is what has to be believed of the run as a whole, in clauses.
-    `digest` is that of the content, whatever the report says itself, "" for a record. `masks` says
-    whether secrets are masked in it.
+    `edits` cannot be true of an unedited report whatever its cases show; `unclear` may be true or
+    forged. `verdict` is the one that the cases give now. `foreign` says whether another suite made
+    the report, and `unsealed` whether it is the record of a run, which has no digest. `believed` is
+    what has to be believed of the whole run, in clauses. `digest` is computed from the content, ""
+    for a record. `masks` says whether secrets are masked in it.
     """
 
     path: Path
@@ -57,7 +56,7 @@ class Verification:
 
     @property
     def now(self) -> str:
-        """The verdict that its cases amount to now in words."""
+        """The verdict that its cases give now, in words."""
         return standing(msgspec.structs.replace(self.report, verdict=self.verdict)).words
 
     @property
@@ -70,8 +69,9 @@ class Verification:
 
     @property
     def on_belief_alone(self) -> tuple[str, ...]:
-        """The MUST requirements of which a case did not fail, with nothing but belief to show for
-        it."""
+        """The MUST requirements with a case that did not fail, but has only belief to
+        show for it.
+        """
         return tuple(
             dict.fromkeys(
                 recorded.requirement
@@ -84,9 +84,9 @@ class Verification:
 
 
 def verify(path: Path, cases: Sequence[Case]) -> Verification:
-    """Judge a report.json, or the record of a run, again; `cases` are all of this installation.
+    """Judge a report.json or the record of a run again; `cases` are all of this installation.
 
-    Raises ReportFileError for whatever is neither.
+    Raises ReportFileError if the file is neither.
     """
     file = read_report(path, strictly=True)
     report, suite = file.report, file.report.suite
@@ -135,7 +135,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
 
 
 def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
-    """Every case judged again, but none twice: those about the exchanges of all others last."""
+    """Judge every case again, each once, with those about all other exchanges last."""
     seen: set[str] = set()
     sent: list[Rejudged | None] = []
     for case in report.cases:
@@ -152,7 +152,7 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
 
 
 def _of_shards(report: Report) -> Iterator[str]:
-    """Yield what has to be believed of a report that was merged."""
+    """Yield what has to be believed about a merged report."""
     if report.shards:
         yield f"that the runs of its {len(report.shards)} shards were against the same server"
 

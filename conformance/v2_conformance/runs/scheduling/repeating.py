@@ -1,7 +1,7 @@
-"""Whether a model that nobody knows repeats its answers, asked before a wrong value is blamed.
+"""Checks that an arbitrary model repeats its answers before it blames a wrong value.
 
-Noise, dropout and random sampling change few of a model's answers, so that it can pass for one that
-repeats them when it is learned. What is wrong then only once is no server's doing.
+Noise, dropout and random sampling change few of a model's answers, so it may seem to repeat them
+while it is learned. A value that is wrong only once is then not the server's fault.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TIMES = 8
 another way does so nine times in a row in one of 500 cases."""
 
 _PLAIN = 200  # one wrong answer in fifty is seen among so many in 98 of 100 runs
-_ENOUGH = 8  # cases whose values stayed wrong; the next ones will, too
+_ENOUGH = 8  # cases whose values stayed wrong; the next ones will as well
 
 
 class Repeats:
-    """What is known of each such model in a run; for one thread."""
+    """What is known about each such model in a run; for one thread."""
 
     def __init__(self, canary: Canary) -> None:
         self._canary = canary
@@ -43,7 +43,7 @@ class Repeats:
         alone: Callable[[RelationCase], Result],
         connection: Callable[[], Connection],
     ) -> Result:
-        """`result`, or that its model does not repeat its answers, which blames nobody.
+        """Return `result`, or a result that blames nobody if its model does not repeat its answers.
 
         `alone` runs a case while nothing else runs; `connection` is a fresh one.
         """
@@ -72,8 +72,8 @@ class Repeats:
     ) -> str | None:
         """Return which of the models `roles` does not repeat its answers, None if each does.
 
-        Of many requests at once that a server mixes up, some are wrong each time. Only what the
-        same requests get one by one says that it is the model's doing.
+        If a server mixes up concurrent requests, some answers are wrong each time. Only sending the
+        same requests one by one shows whether the model is the cause.
         """
         if not _at_once(case):
             if any(alone(case).outcome.harmless for _ in range(TIMES)):

@@ -1,4 +1,4 @@
-"""Runs many cases and yields each result as an event: order, concurrency, second tries."""
+"""Runs many cases and yields each result as an event: order, concurrency, retries."""
 
 from __future__ import annotations
 
@@ -23,36 +23,38 @@ from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
 
 
 class Room(Protocol):
-    """The server that several processes use, each of which has a room of its own."""
+    """The server as several processes use it, each with its own room."""
 
     def shared(self) -> AbstractContextManager[object]:
-        """The server, for this process and others."""
+        """Hold the server together with other processes."""
 
     def alone(self) -> AbstractContextManager[object]:
-        """The server, once no other process uses it."""
+        """Hold the server once no other process uses it."""
 
     def begin(self) -> None:
-        """Say that a case of this process begins."""
+        """Record that a case of this process begins."""
 
     def disturb(self) -> None:
-        """Say that a case was not answered as it should be."""
+        """Record that a case was not answered as it should be."""
 
     def disturbed(self) -> bool:
-        """Return True if any process has said so since the case before this process's last one
-        began: so long its connection may have been open."""
+        """Return True if any process has recorded that since this process's previous case began:
+        its connection may have been open since then.
+        """
 
 
 def in_order(cases: Sequence[Case]) -> list[Case]:
-    """Plan order, but what may leave a server damaged comes after what cannot, dangers last.
+    """Return the cases in plan order, but those that may damage the server after those that cannot,
+    and dangerous ones last.
 
-    What is observed of all exchanges comes after all of them.
+    Cases about all exchanges come after all of these.
     """
     observed = ObservedCase
     return sorted(cases, key=lambda c: (isinstance(c, observed), c.dangerous, c.negative))
 
 
 def number_before_dangers(cases: Sequence[Case]) -> int:
-    """Return how many results `run` gives before it sends anything that may end the server."""
+    """Return how many results `run` gives before it sends anything that may kill the server."""
     return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
 
 
@@ -74,10 +76,10 @@ def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[Cas
 
 
 def run_beside(engine: Engine, case: Case, room: Room) -> Result:
-    """The result of a case while other processes run theirs.
+    """Return the result of a case while other processes run theirs.
 
-    Whatever is not answered as it should be is run again alone, so that the verdict never depends
-    on what ran at the same time; and so is what was cut off while a case of any process was not
+    Whatever is not answered as it should be runs again alone, so that the verdict never depends on
+    what ran concurrently. So does a case that was cut off while a case of any process was not
     answered as it should be.
     """
     room.begin()
@@ -98,15 +100,16 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
         else:
             result = found_alone(engine, [early], disturbed=disturbed).results[0]
         if unclear(result):
-            room.disturb()  # it may have ended the connections that others keep open
+            room.disturb()  # it may have closed the connections that others keep open
         elif early is not None:
             engine.cuts_off = engine.cuts_off or cut_off(result)
         return result
 
 
 def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:
-    """The results of cases in their order. With several `workers`, those run first that show
-    whether cases can share the server."""
+    """Yield the results of cases in their order. With several `workers`, the cases that show
+    whether cases can share the server run first.
+    """
     if workers <= 1:
         for case, following in zip_longest(ordered, ordered[1:]):
             result = engine.run(case)

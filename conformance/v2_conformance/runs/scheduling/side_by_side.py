@@ -1,9 +1,9 @@
 """Cases that share the server, one on each connection, as if they had run one by one.
 
-It is group testing: while every answer is right and every known-good request after it is, that
-shows as much as it does alone. As soon as one is not, nothing more is sent, and once nothing is in
-flight, what was not right runs again, one case after the other, before anybody is blamed. So does
-what was right but lost a connection: another case may have ended it.
+This is group testing: as long as every answer and every known-good request after it is right, that
+shows as much as it would alone. As soon as one is wrong, nothing more is sent, and once nothing is
+in flight, the cases that went wrong run again, one after another, before anyone is blamed. So do
+cases that were right but lost a connection: another case may have closed it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from v2_conformance.suite.causes.causes import died, unsurvived
 from v2_conformance.suite.causes.circumstances import Hung
 from v2_conformance.suite.outcomes import Outcome
 
-_HELD = 2  # results of each thread that wait for what comes of their neighbours
-_AHEAD = 8  # results of each thread that may wait for somebody to take them
+_HELD = 2  # results of each thread that wait for those of their neighbors
+_AHEAD = 8  # results of each thread that may wait to be taken
 
 
 def shares(case: Case, round_trip_s: float) -> bool:
-    """Return True if a case may run while others do: it is not known to endanger the server, needs
-    no request to follow another, and its verdict tells its own answer from another case's.
+    """Return True if a case may run concurrently with others: it is not known to endanger the
+    server, needs no request to follow another, and its verdict tells its own answer from another
+    case's.
 
-    What a server has to reject shares only one that is far away: see `turns`.
+    Cases that a server has to reject share it only if it is far away: see `turns`.
     """
     if case.dangerous or (case.negative and round_trip_s < FAR_S):
         return False
@@ -51,38 +52,40 @@ def shares(case: Case, round_trip_s: float) -> bool:
 
 
 def shows_interference(case: Case) -> bool:
-    """Return True if a case only asks what well-formed requests do to each other (C6, C7): if a
-    server fails one, no cases can share it."""
+    """Return True if a case only tests what well-formed requests do to each other (C6, C7): if a
+    server fails one, cases cannot share it.
+    """
     if not isinstance(case, RequestCase) or case.negative or case.dangerous or case.canary:
         return False
     return bool(case.others) or case.together > 1
 
 
 def shows_leavings(case: Case) -> bool:
-    """Return True if a case asks what a request that a server rejects leaves to one of another
-    form: a known-good request of another case could take that away and not show it."""
+    """Return True if a case tests what a rejected request leaves for a request of another form: a
+    known-good request of another case could take that away without showing it.
+    """
     if not isinstance(case, RequestCase) or not case.negative or case.canary != "json":
         return False
     return own_form(case) != "json"
 
 
 def unclear(result: Result) -> bool:
-    """Return True if what came beside others has to be found out alone."""
+    """Return True if a concurrent result has to be checked by running the case alone."""
     return result.outcome in (Outcome.FAIL, Outcome.INCONCLUSIVE)
 
 
 def cut_off(result: Result) -> bool:
-    """Return True if the server closed one of its connections without having said so. Only that
-    can be another case's doing: all else that every exchange has to keep, a server keeps beside
-    others."""
+    """Return True if the server closed one of its connections without announcing it. Only that can
+    be another case's fault: a server keeps every other rule under concurrency as well.
+    """
     return any(seen.what == "announced_closes" and seen.first for seen in result.seen())
 
 
 class SideBySide:
     """Runs cases of one engine on several connections at once, in threads of its own.
 
-    Once something comes to another end beside others than alone, and not because of a case that
-    fails alone, too, the server cannot be shared: `shared` is false, and all the rest goes one by
+    Once a case has a different result concurrently than alone, and no case that also fails alone
+    explains it, the server cannot be shared: `shared` is false, and all remaining cases run one by
     one.
     """
 
@@ -91,7 +94,7 @@ class SideBySide:
         self._workers = workers
         self._pool = ThreadPoolExecutor(2 * workers)
         self._known: dict[str, Result] = {}
-        self._passed: set[str] = set()  # ids of cases that passed beside others
+        self._passed: set[str] = set()  # ids of cases that passed concurrently
         self._lingers = False
         # A known-good request after a case is on its way while the next case is.
         self.shared = workers > 1 and engine.live.serves_together(2 * workers)
@@ -103,7 +106,7 @@ class SideBySide:
     def calibrate(self, cases: Sequence[Case]) -> None:
         """Find the canaries of all models that `cases` need, several models at once.
 
-        One whose model does not answer it exactly beside others is found later, alone.
+        A canary that its model does not answer exactly under concurrency is found later, alone.
         """
         if not self.shared:
             return
@@ -114,9 +117,9 @@ class SideBySide:
         self._engine.live.hang_up()  # a server may serve one connection at a time
 
     def find_interference(self, cases: Sequence[Case]) -> None:
-        """Run these cases, one by one, before any other; `run` gives their results at their place.
+        """Run these cases one by one before any other; `run` gives their results in their place.
 
-        If the server fails one, it cannot be shared, and they run again at their place.
+        If the server fails one, it cannot be shared, and they run again in their place.
         """
         if not self.shared:
             return
@@ -127,11 +130,11 @@ class SideBySide:
             self._known.clear()
 
     def run(self, cases: Sequence[Case]) -> Iterator[Result]:
-        """The results of cases, which share the server or are known, in their order.
+        """Yield the results of cases, which share the server or are known, in their order.
 
-        Those that a server has to reject are held back to the end: if one is found then that leaves
-        something behind in the server, what passed beside it runs again, as it may have hidden
-        another one.
+        Cases that a server has to reject are held back to the end: if one of them leaves something
+        behind in the server, the cases that passed concurrently run again, as they may have hidden
+        another such case.
         """
         for negative, grouped in groupby(cases, key=lambda case: case.negative):
             self._passed.clear()
@@ -159,7 +162,7 @@ class SideBySide:
             yield self._engine.run(case) if known is None else self._engine.settled(known)
 
     def run_generated(self, case: GeneratedCase) -> Result:
-        """The result of a case whose requests may share the server."""
+        """Return the result of a case whose requests may share the server."""
         answers: list[Result] = []
         if self.shared:
             turns = _share(self._engine, self._workers)
@@ -171,13 +174,13 @@ class SideBySide:
         return self._engine.run_generated(case, answers)
 
     def _stretch(self, left: deque[Case]) -> Iterator[Result]:
-        """The results of cases taken from `left`, until there are none or one is unclear."""
+        """Yield the results of cases taken from `left`, until none are left or one is unclear."""
         threads = self._workers * (2 if left[0].negative else 1)
         turns = _share(self._engine, self._workers)
         stretch = _Stretch(self._engine, self._pool, threads, turns, self._known)
         early: dict[int, _Came] = {}
         settled = 0
-        seen = 0  # how many of the first results are there
+        seen = 0  # how many results, from the first on, are there
         for came in stretch.results(left):
             early[came.number] = came
             while seen in early or seen < settled:
@@ -202,11 +205,11 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class FoundAlone:
-    """What results beside others came to alone, in the same order.
+    """What concurrent cases gave when run again alone, in the same order.
 
-    `interfered` says whether some came to another end, though no case among them fails alone in a
-    way that explains it; `lingers` whether a case leaves something behind in the server that others
-    may have met, or hidden.
+    `interfered` says whether some results changed although no case among them fails alone in a way
+    that explains it; `lingers` says whether a case leaves something behind in the server that
+    others may have met or hidden.
     """
 
     results: Sequence[Result]
@@ -217,12 +220,13 @@ class FoundAlone:
 def found_alone(
     engine: Engine, results: Sequence[Result], *, disturbed: bool = False
 ) -> FoundAlone:
-    """Return what `results` of cases that ran beside each other, in the plan's order, come to now
-    that nothing is in flight: what is unclear runs again, unless it killed what it needs. So does
-    what was cut off beside it (or, if `disturbed`, beside a case of another process), unless the
+    """Return the final `results` of cases that ran concurrently, in the plan's order, now that
+    nothing is in flight. Unclear cases run again, unless they killed what they need. So do cases
+    that were cut off meanwhile (if `disturbed`, also by a case of another process), unless the
     whole server is dead.
 
-    If that does not explain why it was unclear, so does all the rest: one may have hurt another.
+    If that does not explain why a case was unclear, all others run again as well: one may have hurt
+    another.
     """
     disturbed = disturbed or any(map(unclear, results))
 
@@ -295,9 +299,9 @@ def _hurts_the_next(result: Result) -> bool:
 
 
 class _Came(NamedTuple):
-    """The result of a case with its number, and how many cases had begun when it was there.
+    """The result of a case with its number, and how many cases had begun by then.
 
-    Each of these may have had a part in it.
+    Any of these may have affected it.
     """
 
     number: int
@@ -310,7 +314,7 @@ _Outbox = queue.Queue["_Came | None"]
 
 
 class _Stretch:
-    """Cases that run beside each other until one is unclear, which is then true of `unclear`."""
+    """Cases that run concurrently until one is unclear, which `unclear` then says."""
 
     def __init__(
         self,
@@ -332,9 +336,9 @@ class _Stretch:
         self.unclear = False
 
     def results(self, left: deque[Case]) -> Iterator[_Came]:
-        """The results of cases taken from the front of `left`, as they come.
+        """Yield the results of cases taken from the front of `left`, as they come.
 
-        When it ends nothing is in flight. Whoever stops taking results stops the cases, too.
+        When it ends nothing is in flight. A caller that stops taking results also stops the cases.
         """
         came: _Outbox = queue.Queue(_AHEAD * self._threads)
         working = [self._pool.submit(self._work, left, came) for _ in range(self._threads)]
@@ -375,7 +379,7 @@ class _Stretch:
 
 
 def _share(engine: Engine, cases: int) -> Turns:
-    """From now on let so many cases at a time share the server, in these turns."""
+    """From now on let this many cases at a time share the server, in these turns."""
     engine.live.hang_up()
     engine.live.turns = turns = Turns(engine.round_trip_s / (2 * cases), cases)
     return turns
@@ -383,19 +387,21 @@ def _share(engine: Engine, cases: int) -> Turns:
 
 def _share_no_more(engine: Engine, *, disturbed: bool) -> None:
     """From now on run cases one by one. Nothing may be in flight. With `disturbed`, one of them may
-    have ended the connections of others."""
+    have closed the connections of others.
+    """
     engine.live.turns = None
     engine.live.hang_up(forget=disturbed)
 
 
 def _lingers(engine: Engine, case: Case, *, any_form: bool = False) -> bool:
-    """Return True if what a case that is sent, and has to be rejected, leaves behind hurts others:
-    see Live."""
+    """Return True if something that a case leaves behind hurts others, for a case that is sent and
+    has to be rejected: see Live.
+    """
     if not isinstance(case, RequestCase) or not case.negative or not engine.sends(case):
         return False
     return engine.live.lingers(case, any_form=any_form)
 
 
 def _harms_others(result: Result) -> bool:
-    """Return True if a case that fails alone, too, shows why others failed beside it."""
+    """Return True if a case that also fails alone shows why others failed concurrently."""
     return result.outcome is Outcome.FAIL and (died(result.cause) or isinstance(result.cause, Hung))

@@ -1,9 +1,10 @@
 """The order in which requests leave while cases share the server.
 
-What a server keeps of a request that it rejects shows in the one that it serves next. If that is
-another one that it has to reject, nobody sees it. So between two requests that may leave something
-behind a known-good one has to leave, whichever connections they use, and all leave at intervals: so
-the server gets them in this order, as long as they spend most of their time on the way.
+Anything that a server keeps of a rejected request shows in the next one that it serves. If it has
+to reject that one as well, the defect goes unseen. So a known-good request leaves between any two
+requests that may leave something behind, whichever connections they use, and all leave at
+intervals: the server then gets them in this order, as long as they spend most of their time in
+transit.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import time
 class Turns:
     """Gives threads their turns to send, at least `interval_s` seconds apart.
 
-    So many `cases` are under way at a time. One that only waits for the answer to its known-good
-    request makes room for the next, which leaves right behind that.
+    At most `cases` are under way at a time. A case that only waits for the answer to its known-good
+    request makes room for the next, which leaves right after that request.
     """
 
     def __init__(self, interval_s: float, cases: int) -> None:
@@ -25,7 +26,7 @@ class Turns:
         self._next = 0.0
         self._unseen = False
         self._room = threading.Semaphore(cases)
-        self._mine = threading.local()  # whether this thread's case takes room
+        self._mine = threading.local()  # True while this thread's case takes room
 
     def enter(self) -> None:
         """Wait until there is room for a case of this thread."""
@@ -39,8 +40,9 @@ class Turns:
             self._room.release()
 
     def left_behind(self) -> bool:
-        """Take the turn for a request that may leave something behind. False if a known-good one
-        has to come first: then there is no turn."""
+        """Take the turn for a request that may leave something behind. Return False, and take no
+        turn, if a known-good one has to come first.
+        """
         with self._lock:
             if self._unseen:
                 return False

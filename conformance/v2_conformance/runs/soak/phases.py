@@ -17,13 +17,13 @@ from v2_conformance.runs.soak.processes import ProcessWatch
 from v2_conformance.runs.soak.requests import SILENCE_S, Item, mixed
 from v2_conformance.suite.soaking import CONTROL, KINDS, Ended, Kind, Phase, PhaseName, Sample
 
-# What of the time is over when the mixed phase ends, and when each kind has been sent alone: growth
+# Shares of the time after which the mixed phase ends, and each kind has been sent alone: growth
 # must be seen to go on before kinds are told apart, and those that are suspected need time of their
-# own to be proven. docs/soak.md says so, too.
+# own to be proven. See also docs/soak.md.
 _MIXED = 0.55
 _ALONE = 0.8
-# A part of the time as long as this shows whether what has grown is given back at rest; a collector
-# needs a second at least, and nobody waits for longer than half a minute.
+# This share of the time shows whether what has grown is given back at rest; a collector
+# needs at least a second, and nobody waits longer than half a minute.
 _REST = 0.05
 _SHORTEST_REST_S = 1.0
 _LONGEST_REST_S = 30.0
@@ -38,7 +38,7 @@ Progress = Callable[[str], object]
 
 @dataclass
 class Tally:
-    """What the threads that send have counted; `lock` guards it. Times are of time.monotonic()."""
+    """Counts by the threads that send; `lock` guards it. Times are of time.monotonic()."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     requests: Counter[Kind] = field(default_factory=Counter)
@@ -48,11 +48,11 @@ class Tally:
 
 
 class Phases:
-    """The phases of a soak of `seconds`, one after the other, in the thread that calls.
+    """The phases of a soak of `seconds`, one after another, in the thread that calls.
 
-    Others send what `next_item` says, and count it in `tally`. `past` are the phases that are over,
-    `samples` what was measured in them, and `ended` is why the last one ended. Without any answer
-    for `limit_s` and some seconds the server hangs.
+    Other threads send what `next_item` says, and count it in `tally`. `past` are the finished
+    phases, `samples` what was measured in them, and `ended` is why the last one ended. The server
+    hangs if no answer comes for a few seconds more than `limit_s`.
     """
 
     def __init__(
@@ -77,18 +77,18 @@ class Phases:
         self.ended: Ended = "time"
 
     def next_item(self) -> Item:
-        """Return what is to be sent next."""
+        """Return the next item to send."""
         with self.tally.lock:
             return next(self._order)
 
     def begin(self) -> None:
-        """The time of the soak begins now; what was measured before is of its beginning."""
+        """Start the clock of the soak; earlier measurements count as of its beginning."""
         self._began = time.monotonic()
         self.samples = [msgspec.structs.replace(one, at_s=0.0) for one in self.samples]
         self.tally.answered_at = self.tally.connected_at = self._began
 
     def sample(self) -> float:
-        """Measure, and return when that was."""
+        """Measure, and return the time of the measurement."""
         usage = None if self._watch is None else self._watch.usage()
         tally = self.tally
         with tally.lock:
@@ -108,7 +108,7 @@ class Phases:
         return round(time.monotonic() - self._began, 3)
 
     def run(self) -> bool:
-        """All phases in which requests are sent. Whether a quantity has grown."""
+        """Run all phases in which requests are sent. Return True if a quantity has grown."""
         end = self._seconds
         kinds = [kind for kind in KINDS if any(item.kind == kind for item in self._items)]
         self._phase("mixed", _MIXED * end, mixed(self._items))
@@ -146,7 +146,7 @@ class Phases:
         order: Iterator[Item] | None,
         kind: Kind | None = None,
     ) -> None:
-        """Send the requests of `order`, None for those of before, and measure meanwhile."""
+        """Send the requests of `order`, None for the previous ones, and measure meanwhile."""
         tally = self.tally
         with tally.lock:
             if order is not None:
@@ -171,14 +171,14 @@ class Phases:
         with self.tally.lock:
             sent = self.tally.requests - before
         if kind is not None:
-            sent = Counter({kind: sent[kind]})  # without what was still under way
+            sent = Counter({kind: sent[kind]})  # without requests still under way
         if name == "mixed" and self.past:  # it goes on
             last = self.past.pop()
             began, sent = last.began_s, sent + Counter(last.requests)
         self.past.append(Phase(name, began, ended, dict(sent)))
 
     def _look(self) -> None:
-        """See whether anybody is there."""
+        """Check whether anybody is there."""
         now, tally = time.monotonic(), self.tally
         gone = self._watch is not None and self._watch.gone
         if gone or now - tally.connected_at > SILENCE_S:

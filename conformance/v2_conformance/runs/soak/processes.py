@@ -1,4 +1,4 @@
-"""What the processes of a server hold: memory, open files, threads. psutil reads it.
+"""Reads what the processes of a server hold with psutil: memory, open files, threads.
 
 A server may fork workers, so a process is watched with all of its descendants.
 """
@@ -18,8 +18,9 @@ INSTALL = "pip install 'v2-conformance[soak]'"
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process and its descendants hold: resident bytes, open files, threads, and how many
-    processes they are. None is what the system does not tell."""
+    """Resources of a process and its descendants: resident bytes, open files, threads, and the
+    number of processes. None is what the system does not tell.
+    """
 
     memory: int | None
     files: int | None
@@ -28,10 +29,10 @@ class Usage:
 
 
 class ProcessWatch:
-    """Watches one process. `gone` says that it has ended, after `usage` has seen that."""
+    """Watches one process. `gone` says that it has ended, once `usage` has noticed."""
 
     def __init__(self, pid: int) -> None:
-        """Raises UsageError if there is no such process, or without psutil."""
+        """Watch process `pid`. Raises UsageError if there is no such process, or without psutil."""
         try:
             import psutil
         except ImportError as error:
@@ -82,7 +83,9 @@ class ProcessWatch:
         return tuple(name for name, value in values.items() if value is None)
 
     def _sum(self, tree: list[psutil.Process], of: Any) -> int | None:
-        """The sum over all processes; None if one may not be read. What has just ended has none."""
+        """Return the sum over all processes; None if one may not be read. Processes that have just
+        ended do not count.
+        """
         total = 0
         for process in tree:
             try:

@@ -1,4 +1,6 @@
-"""What a soak sends: the cases that are answered as they were in the run, and their order."""
+"""The requests of a soak: cases that are still answered as they were in the run, and
+their order.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,16 @@ case of a soak took in the run."""
 RIGHT = (Outcome.PASS, Outcome.DISPUTED)
 """The outcomes of a right answer."""
 
-_LONGEST_BODY = 64 << 10  # a soak is about the number of requests, not about their bytes
-# So few of a kind that each is sent again soon, and so many that no one of them stands for a kind.
+_LONGEST_BODY = 64 << 10  # a soak is about the number of requests, not their bytes
+# Few enough of a kind that each is sent again soon, and enough that no single one stands for it.
 _MOST_OF_A_KIND = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A request to send again and again; `right` says whether its answer was, alone."""
+    """A request to send again and again; `right` says whether its answer was right
+    when sent alone.
+    """
 
     case: RequestCase | GetCase
     kind: Kind
@@ -43,15 +47,16 @@ class Item:
 
 
 def prepared_case(case: RequestCase | GetCase, target: Target, server: Server) -> Prepared:
-    """The request of a case."""
+    """Return the request of a case."""
     if isinstance(case, GetCase):
         return prepare_get(case, target.address)
     return prepare(case, target.address, server.present[case.model])
 
 
 def some_of_each(items: Sequence[Item]) -> Iterator[Item]:
-    """Some short requests of each kind, evenly from all of them, so that each is sent again soon:
-    until all were, a server is still warming up."""
+    """Return some short requests of each kind, spread evenly, so that each is sent again soon: a
+    server is still warming up until all have been sent.
+    """
     short = [item for item in items if item.prepared.body_size <= _LONGEST_BODY]
     for kind in KINDS:
         own = [item for item in short if item.kind == kind]
@@ -60,8 +65,9 @@ def some_of_each(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def still_answered(transport: Transport, items: Sequence[Item], limit_s: float) -> list[Item]:
-    """Those that are answered now, alone, as they were in the run, which may have killed a model
-    or the server: some of each kind if there is no time for all."""
+    """Return the requests that are still answered alone as they were in the run, which may have
+    killed a model or the server: some of each kind if there is no time for all.
+    """
     places: Counter[Kind] = Counter()
     in_turn: list[tuple[int, Item]] = []
     for item in items:
@@ -87,7 +93,9 @@ def still_answered(transport: Transport, items: Sequence[Item], limit_s: float) 
 
 
 def mixed(items: Sequence[Item]) -> Iterator[Item]:
-    """All kinds in turn, for ever, each after a known-good request; each kind's cases in turn."""
+    """Yield all kinds in turn, forever, each after a known-good request; each kind's
+    cases in turn.
+    """
     by_kind = {kind: [one for one in items if one.kind == kind] for kind in KINDS}
     turns = {kind: cycle(own) for kind, own in by_kind.items() if own}
     others = [kind for kind in turns if kind != CONTROL] or [CONTROL]

@@ -1,9 +1,9 @@
 """A soak: the requests of a run's cases for minutes, many at a time, while the server is watched.
 
 All kinds of requests come first, mixed. If a quantity grows with them, each kind is sent alone, and
-those that seem to bring the growth are sent alone once more, beside known-good ones for comparison.
-Then the server is watched at rest. `soak_requests` has what is sent, `soak_phases` when; here are
-the threads that send it, and what came of it.
+those that seem to cause the growth are sent alone once more, along with known-good ones for
+comparison. Then the server is watched at rest. `requests` says what is sent, `phases` when; this
+module has the threads that send it, and the result.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ MOST_KEPT = 20
 """So many wrong answers are kept with all bytes, at most three of a case."""
 
 _KEPT_OF_A_CASE = 3
-# Of a request and its answer: what is kept stays within 5 MiB in a report.
+# Bytes of a request and its answer: what is kept stays within 5 MiB in a report.
 _LONGEST_KEPT = 256 << 10
 # A case that took longer alone would take the place of many requests.
 _SLOWEST_S = 0.5
@@ -76,7 +76,7 @@ _LEAST_LOOK_S = 5.0
 
 @dataclass(frozen=True)
 class Load:
-    """What was asked for: for how long, on how many connections, and which process to watch."""
+    """Settings of a soak: for how long, on how many connections, and which process to watch."""
 
     seconds: float
     connections: int = CONNECTIONS
@@ -85,7 +85,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Soakable:
-    """A case that can be sent again and again; `right` says whether its answer was, alone."""
+    """A case that can be sent again and again; `right` says whether its answer was right when sent
+    alone.
+    """
 
     case: RequestCase | GetCase
     kind: Kind
@@ -94,7 +96,7 @@ class Soakable:
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """An answer under load that was right before."""
+    """An answer that was right before and is wrong under load."""
 
     case: RequestCase | GetCase
     at_s: float
@@ -104,10 +106,10 @@ class WrongAnswer:
 
 @dataclass(frozen=True)
 class Soaked:
-    """What came of a soak. `wrong` counts the wrong answers by case, of which `kept` has some.
+    """Result of a soak. `wrong` counts the wrong answers by case; `kept` has some of them.
 
-    `survived` says whether a known-good request got its right answer afterwards, None if none could
-    be sent.
+    `survived` says whether a known-good request was answered correctly afterwards, None if none
+    could be sent.
     """
 
     load: Load
@@ -123,8 +125,9 @@ class Soaked:
 
 
 def soakable(result: Result) -> Soakable | None:
-    """The case of a result, if it can be part of a soak: it is short and quick, it endangers no
-    server, and it ran. The known-good ones must have passed."""
+    """Return the case of a result if it can be part of a soak: it is short and quick, does not
+    endanger the server, and ran. Known-good ones must have passed.
+    """
     case = result.case
     if not isinstance(case, RequestCase | GetCase) or case.dangerous or case.large or case.huge:
         return None
@@ -231,7 +234,9 @@ class _Soak:
         )
 
     def _opened(self) -> list[Connection]:
-        """The connections of the soak: as many as the server serves at once, if that is fewer."""
+        """Open the connections of the soak: as many as the server serves at once, if
+        that is fewer.
+        """
         number = self._load.connections
         first = next(one for one in self._items if one.kind == CONTROL).prepared.request
         probe = replace(first, limit_s=SILENCE_S)
@@ -243,7 +248,7 @@ class _Soak:
         return self._connections
 
     def _serves(self, number: int, probe: Request) -> bool:
-        """Return True if so many open connections get an answer each."""
+        """Return True if this many open connections get an answer each."""
         connections = [self._transport.connection() for _ in range(number)]
         try:
             return all(one.exchange(probe).response is not None for one in connections)
@@ -258,7 +263,7 @@ class _Soak:
             if stale(transcript) and not self._stopped.is_set():
                 transcript = connection.exchange(item.prepared.request, fresh=True)
             if self._stopped.is_set():
-                break  # its connection may have been closed under it
+                break  # its connection may have been closed meanwhile
             self._note(item, transcript)
             if connection.pending():
                 connection.close()
@@ -288,7 +293,7 @@ class _Soak:
                 self._keep(case, verdict, transcript)
 
     def _judged(self, item: Item, transcript: Transcript) -> Verdict | None:
-        """The verdict on an answer; None if it is byte for byte one that was right."""
+        """Return the verdict on an answer; None if it is byte for byte one that was right."""
         received = transcript.received
         if transcript.response is not None and received == self._exact.get(item):
             return None
@@ -317,7 +322,7 @@ class _Soak:
                 connection.close()
 
     def _alive(self) -> bool:
-        """Return True if a known-good request is answered right, once all others are over."""
+        """Return True if a known-good request is answered correctly once all others are over."""
         item = next(one for one in self._items if one.kind == CONTROL)
         connection = self._transport.connection()
         try:

@@ -1,1 +1,1 @@
-"""The server under test: where it is, how to get in, whether it is ready."""
+"""The server under test: where it is, how to access it, whether it is ready."""

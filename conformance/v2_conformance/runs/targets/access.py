@@ -1,4 +1,4 @@
-"""How to get in to a server: credentials, certificates and the pace that it allows."""
+"""Access to a server: credentials, certificates and the request rate that it allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CA_VARIABLE = "SSL_CERT_FILE"
 def authorization(options: AccessOptions) -> str | None:
     """Return the value of Authorization, None without credentials.
 
-    Raises UsageError for more than one source, and for one that has none.
+    Raises UsageError for more than one source, and for a source without credentials.
     """
     given: list[tuple[Callable[[str], str], Callable[[Any], str], str | Path | None]] = [
         (bearer, of_environment, options.bearer_env),
@@ -78,7 +78,7 @@ def basic(pair: str) -> str:
 
 def pace_of(rate: float) -> Pace:
     """The pace of `rate` requests per second. Raises UsageError."""
-    if not 0 < rate <= FASTEST:  # not a number is neither
+    if not 0 < rate <= FASTEST:  # NaN is neither
         raise UsageError(f"the rate must be from 0 to {FASTEST:.0f} requests per second")
     return Pace(rate)
 

@@ -1,4 +1,4 @@
-"""A target file: what it says of a target, and what is wrong with it."""
+"""Reads a target file, and says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def load_target(path: Path) -> Target:
         if unfit:
             raise wrong(unfit, "headers")
     timeout = document.get("timeout", 1)
-    if not 0 < timeout <= LONGEST_TIMEOUT_S:  # not a number is neither
+    if not 0 < timeout <= LONGEST_TIMEOUT_S:  # NaN is neither
         raise wrong(f"expected at most {LONGEST_TIMEOUT_S:.0f} seconds", "timeout")
     max_time = document.get("max_time", 1)
     if not 0 < max_time <= LONGEST_RUN_S:
@@ -103,15 +103,16 @@ _SCHEMES = {"bearer": bearer, "basic": basic}
 
 
 def _given(folder: Path, value: str | dict[str, str]) -> str:
-    """A value of a target file in `folder`: text, or the environment variable or the file that has
-    it."""
+    """Return a value of a target file in `folder`: text, or the content of the environment variable
+    or file it names.
+    """
     if isinstance(value, str):
         return value
     return of_environment(value["env"]) if "env" in value else of_file(folder / value["file"])
 
 
 def _beside(target_file: Path, name: str) -> str:
-    """A path in a target file, which is relative to that file."""
+    """Return a path in a target file, which is relative to that file."""
     return str(target_file.parent / name)
 
 

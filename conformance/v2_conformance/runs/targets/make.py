@@ -1,4 +1,4 @@
-"""A target from options over the words of a target file."""
+"""Makes a target from options that override a target file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_target(url: str | None = None, **words: Any) -> Target:
 
 
 def target_of(options: TargetOptions) -> Target:
-    """Return the target that the options describe, over the words of their target file.
+    """Return the target that the options describe, with their target file for the rest.
 
     Raises UsageError.
     """
@@ -66,7 +66,7 @@ def target_of(options: TargetOptions) -> Target:
 
 
 def _with_access(target: Target, options: TargetOptions) -> Target:
-    """`target` with what the options say on how to get in; it has their `headers` already."""
+    """Return `target` with the access options applied; it already has their `headers`."""
     if options.host is not None:
         others = tuple(field for field in target.headers if field[0].lower() != "host")
         target = replace(target, headers=(*others, ("Host", options.host)))

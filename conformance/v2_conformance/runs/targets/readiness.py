@@ -19,7 +19,7 @@ READY_WITHIN_S = 30.0
 
 _BETWEEN_S = 0.2
 _ONE_ANSWER_S = 5.0
-# The server has no such endpoint, or does not let us ask: discovery says what there is to say.
+# The server lacks this endpoint, or does not let us ask: discovery reports whatever is wrong.
 _SAY_NOTHING = frozenset({401, 403, 404, 405, 410, 501})
 
 
@@ -30,13 +30,13 @@ def wait_until_ready(
     pause: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Return once GET /v2/health/ready is answered with success, or says nothing.
+    """Return once GET /v2/health/ready succeeds, or gives no information.
 
     Waits for up to `within_s` seconds; by default for READY_WITHIN_S if there is an answer, and not
-    at all if there is none, so that a wrong URL is told at once. Raises UnreachableError for a
-    server that stays unready, UsageError for a limit that is none.
+    at all if there is none, so that a wrong URL is reported at once. Raises UnreachableError for a
+    server that stays unready, UsageError for an invalid limit.
     """
-    if within_s is not None and not 0 <= within_s <= LONGEST_TIMEOUT_S:  # not a number is neither
+    if within_s is not None and not 0 <= within_s <= LONGEST_TIMEOUT_S:  # NaN is neither
         raise UsageError(
             f"the time to become ready must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds"
         )

@@ -12,10 +12,11 @@ _LONGEST = 1 << 20
 
 
 def restart(command: str, mask: Mask) -> None:
-    """Run a shell command and wait for it. If there are secrets, what it has printed by its end is
-    shown on standard error without them.
+    """Run a shell command and wait for it. If there are secrets, its output so far is shown on
+    standard error without them.
 
-    It prints into a file, not a pipe: a server that it leaves in the background outlives the run.
+    It prints into a file, not a pipe, because a server that it leaves in the background outlives
+    the run.
     """
     if not mask.hides_anything:
         subprocess.run(command, shell=True, check=False)

@@ -34,14 +34,14 @@ _OUTPUT_WITHIN_S = 2.0
 def started_server(
     command: str, target: Target, output: Path, ready_within_s: float | None = None
 ) -> Iterator[int]:
-    """Run a shell command that serves `target` until the block ends, which it enters once the
-    server is ready, with the id of the process that leads the server's.
+    """Run a shell command that serves `target` until the block ends. The block begins once the
+    server is ready, with the id of the process that leads its group.
 
-    The command is a process group of its own, all of which is ended, however the block ends: with
-    SIGTERM, and with SIGKILL if that takes more than ten seconds. What it prints goes to the file
-    `output`, without the target's secrets and up to 8 MiB. Raises UsageError if something serves
-    the target already, and UnreachableError if the command ends, with the last lines that it
-    printed, or is not ready after `ready_within_s` seconds (60 by default).
+    The command is a process group of its own, which is ended however the block ends: with SIGTERM,
+    and with SIGKILL after ten seconds. What it prints goes to the file `output`, without the
+    target's secrets and up to 8 MiB. Raises UsageError if something serves the target already, and
+    UnreachableError if the command ends, with the last lines that it printed, or is not ready after
+    `ready_within_s` seconds (60 by default).
     """
     if answers(target):
         raise UsageError(
@@ -90,7 +90,7 @@ def _died(code: int, printed: _Printed, output: Path) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process group, whether or not the shell that leads it is still there."""
+    """End the process group, even if the shell that leads it is gone."""
     _signal(process, signal.SIGTERM)
     try:
         process.wait(_ENDS_WITHIN_S)
@@ -107,7 +107,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 class _Printed:
-    """What a server prints, copied to a file line by line in a thread of its own."""
+    """Output of a server, copied to a file line by line in a thread of its own."""
 
     def __init__(self, source: IO[bytes], file: BinaryIO, mask: Mask) -> None:
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
@@ -121,7 +121,7 @@ class _Printed:
         self._thread.start()
 
     def finish(self) -> None:
-        """Wait for the end of the output; what outlives its process group is not waited for."""
+        """Wait for the end of the output, but not for processes that outlive their group."""
         self._thread.join(_OUTPUT_WITHIN_S)
         with self._lock:
             self._open = False

@@ -1,4 +1,4 @@
-"""Where the server is, how to get in, and which of its models plays which role."""
+"""The target of a run: where the server is, how to access it, and which model plays which role."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ LONGEST_RUN_S = 30 * 86400.0
 class Target:
     """A server under test. `models` maps a role to a model that differs from the contract's.
 
-    The values of `headers` are secrets, but for those of the fields named in `public`;
-    `more_secrets` are others that must not be recorded either. `max_time_s` is how long a run may
-    take, None for what suits its plan and the time limit. `cert` and `key` are the client's own
-    certificate. What `authorized` it must stay secret: Authorization cannot be public then. All
-    requests of a run keep to one `pace`. `endpoint` is the binding of an endpoint that takes V2
-    messages in another envelope. With `http2` requests go over HTTP/2: over TLS as ALPN says, else
-    by prior knowledge.
+    The values of `headers` are secret, except for the fields named in `public`; `more_secrets` are
+    others that must not be recorded either. `max_time_s` is how long a run may take, None to derive
+    it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
+    `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
+    `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. With
+    `http2` requests go over HTTP/2: over TLS as ALPN says, else by prior knowledge.
     """
 
     url: str = field(repr=False)
@@ -94,7 +93,7 @@ class Target:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             defaults.append(("Authorization", "Basic " + base64.b64encode(pair.encode()).decode()))
         given = {name.lower(): value for name, value in self.headers}
-        host = given.get("host", host)  # a gateway may choose the server by it
+        host = given.get("host", host)  # a gateway may route by it
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
         return Address(
@@ -111,7 +110,7 @@ class Target:
         place = SocketAddress(parts.hostname or "", port, tls)
         if not self.http2:
             return Http1Transport(place, self.limits, self.pace, self.endpoint)
-        # Here, for it takes its time to load.
+        # Imported here because it is slow to import.
         from v2_conformance.wire.http2.connection import Http2Transport, offer_http2
 
         offer_http2(tls)
@@ -119,22 +118,23 @@ class Target:
 
     @property
     def public_url(self) -> str:
-        """The URL without user, password and query, and without a secret in its path: fit for
-        reports and logs."""
+        """The URL without user, password, query, and secrets in its path: safe for reports and
+        logs.
+        """
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return self.mask.text(parts._replace(netloc=host, query="", fragment="").geturl())
 
     @cached_property
     def mask(self) -> Mask:
-        """What hides this target's secrets."""
+        """The mask that hides this target's secrets."""
         fields = self._secret_fields
         short = tuple((name, value) for name, value in fields if not is_findable(value))
         return Mask(self.secrets, tuple(dict.fromkeys(name for name, _ in fields)), short)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values that must never be recorded, the longest first."""
+        """Values that must never be recorded, longest first."""
         parts_of_url = urlsplit(self.url)
         user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
         found = [*self.more_secrets, *user, *map(unquote, user)]
@@ -144,12 +144,12 @@ class Target:
 
     @property
     def hidden_beside_fields(self) -> bool:
-        """True if something else than values of header fields is hidden."""
+        """True if anything but values of header fields is hidden."""
         return bool(self.more_secrets)
 
     @property
     def _secret_fields(self) -> tuple[tuple[str, str], ...]:
-        """The header fields that the user gave, but for public ones; Host says where it goes."""
+        """The header fields that the user gave, except for public ones and Host."""
         public = {"host", *(name.lower() for name in self.public)}
         given = {name.lower() for name, _ in self.headers} | {"authorization"}
         return tuple(
@@ -160,7 +160,7 @@ class Target:
 
 
 def _userinfo(url: str) -> tuple[str, ...]:
-    """User and password of a URL, as they are in it and as they are meant."""
+    """Yield the user and password of a URL, as written and decoded."""
     try:
         parsed = urlsplit(url)
     except ValueError:
@@ -180,7 +180,9 @@ def is_authorization(name: str) -> bool:
 
 
 def checked_target(target: Target) -> Target:
-    """`target`, if its profiles, header fields, URL and CA file can be used. Raises UsageError."""
+    """Return `target` if its profiles, header fields, URL and CA file can be used. Raises
+    UsageError.
+    """
     for profile in target.profiles:
         check_profile(profile)
     contradiction = claims_problem(target.profiles, target.unsupported)
@@ -209,12 +211,12 @@ def checked_target(target: Target) -> Target:
         raise UsageError("credentials are always secret: Authorization cannot be public")
     _check_secrets(target)
     if is_https(target.url):
-        target.transport()  # reads the files of certificates, which may be missing
+        target.transport()  # reads the certificate files, which may be missing
     return target
 
 
 def limits_of(timeout: float) -> Limits:
-    """The limits of an exchange that may take `timeout` seconds."""
+    """Return the limits of an exchange that may take `timeout` seconds."""
     return Limits(connect_s=min(timeout, Limits.connect_s), exchange_s=timeout)
 
 
@@ -243,7 +245,7 @@ def _check_url(url: str) -> None:
 
 
 def _without_secrets(url: str) -> str:
-    """A URL that is wrong, without what may be user, password or token in it."""
+    """Return a wrong URL without what may be user, password or token in it."""
     shown = re.split("[?#]", url.rpartition("@")[2])[0]
     return re.sub(r"(:)(?!//)(?![0-9]{1,5}(?:/|$)).*", r"\1…", shown)
 
@@ -264,7 +266,7 @@ def _check_secrets(target: Target) -> None:
 
 
 def check_claims(target: Target, cases: Sequence[Case]) -> None:
-    """UsageError for a claimed profile that no case tests: no verdict could be about it."""
+    """Raise UsageError for a claimed profile that no case tests: no verdict could be about it."""
     tested = {"binary", *(case.profile for case in cases)}
     for profile in target.profiles:
         if profile not in tested:

@@ -1,4 +1,6 @@
-"""Why a server cannot be tested, in one whole sentence, and the option or the step that helps."""
+"""Explains why a server cannot be tested, in one whole sentence, with the option or step that
+helps.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _SHOWN = 200
 _LONGEST_URL = 300
 _REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 _CREDENTIALS = "--bearer-env, --basic-env or --header"
-# What servers of HTTPS answer to plain HTTP: all send 400, nginx also 497 in its log.
+# How HTTPS servers answer plain HTTP: all send 400, nginx also 497 in its log.
 _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)
 
 
@@ -51,7 +53,7 @@ def no_answer(url: str, transcript: Transcript, target: Target) -> str:
 
 
 def of_obstacle(obstacle: Obstacle, target: Target) -> str:
-    """Return what TLS says of a connection, as a clause, and what helps."""
+    """Return what TLS says of a failed connection, as a clause, and what helps."""
     host = printable(urlsplit(target.url).hostname or "", 100)
     if obstacle is Obstacle.CERTIFICATE_REQUIRED and target.cert is not None:
         obstacle = Obstacle.CERTIFICATE_REFUSED
@@ -122,7 +124,7 @@ def _has_credentials(target: Target) -> bool:
 
 
 def _redirected(response: Response, target: Target) -> str:
-    """Return what helps against a redirection, which a run does not follow."""
+    """Return advice for a redirection, which a run does not follow."""
     base = _base_of(response.value("location") or "", target)
     if base is not None:
         return f"a run follows no redirect: use the URL {base}"
@@ -131,7 +133,9 @@ def _redirected(response: Response, target: Target) -> str:
 
 
 def _base_of(location: str, target: Target) -> str | None:
-    """The base URL of a target whose /v2 is at `location`, None if that is something else."""
+    """Return the base URL of a target whose /v2 is at `location`, None if that is
+    something else.
+    """
     if not (location.isascii() and location.isprintable()) or len(location) > _LONGEST_URL:
         return None
     try:

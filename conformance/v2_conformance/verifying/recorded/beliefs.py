@@ -1,4 +1,4 @@
-"""What has to be believed of a report because bytes cannot show it."""
+"""What has to be believed in a report because bytes cannot show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Belief(Enum):
 
     @property
     def alone(self) -> bool:
-        """True if a case of which it is believed has nothing else to show for its outcome."""
+        """Return True if a case has nothing but this belief to show for its outcome."""
         return self in _ALONE
 
     ABSENT = "that discovery found their model absent"

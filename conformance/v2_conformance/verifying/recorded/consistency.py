@@ -1,4 +1,4 @@
-"""Whether the times and the notes of a recorded case can be true together."""
+"""Checks that the times and notes of a recorded case can be true together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from v2_conformance.verifying.recorded.transcripts import RecordedError
 
 # Each time is rounded to a microsecond.
 _ROUNDED_MS = 0.002
-# The first request, the case's own, the canaries, and what a gateway can add to them.
+# The first request, the case's own, the canaries, and the retries that a gateway can cause.
 _MOST_EXCHANGES = 6
 
 
@@ -26,11 +26,12 @@ def check_count(recorded: CaseResult, case: Case | None) -> None:
 
 
 def check_notes(recorded: CaseResult, case: Case | None) -> None:
-    """Raise RecordedError for a note that tells people something else than the record does."""
+    """Raise RecordedError for a note that contradicts its record."""
     if recorded.expected is not None and recorded.outcome.harmless:
         raise RecordedError("a failure is said to be expected, but the case has not failed")
     for exchange in recorded.exchanges:
-        if exchange.purpose is Purpose.SAMPLE:  # one of a case that has none is told of elsewhere
+        # A sample of a case that has none is reported elsewhere.
+        if exchange.purpose is Purpose.SAMPLE:
             together = case.together if isinstance(case, RequestCase) else 1
             good = together == 1 or _is_sample_note(exchange.note, together)
         else:
@@ -47,7 +48,7 @@ def _is_sample_note(note: str, together: int) -> bool:
 def check_times(recorded: CaseResult) -> None:
     """Raise RecordedError for times that no clock can have shown.
 
-    The exchanges of a case that failed beside others may have come after what its time counts.
+    The exchanges of a case that failed concurrently may be later than its own time.
     """
     for exchange in recorded.exchanges:
         first = exchange.first_byte_ms

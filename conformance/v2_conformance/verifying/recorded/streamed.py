@@ -1,7 +1,7 @@
-"""What can be checked of an exchange whose tensor was streamed, so that the report has it not.
+"""Checks an exchange whose tensor was streamed, so that the report does not contain it.
 
-The tensor that was sent follows from the case, and its digest with it. Of the one that came the
-beginning is there, and lengths that must fit each other; the rest is believed (`Belief.STREAMED`).
+The tensor sent, and so its digest, follows from the case. Of the received one the report has the
+beginning, and lengths that must fit each other; the rest is believed (`Belief.STREAMED`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 
 
 def streamed_problem(tensor: StreamedTensor | None, transcript: Transcript) -> str | None:
-    """Return how what is recorded of a tensor is not that which the suite sends, None if it is."""
+    """Return how the record of a tensor differs from what the suite sends, None if it does not."""
     found = transcript.streamed
     if tensor is None or found is None:
         both_none = tensor is None and found is None
@@ -29,7 +29,7 @@ def streamed_problem(tensor: StreamedTensor | None, transcript: Transcript) -> s
 
 
 def streamed_contradiction(transcript: Transcript, found: Streamed) -> str | None:
-    """Return why no exchange can have left this, None if one can."""
+    """Return why no exchange can have produced this record, None if one can."""
     kept, response, ending = len(transcript.received), transcript.partial, transcript.ending
     if kept > found.came:
         return f"the record has {kept} bytes of a response of {found.came}"
@@ -51,14 +51,14 @@ def streamed_contradiction(transcript: Transcript, found: Streamed) -> str | Non
 
 
 def asks_to_close(response: Response) -> bool:
-    """Return True if a response says that the connection ends with it."""
+    """Return True if a response announces that the connection closes after it."""
     if response.framing == "close":
         return True
     return "close" in members(response.values("connection"))
 
 
 def _without_head(transcript: Transcript, found: Streamed) -> str | None:
-    """The same for what has no head of a response."""
+    """Return the same for a record without the head of a response."""
     if transcript.ending is Ending.COMPLETE or transcript.open:
         return "the recorded response has no head, but it is said to be complete"
     if found.body or found.tensor or found.difference or found.came != len(transcript.received):
@@ -72,7 +72,9 @@ def _without_head(transcript: Transcript, found: Streamed) -> str | None:
 
 
 def _difference(kept: bytes, found: Streamed) -> str | None:
-    """Return why the beginning of a tensor and its first difference cannot belong together."""
+    """Return why the start of a tensor and its first difference contradict each other, None if they
+    do not.
+    """
     kept = kept[: found.size]
     same = pattern_bytes(0, len(kept))
     at = next((i for i, (a, b) in enumerate(zip(kept, same, strict=True)) if a != b), None)

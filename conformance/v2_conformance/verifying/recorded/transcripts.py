@@ -1,4 +1,4 @@
-"""A recorded exchange as a Transcript again, and whether what it says can be true together."""
+"""Reads a recorded exchange back as a Transcript, and checks that it is consistent."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from v2_conformance.wire.http2.notation import is_readable
 from v2_conformance.wire.streamed_response import beginning_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Response, Transcript
 
-# A stream that was reset can have broken HTTP/2 before, or time can have been up.
+# Before a reset, the stream may have broken HTTP/2, or time may have been up.
 _NOT_RESET = (Ending.COMPLETE, Ending.LEFT, Ending.REFUSED)
-# The shortest secret that a mask hides wherever it stands is as long.
+# The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
 
 
 class RecordedError(ValueError):
-    """The record is not what a run can have left of an exchange or a case, in one line."""
+    """No run can have left this record of an exchange or a case; the message is one line."""
 
 
 class UnconfirmedError(ValueError):
-    """What the record shows can be true and can be forged, and why, in one line."""
+    """The record may be true or forged; the message says why, in one line."""
 
 
 class OmittedError(RecordedError):
-    """The report does not have all bytes of an exchange, so that it cannot be read again."""
+    """The report lacks some bytes of an exchange, so that it cannot be read again."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def read_exchange(
 ) -> ReadExchange:
     """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
 
-    Of a target with a `binding`, the response is read as that of a V2 server.
+    If the target has a `binding`, the response is read as that of a V2 server.
 
-    They must end as the record says, and all must be there: else it is an OmittedError. With
-    `half_closed` the client could send nothing after it, whatever the response says.
+    The bytes must end as the record says. Raises OmittedError if some are missing. With
+    `half_closed` the client could send nothing afterwards, whatever the response says.
     """
     if exchange.omitted:
         raise OmittedError(f"{exchange.omitted} bytes of its answers are not in the report")
@@ -90,7 +90,7 @@ def read_exchange(
 
 
 def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
-    """Return why no exchange can have left this transcript, None if one can."""
+    """Return why no exchange can have produced this transcript, None if one can."""
     length, came = transcript.asked, len(transcript.received)
     if transcript.sent > length:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
@@ -117,7 +117,7 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
 
 
 def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | None:
-    """The same for what came over HTTP/2, of which the record has no frames."""
+    """Return the same for an exchange over HTTP/2, whose frames are not recorded."""
     ending, response = transcript.ending, transcript.partial
     if not is_readable(transcript.received):
         return "the recorded response is not what is left of one over HTTP/2"
@@ -156,7 +156,7 @@ def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     if ending is Ending.TOO_LARGE and len(transcript.received) > limit:
         return unfinished
     if ending is Ending.RESET:
-        return unfinished  # even an answer that ends with the connection is none
+        return unfinished  # not even an answer that ends with the connection is valid
     cut_off = unfinished
     if unfinished:
         reader.feed(b"")
@@ -174,10 +174,11 @@ def _error_of(reader: ResponseReader) -> Ending | None:
 def first_unmasked_difference(
     sent: bytes, expected: bytes, mask: Mask, *, masks: bool
 ) -> int | None:
-    """The offset at which a recorded request `sent` differs from the `expected` one, else None.
+    """Return the offset at which a recorded request `sent` differs from the `expected` one, else
+    None.
 
-    If the report `masks` secrets, what it has masked is not compared: the values of the fields that
-    `mask` hides, and each run of six asterisks or more. Everything else must be equal, and so must
+    If the report `masks` secrets, masked bytes are not compared: the values of the fields that
+    `mask` hides, and each run of six or more asterisks. Everything else must be equal, and so must
     the lengths.
     """
     if sent == expected:
@@ -196,12 +197,11 @@ def first_unmasked_difference(
 
 
 def masked_run(*values: object) -> bool:
-    """Return True if one of these values, as they print, has something that a record may have
-    masked."""
+    """Return True if one of these values, as printed, may have been masked in part."""
     return any("*" * 6 in str(value) for value in values)
 
 
 def hides(transcript: Transcript, *, masks: bool) -> bool:
-    """Return True if the record, if it `masks` secrets, has masked some of the response."""
+    """Return True if the record `masks` secrets and has masked some of the response."""
     limit = Limits().response_to(len(transcript.request))
     return masks and shows_masks(bytes(transcript.received), limit)

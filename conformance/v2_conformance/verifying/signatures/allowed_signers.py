@@ -14,7 +14,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.terminal_safe_text import matches
 
 _LARGEST = 1 << 20
-_LONGEST = 256  # no pattern takes long to match
+_LONGEST = 256  # keeps every pattern quick to match
 _FIELDS = re.compile(r'(?:[^\s"]|"[^"]*")+')
 _OPTIONS = re.compile(r'(?:[^,"]|"[^"]*")+')
 _KEY_TYPE = re.compile(r"(?:ssh|ecdsa|sk-ssh|sk-ecdsa|rsa)-[!-~]+")
@@ -46,7 +46,7 @@ class AllowedSigner:
 
 
 def read_allowed_signers(path: Path) -> list[AllowedSigner]:
-    """Every line of an allowed signers file. Raises UsageError, with the line that is wrong."""
+    """Return every line of an allowed signers file. Raises UsageError naming the wrong line."""
     try:
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
@@ -66,7 +66,7 @@ def read_allowed_signers(path: Path) -> list[AllowedSigner]:
 
 
 def _signer(line: str) -> AllowedSigner:
-    """Raises ValueError."""
+    """Parse a line. Raises ValueError."""
     fields = _FIELDS.findall(line)
     if len(fields) > 1 and not _KEY_TYPE.fullmatch(fields[1]):
         principals, options, *key = fields
@@ -103,7 +103,7 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _time(text: str | None) -> datetime | None:
-    """A time as OpenSSH writes it, YYYYMMDD[HHMM[SS]][Z]: local time unless Z is there."""
+    """Parse a time as OpenSSH writes it, YYYYMMDD[HHMM[SS]][Z]: local time without Z."""
     if text is None:
         return None
     found = _TIME.fullmatch(text)
@@ -119,8 +119,9 @@ def _shown(moment: datetime) -> str:
 
 
 def matches_list(text: str, patterns: str) -> bool:
-    """Return True if OpenSSH's list of patterns matches: one does, and none that begins with
-    "!"."""
+    """Return True if OpenSSH's pattern list matches: some pattern does, and none that begins with
+    "!".
+    """
     found = False
     for pattern in patterns.split(","):
         negated = pattern.startswith("!")

@@ -1,4 +1,4 @@
-"""Whether somebody who may sign a report did sign it."""
+"""Checks that somebody who may sign a report did sign it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Signed:
-    """What became of checking a signature, in one line. `exit_code` is 0 if it is good, 1 if it is
-    not one of this report, and 2 if nobody who may sign it did. `principals` are those who did."""
+    """Result of checking a signature, in one line. `exit_code` is 0 if it is good, 1 if it does not
+    belong to this report, and 2 if no allowed signer made it. `principals` are those who did.
+    """
 
     exit_code: int
     words: str
