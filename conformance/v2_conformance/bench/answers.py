@@ -41,11 +41,11 @@ _CASES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it goes out: `writes`, with `pause_s` seconds between them, and `then` what
-    becomes of the connection. It is sent once `when` the head or the whole request is there.
+    """An answer as sent: `writes`, with `pause_s` seconds between them, and `then` what happens to
+    the connection. It is sent once `when` the head or the whole request has arrived.
 
-    `outputs` are the tensors that a client which reads it has to find, in its order. `reading` is
-    the status and the text of an error.
+    `outputs` are the tensors that a client has to read from it, in its order. `reading` is the
+    status and the text of an error.
     """
 
     writes: tuple[bytes, ...]
@@ -58,16 +58,16 @@ class Answer:
 
     @property
     def data(self) -> bytes:
-        """All bytes of it."""
+        """All its bytes."""
         return b"".join(self.writes)
 
 
 def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -> Answer:
-    """The answer to a request that came.
+    """Return the answer to a request that came.
 
-    One that goes out before the body is there knows only the head. What a client asks for can make
-    a script impossible, as a cut in a blob is in an answer without blobs: then the answer is as the
-    task asks. Raises CaseFileError if that is impossible, too.
+    An answer that is sent before the body arrives knows only the head. The client's wishes can make
+    a script impossible, such as a cut in a blob of an answer without blobs: then the answer is as
+    the task asks. Raises CaseFileError if that is impossible as well.
     """
     wanted = wishes(request)
     if script.get("when") == "head":
@@ -85,7 +85,8 @@ def make_answer(
     *,
     accept_encoding: str | None = None,
 ) -> Answer:
-    """The answer that `script` (schemas/scenario.schema.json) says to a request of a scenario.
+    """Return the answer that `script` (schemas/scenario.schema.json) gives to a request of a
+    scenario.
 
     Without `wanted` the answer is as the task asks for it. Raises CaseFileError for a mistake of
     the scenario's author.
@@ -133,7 +134,7 @@ def _of_the_task(asked: Asked, accept_encoding: str | None) -> Wishes:
 
 
 def _outputs(asked: Asked, script: Mapping[str, Any], wanted: Wishes) -> list[EncodedInput]:
-    """The outputs of the answer, in its order."""
+    """Return the outputs of the answer, in its order."""
     if "outputs" in script:
         entries = input_entries({"inputs": script["outputs"]})
     else:
@@ -142,8 +143,9 @@ def _outputs(asked: Asked, script: Mapping[str, Any], wanted: Wishes) -> list[En
 
 
 def _listed(asked: Asked, wanted: Wishes) -> Sequence[int]:
-    """The outputs that are asked for, by their places: those of the request as it came, or of the
-    task if the request does not name outputs that the model has."""
+    """Return the requested outputs, by their places: those of the request as it came, or of the
+    task if the request names no outputs of the model.
+    """
     held = asked.outputs
     places = {asked.model.outputs[place].name: place for place in held}
     for names in (
@@ -191,7 +193,7 @@ def _is_binary(asked: Asked, name: str, wanted: Wishes) -> bool:
 
 
 def _has_json(spec: TensorSpec, given: Mapping[str, Any], same: Tensor | None) -> bool:
-    """Return True if the identity's value can be said in JSON: a NaN cannot."""
+    """Return True if JSON can express the identity's value: not if it has a NaN."""
     if same is None or any(name in given for name in ("elements", "datatype")):
         return True
     try:
@@ -212,7 +214,7 @@ def _document(asked: Asked, outputs: Sequence[EncodedInput], wanted: Wishes) -> 
 
 
 def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
-    """The bytes of the JSON, as `json` of the script says."""
+    """Return the bytes of the JSON, as `json` of the script says."""
 
     given = mapping(script.get("json", {}), "`json`", _JSON_MEMBERS)
     if "text" in given:
@@ -227,7 +229,7 @@ def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
 
 
 def _instead(script: Mapping[str, Any]) -> bytes | None:
-    """Return what stands in place of the body, None if nothing does."""
+    """Return what is sent in place of the body, None if nothing is."""
     body = mapping(script.get("body", {}), "`body`", ("drop", "append", "text", "hex"))
     if "text" in body:
         return text(body["text"], "`body.text`").encode()
@@ -242,7 +244,7 @@ def _tampered(body: bytes, script: Mapping[str, Any]) -> bytes:
 
 
 def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
-    """The content coding of the answer."""
+    """Return the content coding of the answer."""
     if "encoding" not in script:
         return None
     name = text(script["encoding"], "`encoding`")
@@ -260,7 +262,7 @@ def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
 def _fields(
     script: Mapping[str, Any], coding: str | None, sizes: tuple[int, int], *, binary: bool
 ) -> list[tuple[str, str]]:
-    """The fields of the answer but those of its framing."""
+    """Return the fields of the answer, without those of its framing."""
     codings = [] if coding is None else [("Content-Encoding", coding)]
     return message_fields(script, *sizes, codings, binary=binary)
 
@@ -272,7 +274,9 @@ def _framed(
     script: Mapping[str, Any],
     status: int,
 ) -> tuple[tuple[bytes, ...], bool]:
-    """Head and body in the writes in which they go out, and whether the connection ends then."""
+    """Return head and body in the writes in which they are sent, and whether the connection ends
+    then.
+    """
     delivery = read_delivery(script.get("delivery", "whole"))
     old = script.get("version") == "1.0"
     by_close = script.get("framing") == "close"
@@ -300,7 +304,9 @@ def _framed(
 
 
 def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return what goes out of the writes if the script `sends` only so much, or `lacks` the end."""
+    """Return the writes cut off after the bytes that the script `sends`, or before those that it
+    `lacks`.
+    """
     total = sum(map(len, writes))
     sends = script.get("sends", "all")
     if sends == "all":
@@ -331,7 +337,9 @@ def _phrase(status: int) -> str:
 
 
 def check_answer(answer: Answer) -> None:
-    """Raise CaseFileError unless the outputs of `answer` are tensors: else none can be expected."""
+    """Raise CaseFileError unless the outputs of `answer` are tensors, since no others can be
+    expected.
+    """
     for tensor in answer.outputs:
         try:
             check_blob(tensor.datatype, tensor.shape, tensor.blob)

@@ -39,8 +39,9 @@ class Client(Protocol):
     """A client that is tested."""
 
     def run(self, task: Task, url: str) -> Said:
-        """Do the task against the server at `url`, and say what came of it. Never raises for what
-        the client does."""
+        """Do the task against the server at `url`, and return its result. Never raises for what the
+        client does.
+        """
 
 
 class CommandClient:
@@ -48,8 +49,8 @@ class CommandClient:
 
     `{url}`, `{scenario}` and `{task}` in its arguments stand for the base URL, the scenario's id
     and the path of a JSON file with the task, which are in its environment, too (V2_BENCH_URL,
-    V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT). Variables that name a proxy are not: the
-    bench is on this machine.
+    V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT). Variables that name a proxy are removed:
+    the bench is on this machine.
     """
 
     def __init__(self, command: Sequence[str], *, startup_s: float = STARTUP_S) -> None:
@@ -102,8 +103,9 @@ class CommandClient:
 
 
 def _without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of an environment but those that would send a client to the bench through a
-    proxy, which may not reach it and would be judged in place of the client."""
+    """Return the environment without variables that would send a client to the bench through a
+    proxy: that might not reach it, and would be judged in place of the client.
+    """
     return {name: value for name, value in environment.items() if name.lower() not in _PROXIES}
 
 
@@ -114,7 +116,7 @@ def _filled(argument: str, known: Mapping[str, str]) -> str:
 
 
 class _Output:
-    """What a process prints until it ends, or until its time or its room is used up."""
+    """Output of a process, until the process ends or its time or room is used up."""
 
     def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         self.stdout = bytearray()
@@ -132,7 +134,7 @@ class _Output:
                     self.ended = "timeout"
                     return
                 if process.poll() is not None:
-                    # A child of the client may keep its pipes open for ever.
+                    # A child of the client may keep its pipes open forever.
                     deadline = min(deadline, time.monotonic() + _PIPES_S)
                 for key, _ in selector.select(min(left, _PIPES_S)):
                     data = os.read(key.fd, _READ)
@@ -185,7 +187,7 @@ class InProcessClient:
                 for item in self._does(task):
                     line = item if isinstance(item, Line) else msgspec.convert(item, Line)
                     lines.append(checked_line(line))
-            except Exception as error:  # whatever the client does
+            except Exception as error:  # catches whatever the client raises
                 problems.append((1, printable(f"{type(error).__name__}: {error}")))
 
         limit = _IN_PROCESS_S + task.timeout_s * len(task.requests)

@@ -45,7 +45,7 @@ class Connection:
             self._reused = True
 
     def _exchange(self) -> bool:
-        """One request and its answer; whether another may follow."""
+        """Handle one request and its answer; return whether another may follow."""
         began = time.monotonic()
         number: int | None = None
         turn: Turn | None = None
@@ -70,7 +70,7 @@ class Connection:
                     self._broken(number, turn, given, began, request)
                     return False
                 if not self._data:
-                    began = time.monotonic()  # before that the connection was idle
+                    began = time.monotonic()  # until then the connection was idle
                 self._data += data
         except UnreadableRequestError as error:
             self._refuse(number, str(error), began)
@@ -112,7 +112,7 @@ class Connection:
         return self._part(answer.then) and request.whole and _keeps(request)
 
     def _rest(self, request: ClientRequest, then: str) -> tuple[ClientRequest, bytes]:
-        """The rest of a request that was answered early, as far as it comes."""
+        """Read the rest of a request that was answered early, as far as it comes."""
         if then in ("closes", "resets"):
             return request, self._data
         with contextlib.suppress(OSError, UnreadableRequestError):
@@ -125,7 +125,7 @@ class Connection:
         return request, self._data
 
     def _part(self, then: str) -> bool:
-        """Return what becomes of the connection; whether it stays open."""
+        """End the connection as the answer says; return whether it stays open."""
         if then == "resets":
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             return False
@@ -140,7 +140,7 @@ class Connection:
         return True
 
     def _linger(self) -> None:
-        """Close so that what was sent arrives: unread bytes would reset the connection."""
+        """Close so that the sent bytes arrive: unread bytes would reset the connection."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_WR)
             self._sock.settimeout(_LINGER_S)
@@ -157,7 +157,7 @@ class Connection:
         request: ClientRequest | None,
         why: str = "the client closed the connection",
     ) -> None:
-        """Keep what came of a request that is not whole; nothing if no byte of one came."""
+        """Keep a partial request, unless no byte of one came."""
         if not self._data.strip(b"\r\n"):
             return
         if number is None:
@@ -168,7 +168,7 @@ class Connection:
             self._stage.keep(number, turn, came, infers=request is None)
 
     def _refuse(self, number: int | None, why: str, began: float) -> None:
-        """Answer what is no request, and keep it."""
+        """Answer bytes that are not a request, and keep them."""
         if number is None:
             number, _ = self._stage.begin(None)
         body = b'{"error":"not a request of HTTP/1.1"}'

@@ -23,7 +23,7 @@ _STOP_S = 2.0
 class Listener:
     """Listens on `port` (0: a free one); `find` knows whom requests are for. A context manager.
 
-    Raises OSError if the port cannot be had.
+    Raises OSError if the port is not available.
     """
 
     def __init__(self, find: Find, *, host: str = "127.0.0.1", port: int = 0) -> None:

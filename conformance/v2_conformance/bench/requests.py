@@ -30,7 +30,7 @@ MOST_HEAD = 64 * 1024
 MOST_BODY = 64 * 1024 * 1024
 """Bytes that the body of a request may have, before and after its content coding."""
 
-# More chunks, or more JSON, than a client needs for any scenario would take too long to read.
+# No scenario needs more chunks or JSON, and more would take too long to read.
 _MOST_CHUNKS = 1 << 16
 _MOST_JSON = 8 * 1024 * 1024
 # In waiting mode the path begins with the scenario's id.
@@ -38,7 +38,7 @@ _INFER = re.compile(r"(?:/[^/]+)?/v2/models/([^/]+)(?:/versions/([^/]+))?/infer"
 
 
 class UnreadableRequestError(ValueError):
-    """Bytes that no server can take for a request, and why."""
+    """Bytes that no server can read as a request, and why."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class ClientRequest:
 
     @cached_property
     def codings(self) -> tuple[str, ...]:
-        """The content codings that it names, in lower case; "identity" is none."""
+        """Return the content codings that it names, in lower case, without "identity"."""
         return tuple(codings_in(self.values("content-encoding")))
 
     @cached_property
     def decoded(self) -> bytes | None:
-        """The body without content coding, None if it has one that is unknown or broken."""
+        """Return the body without content coding, None if that is unknown or broken."""
         if not self.codings:
             return self.body
         coding = content_codings.known(self.codings[0]) if len(self.codings) == 1 else None
@@ -99,7 +99,9 @@ class ClientRequest:
 
     @cached_property
     def json_end(self) -> int:
-        """Where the JSON object at the start of the decoded body ends, in bytes; 0 without one."""
+        """Return where the JSON object at the start of the decoded body ends, in bytes; 0 without
+        one.
+        """
         return self._json[1]
 
     @cached_property
@@ -114,7 +116,7 @@ class ClientRequest:
 
 
 def read_client_request(data: bytes) -> ClientRequest | None:
-    """The request at the start of `data`, None while its head has not come.
+    """Return the request at the start of `data`, None until its head has come.
 
     It is `whole` as soon as all of it is there. Raises UnreadableRequestError.
     """
@@ -133,7 +135,7 @@ def read_client_request(data: bytes) -> ClientRequest | None:
 
 
 def _counted(data: bytes, head: Head) -> tuple[bytes, int, bool]:
-    """A body without chunks, where it ends as far as it came, whether it is whole."""
+    """Return a body without chunks, where it ends as far as it came, and whether it is whole."""
     length = next(map(decimal, head.values("content-length")), None) or 0
     if length > MOST_BODY:
         raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
@@ -142,7 +144,7 @@ def _counted(data: bytes, head: Head) -> tuple[bytes, int, bool]:
 
 
 def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool]:
-    """The same of a body in chunks."""
+    """Return the same for a chunked body."""
     pieces: list[bytes] = []
     for chunk in read_chunks(data, start):
         if chunk.size is None:
@@ -161,7 +163,7 @@ def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool]:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a request asks of its answer, as far as it can be read.
+    """Wishes of a request about its answer, as far as they can be read.
 
     `outputs` are the names it lists, each with whether it is to be binary, None if it lists none;
     `binary` is what it says of outputs in general, None for nothing.
@@ -197,7 +199,9 @@ def _flag(entry: dict[str, Any], name: str) -> bool | None:
 
 
 def model_asked(request: ClientRequest) -> tuple[str, str | None] | None:
-    """The model and the version that an inference request is for, None for any other request."""
+    """Return the model and the version that an inference request is for, None for any other
+    request.
+    """
     found = _INFER.fullmatch(request.path)
     if request.method != "POST" or found is None:
         return None

@@ -25,10 +25,10 @@ from v2_conformance.suite.tasks import Said
 
 
 class ScenarioResult(Result, frozen=True):
-    """What became of a scenario, in which the client is observed, not a server."""
+    """Result of a scenario, which observes the client and not a server."""
 
     def seen(self) -> tuple[Observation, ...]:
-        """Return what its requests show of what every request has to keep."""
+        """Return what its requests show about rules for every request."""
         assert isinstance(self.case, ClientCase)
         return observe_client(self.case, (e.transcript.request for e in self.exchanges))
 
@@ -50,7 +50,7 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
         result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
     except ConformanceError:
         raise
-    except Exception as error:  # the suite's own mistake ends neither the run nor in a pass
+    except Exception as error:  # a bug in the suite must neither end the run nor pass the scenario
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
         cause = SuiteError(f"{type(error).__name__}: {error}", where)
@@ -59,7 +59,7 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
 
 
 def judged(case: ClientCase, exchanges: tuple[Exchange, ...], said: Said) -> Result:
-    """The result of a scenario in which all this came. Raises CaseFileError."""
+    """Return the result of a scenario that received all this. Raises CaseFileError."""
     received = [
         bytes(e.transcript.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY
     ]

@@ -1,4 +1,4 @@
-"""What the connections of one scenario share: whose turn it is, the answers, and what is kept."""
+"""The state that the connections of one scenario share: turns, answers, and kept exchanges."""
 
 from __future__ import annotations
 
@@ -30,19 +30,21 @@ Turn = tuple[int, int]
 
 
 class Stage(Protocol):
-    """What a connection needs to know of the scenario that a request belongs to."""
+    """The scenario as the connection of a request sees it."""
 
     def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
-        """The number of an exchange, and its turn: see Turns. Raises OSError for one too many."""
+        """Return the number of an exchange, and its turn: see Turns. Raises OSError for one too
+        many.
+        """
 
     def script_when(self, turn: Turn) -> str:
-        """When the answer to a request goes out."""
+        """Return when to send the answer to a request."""
 
     def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
-        """The answer to a request."""
+        """Return the answer to a request."""
 
     def answering(self) -> AbstractContextManager[None]:
-        """Surrounds an answer and what is kept of it: until then the exchange is not there."""
+        """Surround an answer and its record: until then the exchange is not there."""
 
     def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
         """Keep an exchange, as far as there is room."""
@@ -130,9 +132,9 @@ class ScenarioStage:
             self._kept[number] = Exchange(transcript, purpose, NOTES.get(purpose, ""))
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Return what was kept, in order.
+        """Return the kept exchanges, in order.
 
-        A client can have its answer a moment before the exchange is kept, which is waited for.
+        A client can have its answer a moment before the exchange is kept, so this waits for that.
         """
         with self._lock:
             self._lock.wait_for(lambda: not self._answering, _ANSWERED_S)

@@ -1,4 +1,4 @@
-"""A scenario → what the client is asked for, with the true value of every tensor."""
+"""Makes a scenario's task for the client, with the true value of every tensor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def outputs(self) -> dict[int, Tensor]:
-        """What an identity model answers, by the place of the output."""
+        """The answers of an identity model, by the place of the output."""
         specs = self.model.outputs
         return {
             place: Tensor(specs[place].name, tensor.datatype, tensor.shape, tensor.blob)
@@ -48,7 +48,8 @@ class Asked:
 
 def asked_of(case: ClientCase) -> tuple[Asked, ...]:
     """Return what each request of a scenario asks for. Raises CaseFileError, which names the
-    scenario."""
+    scenario.
+    """
     found = []
     for number, request in enumerate(case.requests):
         try:
@@ -61,14 +62,16 @@ def asked_of(case: ClientCase) -> tuple[Asked, ...]:
 def task_of(
     case: ClientCase, url: str, *, timeout_s: float = USUAL_TIMEOUT_S, asked: Sequence[Asked] = ()
 ) -> Task:
-    """The task of a scenario whose server is at `url`; `asked` spares making it again."""
+    """Return the task of a scenario whose server is at `url`; `asked` avoids making it again."""
     seconds = timeout_s if case.timeout_s is None else min(timeout_s, case.timeout_s)
     requests = tuple(one.request for one in asked or asked_of(case))
     return Task(scenario=case.id, url=url, timeout_s=seconds, requests=requests)
 
 
 def model_of(request: Mapping[str, Any]) -> ModelContract:
-    """The model of a request: the contract's, or one made of its inputs. Raises CaseFileError."""
+    """Return the model of a request: the contract's, or one made of its inputs. Raises
+    CaseFileError.
+    """
     role = text(request.get("model"), "`model`")
     if role in contract():
         return contract()[role]
@@ -124,7 +127,7 @@ def _asked(request: Mapping[str, Any]) -> Asked:
 
 
 def _input(given: Mapping[str, Any], model: ModelContract, place: int) -> tuple[TaskInput, Tensor]:
-    """An input as the task has it, and the tensor that it stands for."""
+    """Return an input as the task has it, and its tensor."""
     spec = model.inputs[place]
     rounds = given.get("from") == "float32"
     if rounds and spec.datatype != "BF16":

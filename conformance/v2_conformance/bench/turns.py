@@ -1,4 +1,4 @@
-"""What the bench does with the requests of a scenario, in their order: whose turn each is."""
+"""Assigns the requests of a scenario to the task's requests, in their order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Turns:
         self._came = [0] * len(asked)
 
     def next(self, request: ClientRequest) -> tuple[int, int] | None:
-        """The number of the request in the task, and how often it came before.
+        """Return the number of the request in the task, and how often it came before.
 
         None for any other request, such as for metadata.
         """

@@ -39,12 +39,12 @@ _PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Al
 
 
 def segment(scenario: str) -> str:
-    """The id of a scenario as one segment of a path."""
+    """Return the id of a scenario as one segment of a path."""
     return quote(scenario, safe="")
 
 
 class WaitingBench:
-    """All scenarios behind one port. A context manager, which raises OSError if there is no port.
+    """Serves all scenarios on one port. A context manager, which raises OSError without a port.
 
     `on_result` is called with the result of each scenario when a client has said what it read.
     """
@@ -83,13 +83,17 @@ class WaitingBench:
         return self._listener.url
 
     def unsaid(self) -> list[Result]:
-        """The results of scenarios to which requests came, but of which nothing was said since."""
+        """Return the results of scenarios that got requests, but no report from the
+        client since.
+        """
         with self._lock:
             names = [name for name, (stage, _) in self._stages.items() if stage.exchanges()]
         return [self.finish(name, Said(ended="unsaid")) for name in names]
 
     def finish(self, name: str, said: Said) -> Result:
-        """The result of a scenario whose client says this; it begins anew. Raises CaseFileError."""
+        """Return the result of a scenario whose client says this, and start the scenario over.
+        Raises CaseFileError.
+        """
         with self._lock:
             found = self._stages.pop(name, None)
         exchanges: tuple[Exchange, ...] = ()
@@ -101,18 +105,18 @@ class WaitingBench:
         return replace(result, duration_s=time.monotonic() - began)
 
     def scenarios(self) -> bytes:
-        """The list of scenarios as JSON."""
+        """Return the list of scenarios as JSON."""
         return msgspec.json.encode(
             [{"id": name, "url": self._url_of(name)} for name in self._cases]
         )
 
     def task(self, name: str) -> bytes:
-        """The task of a scenario as JSON. Raises CaseFileError."""
+        """Return the task of a scenario as JSON. Raises CaseFileError."""
         task = task_of(self._cases[name], self._url_of(name), timeout_s=self._timeout_s)
         return msgspec.json.encode(task)
 
     def said(self, name: str, body: bytes) -> bytes:
-        """Take what a client says, and give the verdict as JSON. Raises CaseFileError."""
+        """Take what a client says, and return the verdict as JSON. Raises CaseFileError."""
         case = self._cases[name]
         lines, garbage = read_lines(body, len(case.requests))
         result = self.finish(name, Said(lines=lines, garbage=garbage, exit=0))
@@ -120,14 +124,14 @@ class WaitingBench:
         return msgspec.json.encode({"outcome": result.outcome.value, "message": result.message})
 
     def known(self, name: str) -> bool:
-        """Return True if there is a scenario of this id."""
+        """Return True if there is a scenario with this id."""
         return name in self._cases
 
     def _url_of(self, name: str) -> str:
         return f"{self.url}/{segment(name)}"
 
     def _find(self, request: ClientRequest | None) -> Stage:
-        """The stage of the scenario that the path begins with, or the desk."""
+        """Return the stage of the scenario that the path begins with, or the desk."""
         parts = request.path.split("/", 2) if request is not None else []
         if len(parts) < 3 or not parts[2].startswith("v2"):
             return self._desk
@@ -146,7 +150,7 @@ class WaitingBench:
 
 
 class _Desk:
-    """Answers what is for the bench itself. It keeps nothing."""
+    """Answers requests for the bench itself. It keeps nothing."""
 
     def __init__(self, bench: WaitingBench) -> None:
         self._bench = bench

@@ -1,4 +1,4 @@
-"""Whether a server, or a gateway in front of it, says that it cannot serve just now."""
+"""Recognizes a server, or a gateway in front of it, that says it cannot serve right now."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ _SECONDS = re.compile("[0-9]{1,9}")
 
 
 def unavailable(transcript: Transcript) -> bool:
-    """Return True if the answer is 429, 502, 503 or 504, which another try may not get."""
+    """Return True if the answer is 429, 502, 503 or 504, so that another try may succeed."""
     response = transcript.response
     return response is not None and (response.status in _GATEWAY or response.status == _TOO_MANY)
 
 
 def asks_to_wait(response: Response) -> bool:
     """Return True if the server asks for another try later: 429 (RFC 6585, section 4), or 503 with
-    Retry-After (RFC 9110, sections 10.2.3 and 15.6.4). That answers no request."""
+    Retry-After (RFC 9110, sections 10.2.3 and 15.6.4). Such a response does not answer the request.
+    """
     if response.status == _TOO_MANY:
         return True
     return response.status == 503 and response.value(_RETRY_AFTER) is not None
 
 
 def plea(response: Response) -> Unavailable:
-    """The cause of what could not be judged because the server asked to wait."""
+    """Return the cause for a case that could not be judged because the server asked to wait."""
     value = response.value(_RETRY_AFTER)
     after = None if value is None else printable(value, 60)
     return Unavailable(response.status, after, excerpt(response.body))
 
 
 def retry_after_s(response: Response, now: datetime) -> float | None:
-    """The seconds to wait that Retry-After asks for, from 0 on; None without a valid one.
+    """Return the seconds to wait that Retry-After asks for, at least 0; None without a valid one.
 
     A date counts from the response's Date if it has one, since the clocks may differ, or else from
     `now`.
@@ -51,7 +52,7 @@ def retry_after_s(response: Response, now: datetime) -> float | None:
 
 
 def down(liveness: Transcript) -> bool:
-    """Return True if the answer to a GET of /v2/health/live says that no server is there."""
+    """Return True if the answer to a GET of /v2/health/live says that there is no server."""
     response = liveness.response
     if response is None:
         return True

@@ -1,4 +1,4 @@
-"""What a case can ask of a response by name, beyond what every response must fulfil."""
+"""Checks that a case can ask of a response by name, beyond those for every response."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) 
 
 
 def _client_error(_: Prepared, response: Response, __: ReadMessage | None) -> None:
-    if response.status < 400 and has_error_body(response):  # that its status is none is R1
+    if response.status < 400 and has_error_body(response):  # an unknown status is R1's concern
         raise Untested(NoErrorToJudge(response.status))
     if not 400 <= response.status < 500:
         raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))
@@ -202,7 +202,7 @@ def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> Non
 
 
 def _no_other_number(prepared: Prepared, response: Response, _: ReadMessage | None) -> None:
-    """A server may write what is not finite as it likes in JSON, but not as another number."""
+    """Raise Finding unless JSON for a non-finite element is anything but another number."""
     outputs = {entry["name"]: entry for entry in read_document(response)[0]["outputs"]}
     for item in prepared.expected:
         data = outputs.get(item.tensor.name, {}).get("data")

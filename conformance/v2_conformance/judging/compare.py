@@ -71,12 +71,13 @@ def compare_tensors(
 
 
 def check_no_other_number(expected: Tensor, data: object) -> None:
-    """Raise Finding if the JSON `data`, flat or nested, has a finite number of the datatype in the
-    place of an element that is not finite. Anything else may stand there, or no number at all."""
+    """Raise Finding if the JSON `data`, flat or nested, has a finite number in place of a
+    non-finite element of the datatype. Anything else may stand there.
+    """
     got = list(_leaves(data))
     values = to_values(expected.datatype, expected.blob)
     if len(got) != len(values):
-        return  # whoever compares shapes says so
+        return  # the comparison of shapes reports this
     size = DATATYPES[expected.datatype].size or 1
     wrong = [n for n, value in enumerate(values) if not isfinite(value) and _is_finite(got[n])]
     wrong = [n for n in wrong if isfinite(to_values(expected.datatype, _blob(expected, got[n]))[0])]
@@ -98,7 +99,7 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
 
 
 def _leaves(data: object) -> Iterator[object]:
-    """The elements of an array of any depth, in order."""
+    """Yield the elements of an array of any depth, in order."""
     left = [data]
     while left:
         item = left.pop()
@@ -118,8 +119,9 @@ def _blob(expected: Tensor, value: object) -> bytes:
 
 
 def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
-    """The offset of the first differing byte, None where equal; works in blocks, without copies of
-    more than one."""
+    """Return the offset of the first differing byte, None if they are equal; works in blocks,
+    copying at most one.
+    """
     shorter = min(len(left), len(right))
     if len(left) <= _BLOCK and bytes(left) == bytes(right):
         return None
@@ -133,7 +135,7 @@ def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
 
 
 def _tolerated(datatype: str, left: Buffer, right: Buffer, tolerance: Tolerance) -> bytes:
-    """`right` with the elements of `left` in place of those that are close enough to them."""
+    """Return `right` with the elements of `left` that are close enough in their place."""
     a, b = (np.array(to_values(datatype, blob), np.float64) for blob in (left, right))
     close = np.isclose(b, a, rtol=tolerance.rtol, atol=tolerance.atol, equal_nan=True)
     size = DATATYPES[datatype].size or 1
@@ -215,7 +217,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
 
 
 def _value(data: bytes) -> str:
-    """A BYTES element as people write it: its length, and its start as a bytes literal."""
+    """Return a BYTES element for people: its length, and its start as a bytes literal."""
     shown = repr(data[:_SHOWN]) + ("…" if len(data) > _SHOWN else "")
     return f"{len(data)} bytes, {shown}"
 

@@ -1,4 +1,4 @@
-"""Does what a server holds grow with the requests that it gets, for as long as it gets them? Pure.
+"""Decides whether a server's resources grow steadily with its requests. Pure.
 
 A server may grow at first (caches, arenas, threads), and its memory may go up and down with a
 garbage collector. Neither is a leak, so the beginning is left out, what counts is how low a
@@ -56,7 +56,7 @@ Point = tuple[float, int]
 
 
 def trends(samples: Sequence[Sample], phases: Sequence[Phase]) -> tuple[Trend, ...]:
-    """Return what became of each quantity that was measured; none if there are no phases."""
+    """Return the trend of each quantity that was measured; none if there are no phases."""
     mixed = [phase for phase in phases if phase.name == "mixed"]
     if not mixed:
         return ()
@@ -68,7 +68,7 @@ def trends(samples: Sequence[Sample], phases: Sequence[Phase]) -> tuple[Trend, .
 
 
 def grows(samples: Sequence[Sample], began_s: float, ended_s: float) -> bool:
-    """Return True if any quantity grows to the end of the mixed requests."""
+    """Return True if any quantity grows until the end of the mixed requests."""
     return any(
         movement(quantity, _points(quantity, samples, began_s, ended_s)) == "grows"
         for quantity in QUANTITIES
@@ -76,7 +76,7 @@ def grows(samples: Sequence[Sample], began_s: float, ended_s: float) -> bool:
 
 
 def movement(quantity: Quantity, points: Sequence[Point]) -> Movement:
-    """Return what became of a quantity while all kinds of requests were sent."""
+    """Return the movement of a quantity while all kinds of requests were sent."""
     later = _after_warm_up(points)
     if len(points) < FEWEST_SAMPLES or len(floors := _floors(later)) < _BLOCKS:
         return "unknown"
@@ -94,14 +94,15 @@ def movement(quantity: Quantity, points: Sequence[Point]) -> Movement:
 
 
 def theil_sen(points: Sequence[Point]) -> float:
-    """The median of the slopes between all pairs of points: outliers do not move it."""
+    """Return the median slope over all pairs of points: outliers do not move it."""
     slopes = [(b - a) / (y - x) for (x, a), (y, b) in combinations(points, 2) if y > x]
     return median(slopes) if slopes else 0.0
 
 
 def by_chance(values: Sequence[int]) -> float:
-    """Return how probable it is that values in random order rise as much as these (Mann and
-    Kendall)."""
+    """Return the probability that values in random order rise as much as these (Mann
+    and Kendall).
+    """
     n = len(values)
     rises = sum((b > a) - (b < a) for a, b in combinations(values, 2))
     ties = [values.count(value) for value in set(values)]
@@ -164,7 +165,7 @@ def _after_warm_up(points: Sequence[Point]) -> Sequence[Point]:
 
 
 def _floors(points: Sequence[Point]) -> list[Point]:
-    """The lowest point of each of a dozen equal parts: where a collector has just been at work."""
+    """Return the lowest point of each of a dozen equal parts: right after a collection."""
     size = len(points) / _BLOCKS
     parts = (points[int(n * size) : int((n + 1) * size)] for n in range(_BLOCKS))
     return [
@@ -191,10 +192,10 @@ def _largest_fall(values: Sequence[int]) -> int:
 def _given_back(
     quantity: Quantity, samples: Sequence[Sample], phases: Sequence[Phase], rise: float
 ) -> bool:
-    """Return True if half of a rise was gone once nothing was asked any more.
+    """Return True if half of a rise was gone once no more requests were sent.
 
-    Files and threads of the soak's own connections go then, so these are compared with what there
-    was before the first of them.
+    The files and threads of the soak's own connections are gone by then, so these are compared with
+    the state before the first connection.
     """
     rest = next((phase for phase in phases if phase.name == "rest"), None)
     if rest is None:
@@ -209,8 +210,9 @@ def _given_back(
 
 
 def suspects(samples: Sequence[Sample], phases: Sequence[Phase]) -> list[Kind]:
-    """The kinds that growth may come with, by what each brought in the phases that it had alone:
-    at most five, those of the most growth first."""
+    """Return the kinds that growth may come with, judged by the phases in which each was sent
+    alone: at most five, most growth first.
+    """
     mixed = next(phase for phase in phases if phase.name == "mixed")
     parts: dict[Kind, float] = {}
     for quantity in QUANTITIES:
@@ -226,7 +228,7 @@ def suspects(samples: Sequence[Sample], phases: Sequence[Phase]) -> list[Kind]:
 
 
 def _rise(points: Sequence[Point], mixed: Phase) -> float:
-    """By how much a quantity would have risen over all mixed requests as it does at last."""
+    """Return how much a quantity would have risen over all mixed requests at its final rate."""
     return theil_sen(_floors(_after_warm_up(points))) * sum(mixed.requests.values())
 
 
@@ -237,10 +239,10 @@ def _blamed(
     mixed: Phase,
     rise: float,
 ) -> Iterator[KindGrowth]:
-    """The kinds that make up for the rise of all together, as they were sent alone.
+    """Return the kinds whose rises when sent alone account for the rise of all together.
 
-    Each has to bring growth whenever it is sent, more of it than known-good requests do, and as
-    much as fits what all together brought. None if they do not account for a good part of that.
+    Each has to cause growth whenever it is sent, more than known-good requests do, and in
+    proportion to the total. Return none if they do not account for a good part of the total.
     """
     alone = _alone(quantity, samples, phases)
     control = max(0.0, *alone.get(CONTROL, [0.0]), 0.0)
@@ -251,7 +253,7 @@ def _blamed(
         if len(rates) < _TIMES_ALONE or min(rates) <= 0:
             continue
         rate = median(rates)
-        # What comes with known-good requests has to come with all others, too.
+        # Growth with known-good requests has to show with all others as well.
         part = rate * (sent if kind == CONTROL else mixed.requests.get(kind, 0)) / rise
         more = kind == CONTROL or rate >= _TIMES_CONTROL * control
         if _KIND_PART <= part <= _FITS and more:
@@ -264,10 +266,10 @@ def _blamed(
 def _alone(
     quantity: Quantity, samples: Sequence[Sample], phases: Sequence[Phase]
 ) -> dict[Kind, list[float]]:
-    """Return how much a quantity rose by for each request of a kind that was sent alone, by phase.
+    """Return how much a quantity rose per request of a kind that was sent alone, by phase.
 
-    Only the second half of each phase counts: at first there is room that the kind before has left,
-    and its connections end.
+    Only the second half of each phase counts: at first the previous kind's memory is reused, and
+    its connections close.
     """
     found: dict[Kind, list[float]] = {}
     for phase in phases:

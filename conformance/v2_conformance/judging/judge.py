@@ -71,7 +71,7 @@ _ANY_BODY = 64 * 1024
 
 
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
-    """The verdict on one exchange, from nothing but its bytes."""
+    """Return the verdict on one exchange, from nothing but its bytes."""
     response = transcript.response
     if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
         return _of_any_answer(case, prepared, response)
@@ -137,7 +137,7 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
 def _declined(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
 ) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
-    """Return what of the request the server may decline and does, whatever else the case is about.
+    """Return what the server declines, if it may decline that whatever the case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
     a case that is about size says so, and is judged.
@@ -189,7 +189,9 @@ def _judge_request(
 def _of_any_answer(
     case: RequestCase | GetCase, prepared: Prepared, response: Response | None
 ) -> Verdict:
-    """The verdict if the server need not answer: an answer passes the checks of the case."""
+    """Return the verdict if the server need not answer: any answer passes that passes the case's
+    checks.
+    """
     sent = describe_request(case, prepared)
     try:
         if response is not None:
@@ -223,7 +225,7 @@ def _check_json(case: RequestCase, response: Response) -> None:
 
 
 def _accepted(case: RequestCase, response: Response) -> Finding:
-    """Return what it means that a request was accepted that `case` wants rejected."""
+    """Return the verdict on an accepted request that `case` wants rejected."""
     if case.expect.get("accepted") == "unsupported":
         return Untested(NoErrorToJudge(response.status))
     return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
@@ -249,7 +251,7 @@ def _without_response(
 
 
 def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
-    """Return what an exchange without a whole response comes to."""
+    """Return the verdict on an exchange without a whole response."""
     ending, partial = transcript.ending, transcript.partial
     received, detail = transcript.came, printable(transcript.detail)
     if ending is Ending.REFUSED:
@@ -281,9 +283,9 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
 
 
 def _cut_short(transcript: Transcript) -> bool:
-    """Return True if the server closed the connection in the middle of a tensor that is streamed to
-    it: so servers refuse what is too large for them, and their answer can be lost with the
-    connection."""
+    """Return True if the server closed the connection in the middle of a streamed tensor: servers
+    refuse too large ones like this, and their answer can be lost with the connection.
+    """
     cut = transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.came
     return transcript.streamed is not None and cut and transcript.sent < transcript.asked
 
@@ -300,7 +302,9 @@ def _whole(prepared: Prepared, partial: Response) -> bool:
 
 
 def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
-    """Return what was sent, in words: model, shapes and forms, bytes, and what is odd about it."""
+    """Return a description of the request: model, shapes and forms, bytes, and what is odd about
+    it.
+    """
     if isinstance(case, GetCase):
         return f"sent GET {case.path}"
     inputs = [_shown_input(entry) for entry in input_entries(case.request)]
@@ -335,7 +339,7 @@ def _shown_input(entry: Mapping[str, Any]) -> str:
 
 
 def _header_line(prepared: Prepared) -> str:
-    """The header length as it went out, if at all."""
+    """Return the header length as sent, if it was sent at all."""
     name = HEADER_LENGTH.lower()
     fields = prepared.request.head.fields
     lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]

@@ -22,7 +22,7 @@ Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
 """In what way a known-good request is sent: with blobs both ways, as far as the server knows that;
 with that flag instead of a list of outputs; with blobs in a content coding; or without blobs."""
 
-# What a server may know: the extension both ways, binary inputs only, plain JSON.
+# Forms a server may support: the extension both ways, binary inputs only, plain JSON.
 _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("json", False))
 
 
@@ -30,7 +30,7 @@ _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("jso
 def known_good(
     role: str, address: Address, binding: DeployedModel, form: Form = "binary"
 ) -> Sequence[Prepared]:
-    """The canaries for `role` that are of this form, the most demanding first."""
+    """Return the canaries for `role` in this form, most demanding first."""
     ways = _FORMS
     if form != "binary":
         ways = _FORMS[-1:] if form == "json" else _FORMS[:1]
@@ -38,7 +38,7 @@ def known_good(
 
 
 def own_form(case: RequestCase) -> Form:
-    """The form of a known-good request that is most like the request of `case`."""
+    """Return the form of a known-good request that is closest to the request of `case`."""
     request = case.request
     if request.get("raw"):
         return "binary"
@@ -78,9 +78,10 @@ def plain_case(
     samples: int = 0,
     special: bool = False,
 ) -> RequestCase:
-    """The plainest request to a model, `form` for all inputs: its samples of this number, `special`
-    ones or ordinary ones, or, if it has none, three elements for each free dimension; with
-    `listed`, all outputs by name, as binary. `options` are more of the request."""
+    """Return the plainest request to a model, with all inputs in `form`: its sample set of this
+    number, `special` or ordinary or, without samples, three elements for each free dimension. With
+    `listed`, all outputs are named, as binary. `options` are further members of the request.
+    """
     inputs: list[dict[str, Any]] = [
         {"shape": [3 if n == -1 else n for n in spec.dims], "values": values, "form": form}
         for spec in model.inputs
@@ -109,17 +110,17 @@ def plain_case(
 
 
 def rank(transcript: Transcript) -> tuple[bool, str]:
-    """Of several known-good requests that got no exact answer, that with the least rank counts."""
+    """Return the rank of an inexact answer; of several, the one with the lowest rank counts."""
     silent = transcript.ending in (Ending.TIMEOUT, Ending.REFUSED)
     return transcript.ending is not Ending.COMPLETE, transcript.detail if silent else ""
 
 
 def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:
-    """Return what is wrong with the answer to a known-good request, None for nothing.
+    """Return what is wrong with the answer to a known-good request, None if nothing is.
 
-    `expected` is None for a server that answers it exactly. For any other, the same answer as at
-    first (see `answer`) is survival, and so is an exact one. A server that asks to wait is
-    Unavailable, which is not news of any death.
+    `expected` is None for a server that answers it exactly. Any other survives with the same answer
+    as at first (see `answer`) or an exact one. A server that asks to wait is Unavailable, which
+    does not mean that it died.
     """
     if transcript.response is not None and asks_to_wait(transcript.response):
         return plea(transcript.response)
@@ -131,6 +132,6 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
 
 
 def answer(transcript: Transcript) -> str:
-    """Return what came of an exchange, in short: the status, or how it ended without one."""
+    """Return an exchange's result in short: the status, or how it ended without one."""
     response = transcript.response
     return str(transcript.ending) if response is None else f"status {response.status}"

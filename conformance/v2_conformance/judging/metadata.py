@@ -1,4 +1,4 @@
-"""What a server says of itself and of its models, from its answers to discovery's questions."""
+"""Reads what a server says of itself and its models from its answers to discovery."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 class ServerName(msgspec.Struct, frozen=True):
-    """What a server calls itself, and the extensions that it lists."""
+    """A server's name for itself, and the extensions that it lists."""
 
     name: str
     version: str
@@ -35,9 +35,9 @@ class ServerName(msgspec.Struct, frozen=True):
 
 
 def server_name(response: Response, endpoint: EndpointBinding | None) -> ServerName:
-    """Return what the answer to GET /v2 says. Raises MessageError and Finding.
+    """Return the name from the answer to GET /v2. Raises MessageError and Finding.
 
-    An `endpoint` that answers for no metadata gives the server its own name.
+    An `endpoint` without metadata names the server itself.
     """
     if response.status != 200:
         raise MessageError(status_words(response))
@@ -54,10 +54,10 @@ def playing(
     model: ModelContract,
     endpoint: EndpointBinding | None = None,
 ) -> DeployedModel | str:
-    """`binding` with its version, if the server lists a single one; or why it cannot play the
+    """Return `binding` with its version, if the server lists exactly one; or why it cannot play the
     role. `response` is the answer to GET /v2/models/NAME.
 
-    An `endpoint` that answers for no metadata says only whether there is a model of that name.
+    An `endpoint` without metadata only says whether there is a model of that name.
     """
     name = printable(unquote(binding.model), _SHOWN)
     if response.status != 200:
@@ -76,14 +76,14 @@ def playing(
         ("outputs", binding.outputs, model.outputs),
     ):
         found = {e["name"]: e for e in entries_of(document.get(key))}
-        # Metadata without tensors says nothing against the model.
+        # Metadata without tensors does not rule out the model.
         for tensor, spec in zip(names, specs, strict=True) if found else ():
             if tensor not in found:
                 return f"{name} has no tensor {tensor} among its {key}"
             if found[tensor].get("datatype") != spec.datatype:
                 got = ascii(found[tensor].get("datatype"))[:40]
                 return f"{tensor} of {name}: expected datatype {spec.datatype}, got {got}"
-        # An output more does no harm, but a request without an input cannot be answered.
+        # An extra output is harmless, but a request that lacks an input cannot be answered.
         others = [tensor for tensor in found if tensor not in names] if key == "inputs" else []
         if others:
             return (
@@ -96,30 +96,34 @@ def playing(
 
 
 def model_metadata(response: Response) -> Mapping[str, Any]:
-    """The JSON of a model's metadata. Raises MessageError and Finding."""
+    """Return the JSON of a model's metadata. Raises MessageError and Finding."""
     return parse_json(plain_body(response))
 
 
 def single_version(listed: object) -> str | None:
-    """The version in a model's metadata, None if there is not exactly one that a URL can have."""
+    """Return the version in a model's metadata, None unless it is the only one and
+    fits into a URL.
+    """
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], str):
         return None
     return listed[0] if _VERSION.fullmatch(listed[0]) else None
 
 
 def entries_of(value: object) -> list[dict[str, Any]]:
-    """The entries of `inputs` or `outputs` in a model's metadata that have names."""
+    """Return the entries of `inputs` or `outputs` in a model's metadata that have names."""
     entries = value if isinstance(value, list) else []
     return [e for e in entries if isinstance(e, dict) and isinstance(e.get("name"), str)]
 
 
 def plain_body(response: Response) -> bytes:
-    """The body without a content coding, which a server may apply unasked (RFC 9110 12.5.3)."""
+    """Return the body without a content coding, which a server may apply unasked (RFC
+    9110 12.5.3).
+    """
     return bytes(decode_body(response, limit=MAX_METADATA).body)
 
 
 def status_words(response: Response) -> str:
-    """The status in words, with the place that a redirection names."""
+    """Return the status in words, with the target of a redirection."""
     location = response.value("location")
     if location is None or not 300 <= response.status < 400:
         return f"status {response.status}"

@@ -1,7 +1,6 @@
-"""A response whose tensor was compared while it came: is it the one that was sent?
+"""Judges a response whose tensor was compared with the sent one while it arrived.
 
-Pure, as all of judging: it reads the beginning of the response, which is kept, and what the
-comparison found.
+Pure: it reads the kept beginning of the response, and the result of the comparison.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens around a case: whether it is sent at all, and whether the server survived it.
+"""Decides whether a case is sent at all, and whether the server survived it.
 
 Pure: the engine finds outcomes with it, and `verifying` finds them again from recorded bytes.
 """
@@ -49,14 +49,14 @@ from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 
-_MOST_WORDS = 64 * 1024  # more than any message takes, even one with a stack trace
+_MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
 _IDLE_TOO_LONG = 408
 _REQUESTS_IN_CODINGS = "compression"
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
 
-# A server may take so much longer for a case than for a known-good request, or as long as its
-# bytes take over a slow line.
+# A server may take this much longer for a case than for a known-good request, or as long as its
+# bytes take over a slow connection.
 _SLOWER = 20
 _BYTES_A_SECOND = 1024 * 1024
 
@@ -66,7 +66,8 @@ NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 
 @dataclass(frozen=True)
 class Claims:
-    """What a target claims and which roles it was found to have; `absent` has the reasons.
+    """Claims of a target, and the roles it was found to have; `absent` has the reasons for the
+    others.
 
     `binding` is that of its endpoint, None for an ordinary one; `http2` says whether requests go to
     it over HTTP/2.
@@ -101,7 +102,7 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     role = next((role for role in case.roles if role not in claims.present), None)
     if role is not None:
         reason = claims.absent.get(role, "no such model")
-        # A contract that grows must not take the certificate from a server that has the older one.
+        # A growing contract must not invalidate the certificate of a server with the older one.
         model = contract().get(role)
         optional = model is not None and model.optional
         outcome = Outcome.UNSUPPORTED if optional else Outcome.NOT_RUN
@@ -118,32 +119,33 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
 
 
 def needs_the_dead(case: Case, killer: str) -> Verdict:
-    """The verdict on a case that needs what the case `killer` killed."""
+    """Return the verdict on a case that needs what the case `killer` killed."""
     return Verdict(Outcome.NOT_RUN, KilledBy(killer, case.role))
 
 
 def not_sent(case: RequestCase, silence: str) -> Verdict:
-    """The verdict on a case whose model answers no known-good request."""
+    """Return the verdict on a case whose model answers no known-good request."""
     return Verdict(Outcome.INCONCLUSIVE, NoKnownGoodAnswer(case.model, printable(silence)))
 
 
 def out_of_time(limit_s: float) -> Verdict:
-    """The verdict on a case that a run has no time for."""
+    """Return the verdict on a case that a run has no time for."""
     return Verdict(Outcome.NOT_RUN, OutOfTime(limit_s))
 
 
 def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
-    """Return how long a request of `size` bytes may take a server whose known-good ones take so
-    long."""
+    """Return how long a request of `size` bytes may take on a server, given the time of its
+    known-good ones.
+    """
     return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
 
 
 def hung(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
-    """Whether the server hung in the case's `own` exchange: the `canary` after it, on a fresh
+    """Return the hang in the case's `own` exchange, if the `canary` after it, on a fresh
     connection, was answered at once.
 
-    Not with many requests at once, which may wait for each other, and not if the server had less
-    time than it may need.
+    Concurrent requests may wait for each other, so they never count, nor does a server that had
+    less time than it may need.
     """
     if own.ending is not Ending.TIMEOUT or not own.sent or own.shortened_s is not None:
         return None
@@ -157,20 +159,23 @@ def hung(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
 
 
 def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
-    """`verdict`, or a failure if nothing was known but that the server gave no answer: it hung."""
+    """Return `verdict`, or a failure if all that was known is that the server gave no answer: it
+    hung.
+    """
     if found is None or not isinstance(verdict.cause, TimedOut):
         return verdict
     return replace(verdict, outcome=Outcome.FAIL, cause=found)
 
 
 def surplus(transcript: Transcript) -> int:
-    """Bytes of a response beyond what any server needs for that request and some words, of those
-    that a report keeps."""
+    """Return how many of a response's kept bytes no server needs for that request and
+    some words.
+    """
     return max(0, len(transcript.received) - tensors_as_json(len(transcript.request)) - _MOST_WORDS)
 
 
 def stale(transcript: Transcript) -> bool:
-    """Return True if the kept connection had been closed before, so that this is no answer.
+    """Return True if the kept connection had been closed before, so that this is not an answer.
 
     A server may close an idle connection at any time (RFC 9112 9.5), and say so with a 408 that
     crosses the next request (RFC 9110 15.5.9). Over HTTP/2 it may say that it has not looked at the
@@ -187,15 +192,16 @@ def stale(transcript: Transcript) -> bool:
 
 
 def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
-    """The verdict on `total` exchanges of a case, of which `verdict` is on the one that counts."""
+    """Return the verdict on `total` exchanges of a case; `verdict` is on the one that counts."""
     if not wrong or verdict.cause is None:
         return verdict
     return replace(verdict, cause=SeveralWrong(wrong, total, verdict.cause))
 
 
 def without_count(cause: Cause | None) -> Cause | None:
-    """A cause without what `of_several`, `passed_alone` or `passed_again` put around that of the
-    answer that counts, and without the cases beside it."""
+    """Return a cause without what `of_several`, `passed_alone` or `passed_again` wrapped around it,
+    and without the concurrent cases.
+    """
     if isinstance(cause, SeveralWrong):
         return cause.first
     if isinstance(cause, FailedAtFirst):
@@ -208,9 +214,10 @@ def without_count(cause: Cause | None) -> Cause | None:
 
 
 def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
-    """The verdict on a case alone, which is flaky if it passed after it had failed `beside` others.
+    """Return the verdict on a case run alone: flaky if it passed after it had failed `beside`
+    others.
 
-    If no answer came in time beside others, it passes, and the cause says so.
+    If no answer came in time under concurrency, it passes, and the cause says so.
     """
     if beside.cause is None or not verdict.outcome.harmless or beside.outcome.harmless:
         return verdict
@@ -219,8 +226,9 @@ def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
 
 
 def unrepeated(case: Case, verdict: Verdict, wrong: Verdict) -> Verdict | None:
-    """The verdict on a case for a model that nobody knows, which got a `wrong` value and then
-    passed: which of the two is the model's answer is not known. None if it is no such case."""
+    """Return the verdict on a case for an arbitrary model that got a `wrong` value and then passed:
+    which answer is the model's is unknown. None if it is not such a case.
+    """
     output = wrong_output(wrong.cause)
     if not isinstance(case, RelationCase) or output is None or not verdict.outcome.harmless:
         return None
@@ -228,7 +236,9 @@ def unrepeated(case: Case, verdict: Verdict, wrong: Verdict) -> Verdict | None:
 
 
 def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
-    """The verdict on a case that came to `first` before: if that was no pass, a pass is flaky."""
+    """Return the verdict on a case whose earlier verdict is `first`: if that was not a pass, a pass
+    is flaky.
+    """
     if first.cause is None or first.outcome.harmless or not verdict.outcome.harmless:
         return verdict
     if isinstance(first.cause, FailedAtFirst):
@@ -253,17 +263,18 @@ def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool
     """Return True if a canary on a fresh connection has to follow the one on the case's own.
 
     `outcome` is the case's, before any canary; `exact` says whether the server answered the first
-    canary exactly. If it did, it lives and has kept its place in the stream. Whether it takes new
-    connections, too, is seen once for each requirement.
+    canary exactly. If it did, it is alive and in step with the stream. Whether it also accepts new
+    connections is checked once for each requirement.
     """
     ordinary = case.canary is None and not case.dangerous
     return not (ordinary and exact and outcome is Outcome.PASS) or case.last_negative
 
 
 def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause | None:
-    """Return what a canary's `problem` on the case's own connection says of the server.
+    """Return what a canary's `problem` on the case's own connection says about the server.
 
-    Nothing, if a gateway says that it reached none: a fresh connection shows whether there is one.
+    Return None if a gateway says that it reached no server: a fresh connection shows whether there
+    is one.
     """
     return None if unavailable(transcript) else problem
 
@@ -271,11 +282,11 @@ def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause |
 def survived(
     verdict: Verdict, same: Cause | None, fresh: Cause | None, liveness: Transcript | None = None
 ) -> Verdict:
-    """`verdict`, or a failure if a canary says that the server did not survive.
+    """Return `verdict`, or a failure if a canary shows that the server did not survive.
 
-    `same` and `fresh` are what was wrong with the canary on each connection, None for nothing.
-    `liveness` is what the server answered while a gateway could not reach it, None if it could: a
-    server that was down in between was restarted.
+    `same` and `fresh` are what was wrong with the canary on each connection, None if nothing was.
+    `liveness` is the answer while a gateway could not reach the server, None if it could: a server
+    that was down in between was restarted.
     """
     if fresh is None and liveness is not None and down(liveness):
         fresh = WasDown(answer(liveness))

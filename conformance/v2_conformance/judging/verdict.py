@@ -1,4 +1,4 @@
-"""What judging a case comes to: its outcome, and the cause of it."""
+"""Result of judging a case: its outcome, and the cause of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What people read: what was sent, what was expected, what the server did."""
+        """The message for people: what was sent, what was expected, what the server did."""
         words = describe(self.cause)
         return f"{self.sent}: {words}" if self.sent and words else words
 
@@ -38,4 +38,4 @@ class Finding(Exception):
 
 
 class Untested(Finding):
-    """A response without what the case is about, which the server may leave out."""
+    """A response that leaves out what the case is about, as the server may."""

@@ -1,4 +1,4 @@
-"""When bytes arrived at a plain socket, as the kernel noted it, however late they are read.
+"""Reads when bytes arrived at a plain socket, as the kernel noted it, however late they are read.
 
 Linux notes it for each packet of a socket that asks for it (SO_TIMESTAMPNS, see socket(7)). Where
 the kernel does not, bytes count as arriving when they are read.
@@ -21,7 +21,9 @@ _SPACE = socket.CMSG_SPACE(_TIMESPEC.size) if sys.platform == "linux" else 0
 
 
 def note_arrivals(sock: socket.socket) -> None:
-    """Ask the kernel to note when bytes arrive, if it can. Not for TLS, which reads by itself."""
+    """Ask the kernel to note when bytes arrive, if it can. Not for TLS, which does
+    its own reading.
+    """
     if _SPACE:
         with contextlib.suppress(OSError):
             sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -38,14 +40,15 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, float | None]:
         if noted and len(content) == _TIMESPEC.size:
             seconds, nanoseconds = _TIMESPEC.unpack(content)
             now, of_day = _both_clocks()
-            # Nothing arrives in the future; but the clock of the day may be set back.
+            # Nothing arrives in the future, but the wall clock may be set back.
             return data, now - max(0.0, of_day - seconds - nanoseconds / 1e9)
     return data, None
 
 
 def _both_clocks() -> tuple[float, float]:
-    """The time of `perf_counter` and of the day, read right after each other: on a busy machine
-    another process may run in between."""
+    """Return `perf_counter` and the wall clock, read right after each other: on a busy machine
+    another process may run in between.
+    """
     for _ in range(_TRIES):
         now, of_day = time.perf_counter(), time.time()
         if time.perf_counter() - now < _AT_ONCE_S:

@@ -1,7 +1,7 @@
-"""What a case file says, read with a clear message for each thing that its author can get wrong.
+"""Reads the content of a case file, with a clear message for each mistake of its author.
 
 A file is checked against its schema before its axes are filled in, so that a value read here can
-still be of any JSON type. Whatever else goes wrong while a case is encoded is the suite's mistake.
+still be of any JSON type. Any other error while a case is encoded is a bug in the suite.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _JSON = "the JSON"
 
 
 def mapping(value: object, what: str, known: Collection[str] | None = None) -> Mapping[str, Any]:
-    """`value` if it is a mapping, with no members other than those `known`."""
-    if not isinstance(value, dict):  # as YAML and JSON are read; a Mapping takes long to recognize
+    """Return `value` if it is a mapping with no members other than those `known`."""
+    if not isinstance(value, dict):  # as YAML and JSON are read; checking for a Mapping is slow
         raise unexpected(what, "a mapping", value)
     if known is not None:
         for name in value:
@@ -29,7 +29,7 @@ def mapping(value: object, what: str, known: Collection[str] | None = None) -> M
 
 
 def only_member(value: object, what: str, known: Collection[str]) -> tuple[str, Any]:
-    """Name and value of the only member of a mapping, which is one of those `known`."""
+    """Return name and value of the only member of a mapping, which is one of those `known`."""
     found = mapping(value, what, known)
     if len(found) != 1:
         raise unexpected(what, f"only {_listed(known)}", list(found))
@@ -37,14 +37,14 @@ def only_member(value: object, what: str, known: Collection[str]) -> tuple[str, 
 
 
 def array(value: object, what: str) -> Sequence[Any]:
-    """`value` if it is a list."""
+    """Return `value` if it is a list."""
     if not isinstance(value, list):
         raise unexpected(what, "a list", value)
     return value
 
 
 def text(value: object, what: str) -> str:
-    """`value` if it is text that has a form in UTF-8."""
+    """Return `value` if it is text that UTF-8 can encode."""
     if not isinstance(value, str):
         raise unexpected(what, "text", value)
     if not value.isascii():
@@ -53,7 +53,7 @@ def text(value: object, what: str) -> str:
 
 
 def utf8(value: str, what: str) -> bytes:
-    """`value` in UTF-8, which has no form for one half of a surrogate pair."""
+    """Return `value` in UTF-8, which cannot encode a lone surrogate."""
     try:
         return value.encode()
     except UnicodeEncodeError as error:
@@ -62,7 +62,7 @@ def utf8(value: str, what: str) -> bytes:
 
 
 def integer(value: object, what: str, *, least: int | None = None, most: int | None = None) -> int:
-    """`value` if it is an integer from `least` to `most`."""
+    """Return `value` if it is an integer from `least` to `most`."""
     if type(value) is not int:
         raise unexpected(what, "an integer", value)
     if least is not None and value < least:
@@ -73,14 +73,14 @@ def integer(value: object, what: str, *, least: int | None = None, most: int | N
 
 
 def one_of(value: object, what: str, known: Sequence[str]) -> str:
-    """`value` if it is one of the words `known`."""
+    """Return `value` if it is one of the words `known`."""
     if not isinstance(value, str) or value not in known:
         raise unexpected(what, _listed(known), value)
     return value
 
 
 def from_hex(value: object, what: str) -> bytes:
-    """The bytes that `value` has in hexadecimal, with or without spaces between them."""
+    """Return the bytes that `value` has in hexadecimal, with or without spaces between them."""
     try:
         return bytes.fromhex(text(value, what))
     except ValueError as error:
@@ -88,7 +88,7 @@ def from_hex(value: object, what: str) -> bytes:
 
 
 def write_json(document: object, *, indent: int | None = None) -> bytes:
-    """UTF-8 JSON, compact unless `indent` is given."""
+    """Return UTF-8 JSON, compact unless `indent` is given."""
     if indent is None:
         return utf8(_COMPACT.encode(document), _JSON)
     written = json.dumps(document, ensure_ascii=False, indent=indent, default=_no_json)
@@ -103,7 +103,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_
 
 
 def unexpected(what: str, wanted: str, got: object) -> CaseFileError:
-    """The error that says so, with as much of `got` as a line has room for."""
+    """Return the error for an unexpected value, with as much of `got` as fits on a line."""
     shown = ascii(got)
     if len(shown) > _LONGEST:
         shown = shown[:_LONGEST] + "…"

@@ -1,4 +1,4 @@
-"""Endpoints that carry the messages of the V2 protocol in another envelope: their bindings.
+"""Bindings of endpoints that carry the messages of the V2 protocol in another envelope.
 
 Amazon SageMaker and Vertex AI let a container have only URLs of their own, and pass few header
 fields on. Triton's endpoints for them say the header length in Content-Type instead. A binding says
@@ -6,7 +6,7 @@ where URL, header length and type go; cases, judging and the message itself stay
 is translated when it is made (`head`), a response when it is read (`as_v2`); the transcript and the
 report have the bytes that were on the wire.
 
-Source: Triton's documentation of both endpoints; docs/bindings.md has what each case becomes.
+Source: Triton's documentation of both endpoints; docs/bindings.md says how each case changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from v2_conformance.wire.transport import Connection, Head, Request
 _TYPE = "content-type"
 _PARAMETER = re.compile(rf"(?i);[ \t]*{SIZE_PARAMETER}=([^;]*)")
 _BINARY_TYPES = (SAGEMAKER_BINARY, VERTEX_BINARY)
-# Other sides of the Content-Type that these requirements are about: the header length is in it.
+# These requirements are about Content-Type itself, which holds the header length here.
 _OF_THE_TYPE = frozenset({"P12", "P13", "P14"})
 _OF_THE_MODELS_PATH = frozenset({"percent", "version_path"})
 
@@ -50,9 +50,8 @@ class EndpointBinding:
     json-header-size. `routes` are the endpoint's own paths for those of the V2 protocol, as regular
     expressions and what to put for them. With a `redirect`, everything goes to the target's URL as
     a POST, and the field of that name has the path. `typed_responses` says whether responses have
-    `binary_type` too, or the ordinary header field. An endpoint that answers for no `metadata`
-    does not name itself: it is called `title`. `versions` says whether a request can name that of
-    its model.
+    `binary_type` too, or the ordinary header field. An endpoint without `metadata` does not name
+    itself: it is called `title`. `versions` says whether a request can name its model's version.
     """
 
     name: BindingName
@@ -65,7 +64,7 @@ class EndpointBinding:
     versions: bool = True
 
     def path(self, path: str) -> str:
-        """The endpoint's own path for one of the V2 protocol."""
+        """Return the endpoint's own path for one of the V2 protocol."""
         for pattern, route in self.routes:
             found = re.fullmatch(pattern, path)
             if found:
@@ -73,7 +72,9 @@ class EndpointBinding:
         return path
 
     def head(self, head: Head, prefix: str) -> Head:
-        """The head of a request, whose target begins with `prefix`, as the endpoint takes it."""
+        """Return the head of a request, whose target begins with `prefix`, as the endpoint accepts
+        it.
+        """
         fields = self._typed(head.fields)
         path = head.target[len(prefix) :]
         if self.redirect is None:
@@ -84,7 +85,7 @@ class EndpointBinding:
         return Head("POST", prefix or "/", (*first, (self.redirect, path.lstrip("/")), *rest))
 
     def _typed(self, fields: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """The fields of a request with the header length in their Content-Type, if there is one."""
+        """Return the fields of a request with the header length, if any, in their Content-Type."""
         name = HEADER_LENGTH.lower()
         lengths = [one for one in fields if one[0].lower() == name]
         if not lengths:
@@ -95,7 +96,8 @@ class EndpointBinding:
         return tuple((n, media_type if n.lower() == _TYPE else value) for n, value in others)
 
     def as_v2(self, response: Response | None) -> Response | None:
-        """The response as a V2 server would have sent it, with the ordinary type and header field.
+        """Return the response as a V2 server would have sent it, with the usual type and header
+        field.
 
         What the endpoint has no place for is left out, so that a header length that is in the wrong
         place counts as missing.
@@ -116,7 +118,7 @@ class EndpointBinding:
         return replace(response, headers=tuple(headers), following=self.as_v2(response.following))
 
     def lacking(self, case: Case) -> BindingLacks | None:
-        """Return what the endpoint has no place for, if `case` needs that."""
+        """Return what `case` needs that the endpoint has no place for."""
         if case.requirement in _OF_THE_TYPE:
             return "content_type"
         if isinstance(case, GetCase):
@@ -152,14 +154,16 @@ class EndpointBinding:
 def _split(
     fields: Iterable[tuple[str, str]], of_the_body: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """The fields before the first one that is about the body, and the others."""
+    """Return the fields before the first one about the body, and the others."""
     fields = tuple(fields)
     at = next((n for n, (name, _) in enumerate(fields) if name.lower() in of_the_body), len(fields))
     return fields[:at], fields[at:]
 
 
 def _in_case_of(written: str) -> str:
-    """The name of the parameter in the letter case of a field's name: as usual, upper or mixed."""
+    """Return the parameter's name in the letter case of a field's name: as usual,
+    upper or mixed.
+    """
     if written in (HEADER_LENGTH, HEADER_LENGTH.lower()):
         return SIZE_PARAMETER
     if written == HEADER_LENGTH.upper():
@@ -197,7 +201,7 @@ BINDINGS: Mapping[str, EndpointBinding] = {
 
 
 def binding_named(name: str) -> EndpointBinding:
-    """The binding of that name. Raises UsageError."""
+    """Return the binding of that name. Raises UsageError."""
     if name not in BINDINGS:
         hint = did_you_mean(name, BINDINGS, f"there are {' and '.join(BINDINGS)}")
         raise UsageError(f"unknown binding: {hint}")
@@ -205,7 +209,7 @@ def binding_named(name: str) -> EndpointBinding:
 
 
 def size_in_type(content_types: Iterable[str]) -> list[str]:
-    """The header lengths in fields Content-Type of some binding, as they are written."""
+    """Return the header lengths in Content-Type fields of any binding, as written."""
     return [
         size.strip()
         for value in content_types

@@ -2,7 +2,7 @@
 
 It reads as tolerant recipients do: lines may end with LF alone, fields may be folded or have white
 space before the colon, the size of a chunk may have any number of digits. It raises nothing and
-judges nothing: code that does looks at the lines and offsets given here.
+judges nothing: judging code looks at the lines and offsets given here.
 
 Offsets count from the start of the data. Time grows with the length of the data alone; of a body,
 one chunk at a time is in memory.
@@ -30,24 +30,28 @@ _HUGE = 1 << 60
 
 
 def decimal(text: str) -> int | None:
-    """The number that a field's value is, such as a length; None for anything else."""
+    """Return the number that a field's value is, such as a length; None for anything else."""
     return int(text) if _DECIMAL.fullmatch(text) else None
 
 
 def one_number(values: Iterable[str]) -> int | None:
-    """The number that all values of a field are; None if they differ, are none, or are others."""
+    """Return the number that all values of a field are; None if there are none, or if they differ
+    or are not numbers.
+    """
     found = set(values)
     return decimal(found.pop()) if len(found) == 1 else None
 
 
 def members(values: Iterable[str]) -> list[str]:
-    """The members of the lists that are a field's values, in lower case, without empty ones."""
+    """Return the members of the lists in a field's values, in lower case, without empty ones."""
     listed = (member.strip() for member in ",".join(values).lower().split(","))
     return [member for member in listed if member]
 
 
 def codings_in(values: Iterable[str]) -> list[str]:
-    """The content codings in the values of Content-Encoding, in lower case; "identity" is none."""
+    """Return the content codings in the values of Content-Encoding, in lower case, without
+    "identity".
+    """
     return [name for name in members(values) if name != "identity"]
 
 
@@ -122,7 +126,7 @@ class Head(Section):
 
     @property
     def is_interim(self) -> bool:
-        """True if it is that of an interim response, which has no body."""
+        """True if it is the head of an interim response, which has no body."""
         status = self.status
         return status is not None and 100 <= status < 200
 
@@ -138,7 +142,7 @@ def begins_message(data: bytes, at: int) -> bool:
 
 
 def read_head(data: bytes, at: int = 0) -> Head:
-    """The head at `at`."""
+    """Return the head at `at`."""
     found = _EMPTY_LINES.match(data, at)
     start = at if found is None else found.end()
     end = _SECTION_END.search(data, start)
@@ -165,9 +169,9 @@ class Chunk(NamedTuple):
     """A chunk: its size line begins at `start` and has its digits at `digits`, its data goes from
     `data` to `end` as far as it came, and what follows begins at `after`.
 
-    The last chunk has size 0, and the trailer section in the place of data. Where no size can be
-    read, `size` is None, and all that is left is data. A chunk is `whole` if all of it came, with
-    the end of the line or the section.
+    The last chunk has size 0, and the trailer section in the place of data. If no size can be read,
+    `size` is None, and all remaining bytes are data. A chunk is `whole` if all of it came, with the
+    end of the line or the section.
     """
 
     start: int
@@ -180,7 +184,7 @@ class Chunk(NamedTuple):
 
 
 def read_chunks(data: bytes, at: int = 0) -> Iterator[Chunk]:
-    """The chunks from `at` on. The last one has size 0 or None."""
+    """Yield the chunks from `at` on. The last one has size 0 or None."""
     while True:
         chunk = _chunk(data, at)
         yield chunk

@@ -1,5 +1,4 @@
-"""What keeps a client from an HTTP exchange with a server that is there, as TLS or its first bytes
-tell."""
+"""Obstacles to an HTTP exchange with a server that is up, as TLS or its first bytes show them."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
 
 
 class Obstacle(Enum):
-    """One such thing."""
+    """One obstacle; its value names it."""
 
     UNKNOWN_AUTHORITY = "unknown authority"  # X.509: no path to a certificate that is trusted
     EXPIRED = "expired"
@@ -33,13 +32,13 @@ class Obstacle(Enum):
     NO_TLS = "no TLS"  # https to a port that does not speak TLS
     ONLY_TLS = "only TLS"  # http to a port that speaks TLS
     CERTIFICATE_REQUIRED = "certificate required"  # the server wants one from the client
-    CERTIFICATE_REFUSED = "certificate refused"  # and does not accept the one that it got
+    CERTIFICATE_REFUSED = "certificate refused"  # and rejects the one that it got
     NO_HTTP2 = "no HTTP/2"  # HTTP/2 was asked for, and the port speaks another protocol
     NO_AGREEMENT = "no agreement"  # no common version, cipher or name, or a client certificate
 
 
 def obstacle_of(error: BaseException) -> Obstacle | None:
-    """Return what an error of Python's ssl module says, None for other errors.
+    """Return the obstacle in an error of Python's ssl module, None for other errors.
 
     The certificate's checks have OpenSSL's X509_V_ERR_* codes, the handshake its reasons.
     """
@@ -64,11 +63,12 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
 
 
 def speaks_http1(received: bytes) -> bool:
-    """Return True if what came instead of HTTP/2 is an answer of HTTP/1."""
+    """Return True if the answer is HTTP/1 instead of HTTP/2."""
     return received.startswith(b"HTTP/1")
 
 
 def speaks_tls(received: bytes) -> bool:
-    """Return True if an answer to plain HTTP is a record of TLS, an alert or a handshake, of RFC
-    8446."""
+    """Return True if an answer to plain HTTP is a TLS record (RFC 8446), an alert or
+    a handshake.
+    """
     return received.startswith(_TLS_RECORDS)

@@ -1,4 +1,4 @@
-"""How many requests a second a run may send, whatever connections and threads it uses."""
+"""Limits the requests per second of a run, whatever connections and threads it uses."""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ class SocketAddress:
 
 
 def connected(address: SocketAddress, timeout: float) -> socket.socket:
-    """A socket that is connected within `timeout` seconds and does not block. Raises OSError, and
-    UnicodeError for a host name that no DNS can hold."""
+    """Return a non-blocking socket, connected within `timeout` seconds. Raises OSError, and
+    UnicodeError for a host name that is invalid in DNS.
+    """
     raw = socket.create_connection((address.host, address.port), timeout)
     try:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -39,7 +40,7 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
 
 
 class Opener:
-    """Opens sockets to one address, of which one may be on its way before anybody needs it."""
+    """Opens sockets to one address, one of which may be opened ahead of time."""
 
     def __init__(self, address: SocketAddress, timeout: float) -> None:
         self._address = address
@@ -53,8 +54,9 @@ class Opener:
         pool.shutdown(wait=False)
 
     def opened(self, *, speaks: bool = False) -> socket.socket:
-        """Return what was begun, if it came about and the other end has neither closed nor spoken,
-        unless it `speaks` first; or else a new one. Raises as `connected` does."""
+        """Return the socket that was begun, if the other end has neither closed it nor sent
+        anything (unless it `speaks` first); otherwise a new one. Raises as `connected` does.
+        """
         ahead, self._ahead = self._ahead, None
         if ahead is not None:
             with contextlib.suppress(OSError, UnicodeError):
@@ -76,7 +78,7 @@ def _silent(sock: socket.socket) -> bool:
 
 
 def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:
-    """Whether `sock` can be read, and written, within `timeout` seconds."""
+    """Return whether `sock` can be read, and written, within `timeout` seconds."""
     if isinstance(sock, ssl.SSLSocket) and sock.pending():
         return True, False
     poll = select.poll()
@@ -90,7 +92,7 @@ def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bo
 
 
 def reason_of(error: OSError | UnicodeError) -> str:
-    """Return why there is no connection, or none any more, in words."""
+    """Return, in words, why there is no connection, or no longer one."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
     if isinstance(error, ssl.SSLCertVerificationError):

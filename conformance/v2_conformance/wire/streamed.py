@@ -1,4 +1,4 @@
-"""A tensor that is too long to be kept: made while it is sent, compared while it comes back."""
+"""A tensor that is too long to keep: made while it is sent, compared while it comes back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StreamedTensor:
     size: int
 
     def blocks(self) -> Iterator[memoryview]:
-        """Its bytes, in pieces."""
+        """Yield its bytes, in pieces."""
         return pattern_blocks(self.size)
 
 
@@ -83,8 +83,8 @@ class Comparison:
         self.taken = 0
         self._size = size
         self._element = element
-        self._at = 0  # how far it is compared
-        self._rest = b""  # of an element that has not come whole
+        self._at = 0  # bytes compared so far
+        self._rest = b""  # bytes of an incomplete element
         self._number = -1
         self._block = memoryview(b"")
         self._offset: int | None = None
@@ -93,7 +93,7 @@ class Comparison:
         self._differing = 0
 
     def take(self, data: Buffer) -> None:
-        """The next bytes."""
+        """Take the next bytes."""
         self.taken += len(data)
         left = self._size - self._at - len(self._rest)
         if left <= 0:
@@ -105,8 +105,9 @@ class Comparison:
         self._compare(joined[:whole])
 
     def difference(self) -> StreamDifference | None:
-        """Return what differs of all that came, None if nothing does. Nothing may come after
-        that."""
+        """Return how everything received differs, None if it does not. Nothing may
+        come afterwards.
+        """
         if self._rest:
             self._element = 1
             rest, self._rest = self._rest, b""

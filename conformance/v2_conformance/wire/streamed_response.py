@@ -1,4 +1,4 @@
-"""Reads a response of which only the beginning is kept: its tensor is compared while it comes."""
+"""Reads a response, keeping only its beginning: its tensor is compared while it comes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StreamedReader(ResponseReader):
             del self.raw[self._keep :]
 
     def streamed(self, size: int, sha256: str) -> Streamed:
-        """Return what came; `size` and `sha256` are what is known of the request."""
+        """Return the streamed facts; `size` and `sha256` describe the request."""
         return Streamed(
             size=size,
             sha256=sha256,
@@ -76,12 +76,12 @@ class StreamedReader(ResponseReader):
 
 
 def nothing_streamed(tensor: StreamedTensor) -> Streamed:
-    """Return what is kept of an exchange with a tensor of which nothing was sent."""
+    """Return the facts of an exchange with a tensor of which nothing was sent."""
     return Streamed(tensor.size, hashlib.sha256().hexdigest(), 0, 0)
 
 
 def json_length(status: int, fields: tuple[tuple[str, str], ...]) -> int | None:
-    """Where the tensor begins in the body of a response, None if it has none."""
+    """Return where the tensor begins in the body of a response, None if it has none."""
     length = one_number(value for name, value in fields if name == HEADER_LENGTH.lower())
     if status != 200 or length is None:
         return None
@@ -89,7 +89,9 @@ def json_length(status: int, fields: tuple[tuple[str, str], ...]) -> int | None:
 
 
 def beginning_of(received: Buffer, streamed: Streamed, ending: Ending) -> Response | None:
-    """The response whose first bytes were kept, with so much of its body; None without a head."""
+    """Return the response whose first bytes were kept, with that part of its body; None without a
+    head.
+    """
     reader = ResponseReader(Limits())
     reader.feed(bytes(received))
     if not reader.in_body:

@@ -1,4 +1,4 @@
-"""What is left of an exchange: every byte, how it ended, and the response that was read."""
+"""Transcript of an exchange: every byte, how it ended, and the response that was read."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STREAMED_IN_TIME = 256 * 1024 * 1024  # bytes both ways, in the time of an ordi
 
 
 def tensors_as_json(request: int) -> int:
-    """The most bytes of JSON that any server needs for the tensors of `request` bytes."""
+    """Return the most bytes of JSON that any server needs for the tensors of `request` bytes."""
     short = min(request, _SHORT)
     long = min(request - short, _LONG)
     return _FACTOR * short + _FACTOR_IF_LONG * long + (request - short - long) * 5 // 4
 
 
 def as_recorded(seconds: float) -> float:
-    """A time as a report has it, in microseconds: what is judged is then what is recorded."""
+    """Return a time as a report has it, in microseconds, so that judging uses what is recorded."""
     return round(seconds * 1000, 3) / 1000
 
 
@@ -51,7 +51,7 @@ class Ending(str, Enum):
     __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
 
 
-_COMPLETE = Ending.COMPLETE  # before Python 3.12 a member takes its time to be found in its Enum
+_COMPLETE = Ending.COMPLETE  # before Python 3.12 looking up a member of an Enum is slow
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,15 @@ class Limits:
     response: int = 80 * 1024 * 1024
 
     def exchange_with(self, streamed: int) -> float:
-        """Seconds for an exchange that also carries a streamed tensor of so many bytes."""
+        """Return the seconds for an exchange that also carries a streamed tensor of this many
+        bytes.
+        """
         return self.exchange_s * (1 + streamed / _STREAMED_IN_TIME)
 
     def response_to(self, request: int) -> int:
-        """The most bytes of a response to `request` bytes: their tensors as JSON, and a MiB."""
+        """Return the most bytes of a response to `request` bytes: their tensors as JSON, plus a
+        MiB.
+        """
         return min(self.response, tensors_as_json(request) + 1024 * 1024)
 
 

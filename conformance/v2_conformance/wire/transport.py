@@ -1,9 +1,9 @@
-"""All that the engine knows of HTTP: a Connection takes a Request and gives back a Transcript.
+"""All that the engine knows about HTTP: a Connection takes a Request and returns a Transcript.
 
 HTTP/1.1 (`http1`) and HTTP/2 (`http2`) are transports. Another one is a module beside them with a
-Transport and a Connection, and the engine does not change for it. What reads recorded bytes again
-(`verifying`, `redaction`, `report.shown.annotate`, `formats.replay`) knows the notation of
-HTTP/1.1, in which `http2.notation` writes HTTP/2.
+Transport and a Connection, and the engine does not change for it. Code that reads recorded bytes
+(`verifying`, `redaction`, `report.shown.annotate`, `formats.replay`) knows only HTTP/1.1's
+notation, in which `http2.notation` writes HTTP/2.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Parting(str, Enum):
-    """What a client does that does not wait for the whole answer, once it has sent its bytes.
+    """Action of a client that does not wait for the whole answer, once it has sent its bytes.
 
     The values are those of `client.then` in case files.
     """
 
     WAITS = "waits"  # for an answer, but no longer than a moment
-    LEAVES = "leaves"  # closes the connection, and reads nothing
+    LEAVES = "leaves"  # close the connection, and read nothing
     RESETS = "resets"  # the same, with a TCP reset
-    HALF_CLOSES = "half_closes"  # says that nothing more comes, and waits for a moment
+    HALF_CLOSES = "half_closes"  # say that nothing more comes, and wait for a moment
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -49,8 +49,8 @@ class Request(msgspec.Struct, frozen=True):
     Over HTTP/2 `http1` is the whole request as it is recorded (see `http2.notation`), with the
     whole head in the first write.
 
-    `answers` is how many requests `http1` has: with a second one behind the first, which is
-    pipelined, `head` and `body` are those of the first.
+    `answers` is how many requests `http1` has: if a second one is pipelined behind the first,
+    `head` and `body` are those of the first.
 
     With `limit_s` an exchange may take only so many seconds, if that is less than usual.
 
@@ -69,7 +69,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def data(self) -> Buffer:
-        """The whole request in HTTP/1.1 but for a streamed tensor; no copy if it is one write."""
+        """The whole request in HTTP/1.1 without a streamed tensor; no copy if it is one write."""
         return self.http1[0] if len(self.http1) == 1 else b"".join(self.http1)
 
     @property
@@ -82,7 +82,7 @@ class Request(msgspec.Struct, frozen=True):
 class Connection(Protocol):
     """A connection to the server under test, for one exchange at a time in one thread at a time.
 
-    It opens when an exchange needs it, and stays open for as long as HTTP and the server allow.
+    It opens when an exchange needs it, and stays open as long as HTTP and the server allow.
     """
 
     @property
@@ -93,17 +93,17 @@ class Connection(Protocol):
         """
 
     def pending(self) -> bool:
-        """Return True if bytes that no request asked for wait on the open connection."""
+        """True if unsolicited bytes wait on the open connection."""
 
     def open_ahead(self) -> None:
-        """Begin to connect anew, for the next exchange that is to be `fresh`. What is open stays.
+        """Begin to connect anew, for the next `fresh` exchange. Open connections stay.
 
-        A server may close that connection before, as it may close any: then its exchange says so.
+        The server may close that connection before it is used, as any: its exchange then says so.
         """
 
     def begin(self, request: Request) -> None:
-        """Send `request` on the open connection, if its answer can be read later and still be
-        timed as it comes; else do nothing, as if bytes wait that nobody asked for.
+        """Send `request` on the open connection, if its answer can be read later and still be timed
+        as it comes; otherwise, or if unsolicited bytes wait, do nothing.
 
         The next exchange is that of the same `request`, and reads the answer; any other one, or a
         fresh one, closes the connection first. The server's time does not run out meanwhile.
@@ -112,8 +112,8 @@ class Connection(Protocol):
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """Send `request` exactly, read one response, and return every byte of both.
 
-        With `fresh` it closes what is open and connects anew. It never sends a request twice: if
-        the server closes a kept connection, the transcript says so, and the caller decides.
+        With `fresh` it closes an open connection and connects anew. It never sends a request twice:
+        if the server closes a kept connection, the transcript says so, and the caller decides.
 
         It never raises for what the network or the server does: the transcript's `ending` tells.
         It ends within the time limit, and reads little more than the longest response that the
@@ -122,11 +122,11 @@ class Connection(Protocol):
         """
 
     def close(self) -> None:
-        """Close what is open, if anything is. The next exchange connects anew."""
+        """Close the connection if it is open. The next exchange connects anew."""
 
 
 class Transport(Protocol):
     """The way to the server under test: one version of HTTP, one address, one set of limits."""
 
     def connection(self) -> Connection:
-        """A new connection; its first exchange opens it. Any thread may call this."""
+        """Return a new connection; its first exchange opens it. Any thread may call this."""

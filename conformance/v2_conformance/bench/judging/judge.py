@@ -63,7 +63,7 @@ _MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class Came:
-    """What came for one request of a task: each try, and the answer that was scripted for it."""
+    """Everything received for one request of a task: each try, and the answer scripted for it."""
 
     tries: tuple[ClientRequest, ...] = ()
     answers: tuple[Answer, ...] = ()
@@ -71,9 +71,9 @@ class Came:
 
 @dataclass(frozen=True)
 class Arrived:
-    """All that came in a scenario: `of` has it by the request of the task.
+    """Everything received in a scenario: `of` has it by the request of the task.
 
-    `unreadable` says of the first thing that is no request why it is none. `elsewhere` is the first
+    `unreadable` says why the first unreadable message is not a request. `elsewhere` is the first
     inference request to a model that the task does not have.
     """
 
@@ -83,7 +83,8 @@ class Arrived:
 
 
 def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Verdict:
-    """The verdict on a scenario in which these requests came, each as its raw bytes, in order.
+    """Return the verdict on a scenario in which these requests came, each as its raw bytes, in
+    order.
 
     Raises CaseFileError for a mistake of the scenario's author.
     """
@@ -100,7 +101,7 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
     for number, line in enumerate(said.lines):
         label = number + 1 if several else None
         if line.unsupported is not None:
-            # What came for later requests was taken for this one, which was never sent.
+            # Messages for later requests were taken for this one, which was never sent.
             what = printable(line.unsupported, _SHOWN)
             lacking = ClientLacks(what, basic=_is_basic(asked[number]))
             return Verdict(Outcome.UNSUPPORTED, lacking)
@@ -119,7 +120,7 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
 
 
 def _is_basic(asked: Asked) -> bool:
-    """Return True if a caller wants nothing but tensors in binary form, there and back."""
+    """Return True if a caller wants nothing but tensors in binary form, in both directions."""
     wanted = asked.request
     options = (
         wanted.version, wanted.parameters, wanted.headers, wanted.request_compression,
@@ -137,7 +138,7 @@ def _is_basic(asked: Asked) -> bool:
 
 
 def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:
-    """The verdict on a scenario of which only the requests are known."""
+    """Return the verdict on a scenario of which only the requests are known."""
     for number, came in enumerate(arrived.of):
         label = number + 1 if len(asked) > 1 else None
         for request in came.tries:
@@ -150,15 +151,16 @@ def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> 
 
 
 def skipped_scenario(case: Case, profiles: Collection[str]) -> Verdict | None:
-    """The verdict on a scenario of a profile that a client does not claim, None for any other."""
+    """Return the verdict on a scenario of a profile that a client does not claim, None for any
+    other.
+    """
     if case.profile in profiles:
         return None
     return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
 
 
 def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes]) -> Arrived:
-    """Return what came, by the requests of the task, with the answers that the script has for each
-    try."""
+    """Return the received requests by request of the task, with the script's answer to each try."""
     tries: list[list[ClientRequest]] = [[] for _ in asked]
     answers: list[list[Answer]] = [[] for _ in asked]
     unreadable: str | None = None
@@ -187,7 +189,7 @@ def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes])
 
 
 def _check_process(said: Said, requests: int) -> None:
-    """Raise Finding for a client that hung, died or printed what nobody can read."""
+    """Raise Finding for a client that hung, died or printed unreadable output."""
     if said.ended == "timeout":
         raise Finding(ClientTimedOut(said.seconds))
     if said.ended == "flood":
@@ -287,7 +289,7 @@ def _check_tensor(expected: Tensor, got: SaidTensor, *, strictly: bool) -> None:
     label = printable(got.name, 60)
     datatype, data = got.datatype, got.data
     if expected.datatype == "BF16" and datatype == "FP32":
-        # Nothing is lost: a user without a type for BF16 holds it as FP32.
+        # FP32 loses nothing for a user without a type for BF16.
         narrowed = bytes(b for i in range(2, len(data), 4) for b in data[i : i + 2])
         zeros = not any(data[i] or data[i + 1] for i in range(0, len(data) - 3, 4))
         if zeros and len(data) == 2 * len(expected.blob):

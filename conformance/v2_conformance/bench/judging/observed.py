@@ -1,7 +1,7 @@
-"""What every request of a client has to keep, judged over all scenarios of a run. Pure.
+"""Judges rules for every request of a client over all scenarios of a run. Pure.
 
-It is judged as what a server's exchanges have to keep is (`observed`): a scenario's requests are
-looked at when they are there, and only what was found is kept.
+This works as for a server's exchanges (`observed`): a scenario's requests are examined once they
+are there, and only the findings are kept.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ class _Broken(Exception):
 
 
 def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observation, ...]:
-    """Return what the requests of a scenario show, each as its raw bytes, of everything observed.
+    """Return what the requests of a scenario, each as its raw bytes, show about every observed
+    rule.
 
-    Nothing if its caller asks for what the client may refuse: what is wrong with the request then
-    is that scenario's concern alone.
+    Return nothing if the caller asks for what the client may refuse: a wrong request then concerns
+    only that scenario.
     """
     if any(one["expect"].get("reading") in _MAY_REFUSE for one in case.requests):
         return ()
@@ -79,7 +80,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A request that something was judged of; what is wrong with it, None for nothing."""
+    """A judged request, and what is wrong with it, None if nothing is."""
 
     wrong: Cause | None = None
 

@@ -1,8 +1,8 @@
-"""What a client's request has to be: the tensors of its task, and what a scenario asks for by name.
+"""Checks of a client's request: the tensors of its task, and what a scenario asks for by name.
 
 Each check is about one thing and reads the rest tolerantly, so that one defect of a client fails
-its own scenarios and not all of them. Only a request that a strict server takes, with other tensors
-than the caller passed, is wrong everywhere. Pure.
+its own scenarios and not all of them. Only a request that a strict server accepts with tensors
+other than the caller's is wrong everywhere. Pure.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Sent:
 
     @property
     def body(self) -> bytes:
-        """The body without its content coding. Raises Finding for one that cannot be undone."""
+        """The body without its content coding. Raises Finding if it cannot be decoded."""
         return decoded_body(self.request)
 
     @property
@@ -100,12 +100,14 @@ def check_request(sent: Sent, names: Sequence[str]) -> None:
     try:
         tensors = read_strictly(sent.request)
     except Finding:
-        return  # no server computes on it: whatever it is, it has its own scenario
+        return  # no server computes on it: each such defect has its own scenario
     _compare(sent, tensors)
 
 
 def read_document(request: ClientRequest) -> Mapping[str, Any]:
-    """The JSON of a request, strict and by its schema, wherever it ends. Raises Finding."""
+    """Return the JSON of a request, strict and valid by its schema, wherever it ends. Raises
+    Finding.
+    """
     body = decoded_body(request)
     end = request.json_end or len(body)
     document = strict_json(body[:end], request.header_length)
@@ -146,7 +148,7 @@ def _no_header_length(sent: Sent) -> None:
 
 
 def _blobs(sent: Sent) -> None:
-    """Sizes and order, from where the JSON ends."""
+    """Check sizes and order, from where the JSON ends."""
     body, at = sent.body, sent.request.json_end
     start = at
     tensors = []
@@ -164,7 +166,7 @@ def _data_or_size(sent: Sent) -> None:
         if size_of(entry) is None and "data" not in entry:
             raise Finding(NoDataNoSize(printable(entry.get("name"), 60)))
         if size_of(entry) is not None and "data" in entry:
-            entry = {**entry, "data": [entry["data"]]}  # an empty list is data, too
+            entry = {**entry, "data": [entry["data"]]}  # an empty list is data as well
         check_data_or_size([entry])
 
 
@@ -188,7 +190,9 @@ def _id(sent: Sent) -> None:
 
 
 def _forms(sent: Sent) -> None:
-    """Inputs in the form that the caller wants, and parameters that ask for the same outputs."""
+    """Check that inputs have the form that the caller wants, and parameters ask for the same
+    outputs.
+    """
     entries = {entry.get("name"): entry for entry in sent.inputs}
     for asked in sent.asked.request.inputs:
         entry = entries.get(asked.name)
@@ -322,7 +326,7 @@ CHECKS: Mapping[str, Callable[[Sent], None]] = {
     "outputs": _outputs,
     "readable": _readable,
     "target": _target,
-    # Of what the client says, not of what it sent: judging.clients has it.
+    # About what the client says, not what it sent: see judging.clients.
     "unchanged_headers": lambda sent: None,
 }
 """By the names that `expect.request` in schemas/scenario.schema.json allows."""

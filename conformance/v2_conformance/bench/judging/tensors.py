@@ -35,7 +35,7 @@ BINARY_DATA_SIZE = "binary_data_size"
 
 
 def read_strictly(request: ClientRequest) -> list[Tensor]:
-    """The tensors of a request, as a strict server reads it. Raises Finding."""
+    """Return the tensors of a request, as a strict server reads it. Raises Finding."""
     body = decoded_body(request)
     end = strict_end(request, body)
     document = strict_json(body[:end], request.header_length)
@@ -50,7 +50,7 @@ def read_strictly(request: ClientRequest) -> list[Tensor]:
 
 
 def decoded_body(request: ClientRequest) -> bytes:
-    """The body without its content coding. Raises Finding for one that cannot be undone."""
+    """Return the body without its content coding. Raises Finding if it cannot be decoded."""
     decoded = request.decoded
     if decoded is None:
         named = printable(", ".join(request.codings), 60)
@@ -59,12 +59,12 @@ def decoded_body(request: ClientRequest) -> bytes:
 
 
 def strict_end(request: ClientRequest, body: bytes) -> int:
-    """Where the JSON ends, by the header length alone. Raises Finding."""
+    """Return where the JSON ends, by the header length alone. Raises Finding."""
     return json_end(read_header_length(request), body)
 
 
 def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
-    """The one JSON object that `data` is. Raises Finding."""
+    """Return the one JSON object that `data` is. Raises Finding."""
     try:
         return parse_response_json(data)
     except RepeatedMemberError as error:
@@ -77,7 +77,7 @@ def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
 
 
 def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:
-    """An input's value, and where its blob ends. Raises Finding."""
+    """Return an input's value, and where its blob ends. Raises Finding."""
     name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
     label = printable(name, 60)
     if not is_shape(entry["shape"]) or datatype not in DATATYPES:
@@ -96,6 +96,6 @@ def is_shape(value: Any) -> bool:
 
 
 def size_of(entry: Mapping[str, Any]) -> int | None:
-    """The binary_data_size of an input, None if it has none that is a number."""
+    """Return the binary_data_size of an input, None if it has none that is a number."""
     value = parameters_of(entry).get(BINARY_DATA_SIZE)
     return value if type(value) is int and value >= 0 else None

@@ -1,4 +1,4 @@
-"""Error responses: whether one is {"error": string}, and whether a success is an error in truth."""
+"""Reads error responses: {"error": string}, and successes that are really errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from v2_conformance.suite.causes.cause_base import excerpt, printable
 from v2_conformance.suite.causes.findings import InvalidErrorBody
 from v2_conformance.wire.transcript import Response
 
-# No error needs more; beyond it a body is not parsed a second time just to see whether it is one.
+# No error needs more; longer bodies are not parsed a second time to look for one.
 _LONGEST = 64 * 1024
 
 
@@ -38,8 +38,8 @@ def is_error(response: Response) -> bool:
     """Return True if a response says that the request failed: by its status or, wrongly, only in
     its body.
 
-    A 2xx with {"error": string} is the one defect that R1 is about. Any other case
-    takes it for the rejection that it is.
+    A 2xx with {"error": string} is the defect that R1 is about. Every other case treats it as a
+    rejection.
     """
     if response.status >= 300:
         return response.status >= 400

@@ -1,5 +1,6 @@
-"""What is observed of the JSON of a successful inference. Whoever parses it to judge the answer
-finds this, too, so that nobody parses it a second time."""
+"""Facts about the JSON of a successful inference. The parse that judges the answer also finds them,
+so that nothing is parsed twice.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ _LONGEST_ID = 1000
 
 
 class JsonFacts(msgspec.Struct, frozen=True):
-    """`id` is what stands there, of whatever type; `repeated` names the first member that is there
-    twice; `both` the first output that has data and a size (O11). `declared` are the bytes of the
-    sizes of all outputs, `sized` says whether there is one at all.
+    """Facts of one document. `id` is the member of any type; `repeated` names the first duplicate
+    member; `both` the first output with data and a size (O11). `declared` is the sum of all
+    outputs' sizes, `sized` says whether there is any.
     """
 
     id: Any
@@ -33,8 +34,9 @@ class JsonFacts(msgspec.Struct, frozen=True):
 
 
 def json_facts(document: dict[str, Any], repeated: str | None) -> JsonFacts | None:
-    """The facts of a document in which the member `repeated` is there twice; None if it is no
-    inference response."""
+    """Return the facts of a document with the duplicate member `repeated`; None if it is not an
+    inference response.
+    """
     outputs = document.get("outputs")
     if not isinstance(outputs, list):
         return None
@@ -49,9 +51,9 @@ def json_facts(document: dict[str, Any], repeated: str | None) -> JsonFacts | No
 
 
 def keep_facts(response: Response, facts: JsonFacts | None) -> None:
-    """Keep the facts of a response beside it: they follow from it alone.
+    """Keep the facts of a response with it: they follow from it alone.
 
-    It may live until the end of the run, so nothing is kept that a server can make long.
+    They may live until the end of the run, so nothing is kept that a server can make long.
     """
     if facts is None or facts.id is None or _is_short(facts.id):
         vars(response)[_KEPT] = facts
@@ -63,13 +65,13 @@ def has_facts(response: Response) -> bool:
 
 
 def kept_facts(response: Response) -> JsonFacts | None:
-    """The facts of a response that has them."""
+    """Return the facts kept for a response."""
     found: JsonFacts | None = vars(response)[_KEPT]
     return found
 
 
 def data_and_size(outputs: Iterable[Any]) -> DataAndSize | None:
-    """The first of a response's `outputs` that has both data and a size (O11)."""
+    """Return the first of a response's `outputs` that has both data and a size (O11)."""
     for entry in outputs:
         if _size(entry) is not None and entry.get("data"):
             return DataAndSize(printable(entry.get("name"), 60))
@@ -77,7 +79,7 @@ def data_and_size(outputs: Iterable[Any]) -> DataAndSize | None:
 
 
 def _sizes(outputs: Iterable[Any]) -> list[Any]:
-    """The sizes that outputs declare."""
+    """Yield the sizes that outputs declare."""
     return [size for size in map(_size, outputs) if size is not None]
 
 

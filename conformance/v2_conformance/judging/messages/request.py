@@ -1,4 +1,4 @@
-"""A recorded request, read again from its bytes, as far as judging its response needs it."""
+"""Reads a recorded request again from its bytes, as far as judging its response needs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from v2_conformance.wire.http2.notation import as_http1
 from v2_conformance.wire.messages import decimal
 
 _LONGEST = 256 * 1024
-# What every proxy takes (nginx: large_client_header_buffers).
+# Sizes that every proxy accepts (nginx: large_client_header_buffers).
 _LONG_HEAD = 8000
 # In origin form, and nothing is encoded but letters, digits and other unreserved characters:
 # servlet containers refuse encoded slashes and backslashes, and the pattern of a route often ends
@@ -36,12 +36,12 @@ _BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
 _TWO_LENGTHS = {"content-length", "transfer-encoding"}
 
 
-_SHORT = 4096  # bytes; longer requests are not kept to be found again
+_SHORT = 4096  # bytes; longer requests are not cached
 
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What a request says of itself. `fields` are by name in lower case, in their order.
+    """A request as read. `fields` are by lower-case name, in their order.
 
     `body` is without transfer coding. `plain` says whether it is whole and valid HTTP that any
     proxy passes on, so that the answer is the inference server's.
@@ -58,7 +58,7 @@ class ReadRequest:
         return [value for key, value in self.fields if key == name]
 
     def id(self) -> str | None:
-        """The id in its JSON, if every server finds the same one there; None also for ""."""
+        """Return the id in its JSON, if every server finds the same one there; None also for ""."""
         document = self._json()
         if document is None or b'"id"' not in document:
             return None
@@ -69,7 +69,7 @@ class ReadRequest:
         return found if isinstance(found, str) and found else None
 
     def decoded(self) -> Buffer | None:
-        """The body without content coding, None if it has one that is unknown, broken or large."""
+        """Return the body without content coding, None if that is unknown, broken or large."""
         coding = ",".join(self.values("content-encoding"))
         if not coding:
             return self.body
@@ -92,13 +92,14 @@ class ReadRequest:
 
 
 def read_request(data: Buffer) -> ReadRequest:
-    """The request in recorded bytes. Never raises: what is no valid HTTP is not `plain`."""
+    """Return the request in recorded bytes. Never raises: invalid HTTP is not `plain`."""
     return _read_again(bytes(data)) if len(data) <= _SHORT else _read(data)
 
 
 def may_have_id(data: Buffer) -> bool:
-    """Return True if `read_request(data).id()` can be anything but None: only if its name stands
-    there as it is, but for chunks and content codings, and only in a request whose body is read."""
+    """Return True if `read_request(data).id()` may not be None: only if the member's name is there
+    literally (chunks and content codings aside) in a request whose body is read.
+    """
     if len(data) > _LONGEST:
         return False
     raw = bytes(data)
@@ -109,7 +110,7 @@ def may_have_id(data: Buffer) -> bool:
 
 
 def _read(data: Buffer) -> ReadRequest:
-    if len(data) > _LONGEST:  # its head is all that anybody asks for
+    if len(data) > _LONGEST:  # nobody needs more than its head
         data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
     head_read = plain_request(data)
     if head_read is not None and head_read.start + head_read.length == len(data):
@@ -147,13 +148,13 @@ def _read(data: Buffer) -> ReadRequest:
 
 
 def _plain_one(head: PlainRequest, data: bytes) -> ReadRequest:
-    """A whole request with a plain head, just as `_read` reads it with h11."""
+    """Return a whole request with a plain head, as `_read` would with h11."""
     plain = not _is_odd(data[: head.start - len(_HEAD_END)], head.target)
     return ReadRequest(head.method, "1.1", head.fields, data[head.start :], plain=plain)
 
 
 def _is_odd(head: bytes, target: bytes) -> bool:
-    """Return True if there is a proxy that would not pass on a request with this head."""
+    """Return True if some proxy would not pass on a request with this head."""
     return (
         len(head) > _LONG_HEAD
         or _PLAIN_TARGET.fullmatch(target) is None

@@ -1,4 +1,6 @@
-"""An HTTP response's body as a V2 message: its JSON, its tensors, the byte range of every part."""
+"""Reads the body of an HTTP response as a V2 message: JSON, tensors, the byte range
+of every part.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,12 @@ MAX_DIMENSIONS = 256
 """Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
 _SHOWN = 20
 _LONGEST_HEAD = 64 * 1024
-# gzip makes at most 1032 bytes of one; the answer may have them as JSON.
+# gzip expands a byte to at most 1032; the answer may have them as JSON.
 _CODED_FACTOR = 64
 
 
 class HasFields(Protocol):
-    """A request or a response, as far as its fields go."""
+    """The header fields of a request or a response."""
 
     def values(self, name: str) -> list[str]:
         """Every value of the field `name`, which is in lower case."""
@@ -75,21 +77,23 @@ class ReadMessage(msgspec.Struct, frozen=True):
 
 
 def codings_of(response: Response) -> list[str]:
-    """The content codings that the response names, in lower case; "identity" is none."""
+    """Return the content codings that the response names, in lower case, without "identity"."""
     values = response.values("content-encoding")
     return codings_in(values) if values else []
 
 
 def asked_size(request: Buffer) -> int:
-    """About how many bytes a recorded request stands for. One in a content coding can be a
-    thousandth of that."""
+    """Return roughly how many bytes a recorded request decodes to. A content coding can shrink it
+    to a thousandth.
+    """
     head = read_head(bytes(request[:_LONGEST_HEAD]))
     return len(request) * (_CODED_FACTOR if head.values("content-encoding") else 1)
 
 
 def decoded_limit(asked: int) -> int:
-    """The most bytes to which the answer to a request of `asked` bytes may decode, so that no bomb
-    goes off: as many as it may have without a content coding."""
+    """Return the most bytes to which the answer to a request of `asked` bytes may decode, as a
+    guard against bombs: as many as it may have without a content coding.
+    """
     return Limits().response_to(asked)
 
 
@@ -99,11 +103,11 @@ def decode_body(
     *,
     limit: int | Callable[[], int] = Limits.response,
 ) -> Response:
-    """The response with its body as it was before the content coding, which `allowed` names.
+    """Return the response with its body decoded from the content coding, which `allowed` names.
 
-    The body may decode to `limit` bytes, which is asked for only if there is a coding: few
-    responses have one. Raises Finding for a coding that was not asked for, is not named or is not
-    the one done (Z4).
+    The body may decode to `limit` bytes; `limit` is called only for the few responses with a
+    coding. Raises Finding for a coding that was not asked for, is not named or does not match the
+    bytes (Z4).
     """
     names = codings_of(response)
     if names:
@@ -112,7 +116,9 @@ def decode_body(
 
 
 def decode_answer(response: Response, request: Buffer) -> Response:
-    """See decode_body: the answer to a recorded request, in whatever coding the suite knows."""
+    """Decode the answer to a recorded request, in any coding that the suite knows:
+    see decode_body.
+    """
     return decode_body(response, limit=lambda: decoded_limit(asked_size(request)))
 
 
@@ -137,7 +143,9 @@ def _decode(
 
 
 def read_header_length(message: HasFields) -> int | None:
-    """The message's header length. Raises Finding unless it is one plain decimal number (P5)."""
+    """Return the message's header length. Raises Finding unless it is one plain decimal number
+    (P5).
+    """
     values = message.values(HEADER_LENGTH.lower())
     if not values:
         return None
@@ -160,7 +168,9 @@ def read_message(response: Response) -> ReadMessage:
 
 
 def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
-    """The response's JSON, strict and by its schema; the header length sent; where it ends."""
+    """Return the response's JSON, strict and valid by its schema; the header length sent; where the
+    JSON ends.
+    """
     body = response.body
     header_length = read_header_length(response)
     end = json_end(header_length, body)
@@ -171,7 +181,9 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
 
 
 def json_end(header_length: int | None, body: Buffer) -> int:
-    """Where the JSON ends, by the header length alone. Raises Finding if that is past the body."""
+    """Return where the JSON ends, by the header length alone. Raises Finding if that is past the
+    body.
+    """
     end = len(body) if header_length is None else header_length
     if end > len(body):
         raise Finding(HeaderLengthPastBody(end, len(body)))
@@ -179,7 +191,7 @@ def json_end(header_length: int | None, body: Buffer) -> int:
 
 
 def validate(name: str, document: Mapping[str, Any]) -> None:
-    """Finding where `document` breaks schemas/NAME.schema.json; names the member."""
+    """Raise Finding, naming the member, if `document` violates schemas/NAME.schema.json."""
     if fits(name, document):
         return
     validator: Draft202012Validator = schema(name)
@@ -193,7 +205,7 @@ def validate(name: str, document: Mapping[str, Any]) -> None:
 def _document(
     data: Buffer, header_length: int | None, body: Buffer
 ) -> tuple[dict[str, Any], str | None]:
-    """See parse_noting. Raises Finding."""
+    """Parse the JSON: see parse_noting. Raises Finding."""
     try:
         return parse_noting(data)
     except MessageError as error:
@@ -204,7 +216,7 @@ def _document(
 
 
 def true_length(body: Buffer) -> int | None:
-    """Where a JSON object at the body's start really ends."""
+    """Return where a JSON object at the body's start really ends."""
     found = json_object(bytes(body[: 1 << 20])) if body[:1] == b"{" else None
     return None if found is None else found[1]
 
@@ -242,8 +254,9 @@ def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
 
 
 def read_tensor(entry: Mapping[str, Any], size: int | None, body: Buffer, start: int) -> Tensor:
-    """The tensor of an entry: its blob, which has `size` bytes from `start` on, or without a size
-    its data. Raises Finding."""
+    """Return the tensor of an entry: from its blob of `size` bytes at `start` or, without a size,
+    from its data. Raises Finding.
+    """
     name, datatype = entry["name"], entry["datatype"]
     shape = tuple(int(n) for n in entry["shape"])
     label = printable(name)
@@ -261,7 +274,7 @@ def read_tensor(entry: Mapping[str, Any], size: int | None, body: Buffer, start:
 
 
 def _quoted(values: Sequence[str]) -> tuple[str, ...]:
-    """The first values of a header field, printable."""
+    """Return the first values of a header field, printable."""
     return tuple(printable(value, 60) for value in values[:_SHOWN])
 
 

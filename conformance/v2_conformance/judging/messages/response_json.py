@@ -19,14 +19,16 @@ _MOST_ENTRIES = 200_000
 outputs, are in no case; each takes some hundred bytes of memory."""
 _MOST_STRINGS = 1_000_000  # four bytes of a BYTES tensor each, in the longest one
 _MOST_NUMBERS = 1_500_000  # a MiB of one-byte elements, and some
-_SHORT = 32 * 1024  # bytes; longer ones are not kept to be found again
-_BYTES_FOR_EACH = 8  # beyond that: of a tensor of 64 MiB, or it would be longer than any answer
+_SHORT = 32 * 1024  # bytes; longer ones are not cached
+_BYTES_FOR_EACH = 8  # beyond that: for a tensor of 64 MiB, the largest possible answer
 # A string without an end goes on to the end: else each quote in it would be tried as a beginning.
 _STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{:,]', re.DOTALL)
 
 
 def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
-    """See parse_json. Also raises MessageError for more values than any response can need."""
+    """Parse as parse_json does. Also raises MessageError for more values than any
+    response needs.
+    """
     if not unique:
         return parse_noting(data)[0]
     raw = bytes(data)
@@ -35,8 +37,9 @@ def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
 
 
 def parse_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
-    """See parse_json_noting, and parse_response_json. Nobody may change what it returns: an answer
-    is judged, and then seen again beside all others."""
+    """Parse as parse_json_noting and parse_response_json do. The result is shared and must not be
+    changed: an answer is judged, and later observed with all others.
+    """
     raw = bytes(data)
     return _parse_again(raw) if len(raw) <= _SHORT else _parse(raw)
 

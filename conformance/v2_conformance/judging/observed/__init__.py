@@ -1,1 +1,1 @@
-"""What every exchange of a run has to keep, whatever its case is about."""
+"""Rules that every exchange of a run must follow, whatever its case is about."""

@@ -1,4 +1,4 @@
-"""What the verdicts on cases show of what every case has to keep, beside its own requirement. Pure.
+"""Rules for every case besides its own requirement, as far as verdicts show them. Pure.
 
 A SHOULD, a MAY or a disputed case may end as it likes, but no server may die of it or hang in it,
 and the form of an answer may be free, but its values never are.
@@ -30,8 +30,9 @@ def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Observation, ...]
 
 
 def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
-    """A death at MUST is the failure of that case, and of no other. A client that breaks off is no
-    malformed request: that is C8."""
+    """Return what a verdict shows about survival. A death at MUST fails its own case and no other.
+    Clients that break off belong to C8, not to malformed requests.
+    """
     if not (case.negative or case.level != "MUST") or "client" in case.request:
         return ()
     cause = verdict.cause

@@ -1,8 +1,8 @@
-"""What every exchange has to keep, judged over all exchanges of a run. Pure.
+"""Judges rules for every exchange over all exchanges of a run. Pure.
 
-`observe` looks at the exchanges of one case when they are there, and keeps only what it found; the
-verdict on an observed case is folded from that, so that no body need be kept. It depends on no
-order: cases that run at the same time, and a report that is judged again, come to the same.
+`observe` looks at the exchanges of one case once they are there, and keeps only its findings; the
+verdict on an observed case is folded from those, so that no body need be kept. Order does not
+matter: concurrent cases, and a report that is judged again, give the same result.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _OF_THE_DECODER = frozenset({400, 415})
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """What the exchanges of one case show of one thing that is observed.
+    """Result of one case's exchanges for one observed rule.
 
-    `wrong` of the `judged` exchanges do not keep it; `first` is what is wrong in the first of them.
+    `wrong` of the `judged` exchanges break it; `first` is what is wrong in the first of them.
     """
 
     what: Observed
@@ -66,7 +66,7 @@ class Observation(msgspec.Struct, frozen=True):
 def observe(
     case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]
 ) -> tuple[Observation, ...]:
-    """Return what the recorded exchanges of a case show of everything that is observed.
+    """Return what the recorded exchanges of a case show about every observed rule.
 
     One with a streamed tensor shows nothing: only the beginnings of its messages are there.
     """
@@ -100,17 +100,17 @@ def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Obs
 
 
 class Observations:
-    """What was seen of the cases of a run; what is added last of a case counts."""
+    """Observations of the cases of a run; the last one added for a case counts."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], Observation] = {}
 
     def add(self, seen: Iterable[Observation]) -> None:
-        """Take what `observe` found of a case."""
+        """Add what `observe` found in a case."""
         self._seen.update({(one.what, one.case): one for one in seen})
 
     def verdict(self, case: ObservedCase) -> Verdict:
-        """The verdict on what `case` is about, from everything that was added."""
+        """Return the verdict on the observed `case`, from everything that was added."""
         found = [one for (what, _), one in self._seen.items() if what == case.observed]
         judged = sum(one.judged for one in found)
         if not judged:
@@ -132,8 +132,9 @@ _Checks = tuple[tuple[Observed, Check], ...]
 
 
 def _checks(look: Look, *, unbroken: bool) -> _Checks:
-    """The checks of which an exchange can show something, but for those of HTTP's rules if it has
-    broken none of them."""
+    """Return the checks that apply to an exchange, without HTTP's rules if it has broken none of
+    them.
+    """
     if look.error is not None or look.unlabeled_error is not None:
         checks = _OF_ERRORS
     else:
@@ -164,14 +165,15 @@ def _error_bodies(look: Look) -> bool:
 
 def _found_below(request: ReadRequest, status: int) -> bool:
     """Return True if the HTTP layer, its router or its decoder may have found the error in
-    `request`."""
+    `request`.
+    """
     if not request.plain:
         return True
     return status in _OF_THE_DECODER and request.decoded() is None
 
 
 def _client_errors(look: Look) -> bool:
-    """Only what is a client's mistake for certain: a request that every server must reject."""
+    """Check only definite client errors: requests that every server must reject."""
     response, case = look.error, look.case
     if response is None or look.purpose.canary or response.status in OF_THE_PATH:
         return False
@@ -183,7 +185,7 @@ def _client_errors(look: Look) -> bool:
 
 
 def _error_types(look: Look) -> bool:
-    """Only of errors that are JSON: text that is typed as text has the right type."""
+    """Check only errors that are JSON: text labeled as text has the right type."""
     response = look.error
     if response is None or response.status in OF_THE_PATH or look.error_problem is not None:
         return False
@@ -247,7 +249,7 @@ def _data_or_size(look: Look) -> bool:
 
 
 def _keeps(rules: Collection[HttpRule]) -> Check:
-    """A check that a response breaks none of HTTP's `rules`."""
+    """Return a check that a response breaks none of HTTP's `rules`."""
 
     def check(look: Look) -> bool:
         broken = look.syntax.first_of(rules)
@@ -260,7 +262,8 @@ def _keeps(rules: Collection[HttpRule]) -> Check:
 
 def _shows_syntax(look: Look) -> bool:
     """Return True if an exchange that breaks none of HTTP's rules shows that a server keeps them:
-    one that did not come whole can break a rule, but shows nothing by keeping it."""
+    an incomplete response can break a rule, but not show that it is kept.
+    """
     whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
     return whole and look.syntax.judged
 
@@ -287,7 +290,9 @@ def _announced_closes(look: Look) -> bool:
 
 
 def _continues(look: Look) -> bool:
-    """Only of a client that waited before it sent its body, and if both sides speak HTTP/1.1."""
+    """Check only a client that waited before it sent its body, and only if both sides speak
+    HTTP/1.1.
+    """
     transcript = look.transcript
     waited_s, first_s = transcript.pause_s, transcript.first_byte_s
     if waited_s < _PATIENCE_S or first_s is None:

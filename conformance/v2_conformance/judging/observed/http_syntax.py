@@ -1,9 +1,9 @@
-"""Which rules of HTTP/1.1 (RFC 9112) the recorded bytes of a response break. Pure.
+"""Finds the rules of HTTP/1.1 (RFC 9112) that the recorded bytes of a response break. Pure.
 
 The suite reads responses more tolerantly, as clients do: a server may get away with a bare LF,
-until a proxy or a stricter client stands between. Of the fields' values, only those are judged that
-frame the message. After a breach the rest is read as a tolerant client reads it, so that one defect
-breaks one rule.
+until a proxy or a stricter client stands between. Only field values that frame the message are
+judged. After a breach the rest is read as a tolerant client would, so that one defect breaks one
+rule.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _Fields = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class Syntax:
-    """What the bytes of a response show: its first breach of each rule.
+    """HTTP breaches in the bytes of a response: the first one of each rule.
 
     `judged` says whether there is a whole head.
     """
@@ -63,7 +63,7 @@ class Syntax:
     judged: bool
 
     def first_of(self, rules: Collection[HttpRule]) -> InvalidHttp | None:
-        """The first breach of one of `rules`."""
+        """Return the first breach of one of `rules`."""
         return next((one for one in self.broken if one.rule in rules), None)
 
 
@@ -72,8 +72,9 @@ UNBROKEN = Syntax((), judged=True)
 
 
 def is_plain(received: Buffer) -> bool:
-    """Return True if a response breaks no rule, whoever asked for it: its head is a plain one, and
-    its body has no transfer coding. What is not plain `read_syntax` has to read."""
+    """Return True if a response breaks no rule, whoever asked for it: its head is plain, and its
+    body has no transfer coding. All others are for `read_syntax`.
+    """
     found = _PLAIN_HEAD.match(bytes(received[:_LONGEST_PLAIN]))
     if found is None:
         return False
@@ -101,9 +102,10 @@ def read_syntax(
 
 
 def fields_syntax(fields: Sequence[tuple[str, str]]) -> Syntax:
-    """Judge the fields of a response over HTTP/2, which has no bytes of its own; none without one.
+    """Judge the fields of a response over HTTP/2, which has no bytes of its own; none if there is
+    no response.
 
-    All that is left of the rules is that fields with one value come once.
+    The only rule that remains is that fields with one value come once.
     """
     reading = _Reading((), old_client=False)
     reading.once([(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields])
@@ -111,7 +113,7 @@ def fields_syntax(fields: Sequence[tuple[str, str]]) -> Syntax:
 
 
 class _Reading:
-    """A response as it is read; `broken` has its first breach of each rule."""
+    """A response being read; `broken` has its first breach of each rule."""
 
     def __init__(self, codings: Collection[bytes], *, old_client: bool) -> None:
         self._codings = codings
@@ -121,7 +123,7 @@ class _Reading:
         self._interim = False
 
     def message(self, data: bytes) -> None:
-        """Interim responses, if there are any, and the response."""
+        """Read interim responses, if any, and the response."""
         at = self._beginning(data)
         while True:
             if self._interim and not _begins(data, at):
@@ -136,7 +138,7 @@ class _Reading:
             status = self._status(head)
             self._field_lines(head)
             if status is None or status == _SWITCHING_PROTOCOLS:
-                return  # what follows is another protocol, or nobody knows what it is
+                return  # another protocol or something unknown follows
             fields = [(one.name, one.value) for one in head.fields]
             if status >= 200:
                 break
@@ -147,7 +149,7 @@ class _Reading:
             self._chunks(data, at)
 
     def _beginning(self, data: bytes) -> int:
-        """Where the status line starts; whatever comes before it breaks its rule."""
+        """Return where the status line starts; anything before it breaks its rule."""
         if _begins(data, 0):
             return 0
         self._break("status_line", data[:_LINE_SHOWN])
@@ -160,7 +162,7 @@ class _Reading:
             self._break("line_end", bare)
 
     def _status(self, head: Head) -> int | None:
-        """The status of a head as a client reads it, None if there is none to read."""
+        """Return the status of a head as a client reads it, None if there is none to read."""
         if not _STATUS_LINE.fullmatch(head.first):
             self._break("status_line", head.first)
         if head.is_interim:
@@ -190,7 +192,7 @@ class _Reading:
                 self._break("interim_response", name + b": " + value)
 
     def once(self, fields: _Fields) -> None:
-        """Fields that hold one value."""
+        """Check fields that may have only one value."""
         for name in _ONCE:
             values = _values(fields, name)
             if len(values) > 1:
@@ -216,7 +218,7 @@ class _Reading:
         return bool(codings) and codings[-1] == b"chunked" and not bodiless
 
     def _chunks(self, data: bytes, at: int) -> None:
-        """The chunks from `at` on, and the trailer section after them."""
+        """Read the chunks from `at` on, and the trailer section after them."""
         for chunk in read_chunks(data, at):
             wrong = wrong_in_chunk(data, chunk)
             if wrong is not None:
@@ -229,7 +231,7 @@ class _Reading:
 
     def _trailers(self, section: Section) -> None:
         if section.start == len(section.data):
-            self._break("chunk", b"0\r\n")  # what ends the trailer section never came
+            self._break("chunk", b"0\r\n")  # the end of the trailer section never came
         if not section.whole:
             return
         self._line_ends(section)
@@ -243,14 +245,16 @@ class _Reading:
 
 
 def bare_line(section: Section) -> bytes | None:
-    """The first line of a section that ends with LF alone, which no sender may write (RFC 9112,
-    section 2.2); None if there is none."""
+    """Return the first line of a section that ends with LF alone, which no sender may write (RFC
+    9112, section 2.2); None if there is none.
+    """
     return next((line for line in section.ended_lines if not line.endswith(b"\r")), None)
 
 
 def wrong_in_chunk(data: bytes, chunk: Chunk) -> int | None:
-    """Where a chunk breaks the rules for senders (RFC 9112, section 7.1), as far as it came; None
-    if it breaks none."""
+    """Return where a chunk breaks the rules for senders (RFC 9112, section 7.1), as far as it came;
+    None if it breaks none.
+    """
     if chunk.size is None:
         cut_off = b"\n" not in data[chunk.start :] and not data[chunk.start :][:1].strip(_HEX)
         return None if cut_off else chunk.start

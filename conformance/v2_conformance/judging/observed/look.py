@@ -1,4 +1,4 @@
-"""An exchange, read as far as what is observed needs it, each part once. Pure."""
+"""An exchange, read once per part, as far as observed rules need it. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from v2_conformance.wire.transcript import Response, Transcript
 
 
 class Look:
-    """What an exchange of `case` shows.
+    """An exchange of `case` as observed rules see it.
 
     `response` is without its content coding, None if there is none that can be read. `error` is the
     response, if it is an error with the status of one. `json_end` is where the JSON of a successful
@@ -44,12 +44,12 @@ class Look:
 
     @cached_property
     def request(self) -> ReadRequest:
-        """What the request says of itself."""
+        """The request as read."""
         return read_request(self.transcript.request)
 
     @cached_property
     def syntax(self) -> Syntax:
-        """What the bytes of the response show of HTTP's rules; over HTTP/2, what its fields do."""
+        """Breaches of HTTP's rules in the response's bytes or, over HTTP/2, in its fields."""
         response = self.transcript.response
         if self.transcript.http2 is not None:
             return fields_syntax(() if response is None else response.headers)
@@ -62,7 +62,9 @@ class Look:
 
     @property
     def unlabeled_error(self) -> Response | None:
-        """The response as it came, if it is an error in a coding that no Content-Encoding names."""
+        """The response as received, if it is an error in a coding that no
+        Content-Encoding names.
+        """
         response = self.transcript.response
         if response is None or self.response is not None or response.status < 400:
             return None
@@ -70,7 +72,7 @@ class Look:
 
     @cached_property
     def error_problem(self) -> Cause | None:
-        """What is wrong with the body of `error` or else of `unlabeled_error` (R2)."""
+        """The problem with the body of `error` or else of `unlabeled_error` (R2)."""
         response = self.error or self.unlabeled_error
         try:
             if response is not None:
@@ -81,7 +83,7 @@ class Look:
 
     @property
     def blob_bytes(self) -> int:
-        """How many bytes follow the JSON of a successful inference."""
+        """Number of bytes after the JSON of a successful inference."""
         if self.response is None or self.json_end is None or self.json is None:
             return 0
         return len(self.response.body) - self.json_end

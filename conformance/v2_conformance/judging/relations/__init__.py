@@ -1,1 +1,1 @@
-"""Models whose answers are unknown: learned from what they answer, then compared with that."""
+"""Models with unknown answers: learned from their own answers, then compared with them."""

@@ -1,4 +1,4 @@
-"""How a model that nobody knows looks and answers, learned from its own metadata and answers.
+"""Learns an arbitrary model's tensors and answers from its own metadata and answers.
 
 The questions depend on the answers: see conversations.learning.
 """
@@ -33,7 +33,7 @@ _MOST_DIMENSIONS = 32
 
 @dataclass(frozen=True)
 class Described:
-    """What a model's metadata says: its tensors, none if it names none, and its only version."""
+    """A model's metadata: its tensors, none if it names none, and its only version."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -44,7 +44,7 @@ class Described:
 class Learned:
     """A model that was learned, or why it could not be: `problem`.
 
-    `identity` is the role of the contract that the model has by what it answered, None if none.
+    `identity` is the role of the contract that the model's answers show, None if none.
     """
 
     binding: DeployedModel
@@ -53,7 +53,7 @@ class Learned:
 
     @property
     def model(self) -> ModelContract:
-        """What is known of it."""
+        """The known facts about the model."""
         return self.binding.contract
 
     @property
@@ -63,8 +63,7 @@ class Learned:
 
 
 def described(response: Response, name: str) -> Described | str:
-    """Return what the answer to GET /v2/models/NAME says, or why it says nothing that can be
-    used."""
+    """Return the content of the answer to GET /v2/models/NAME, or why it is unusable."""
     if response.status != 200:
         return f"GET /v2/models/{name} answered with {status_words(response)}"
     try:
@@ -103,7 +102,7 @@ def _specs(entries: object) -> tuple[TensorSpec, ...] | str:
 
 
 def _size(size: object) -> int | None:
-    """A dimension; some servers write numbers as text, and null for a variable one."""
+    """Return a dimension; some servers write numbers as text, and null for a variable one."""
     if size is None:
         return -1
     if isinstance(size, str) and re.fullmatch(r"-?[0-9]{1,18}", size):
@@ -117,7 +116,7 @@ def unknown_model(
     outputs: Sequence[TensorSpec],
     samples: tuple[tuple[Sample, ...], ...],
 ) -> ModelContract:
-    """The contract of a model called `name` of which nothing else is known."""
+    """Return the contract of a model called `name` about which nothing else is known."""
     return ModelContract(
         role=ROLE + name,
         model=name,
@@ -147,7 +146,7 @@ def not_in_json(
 def differing_output(
     first: Sequence[Tensor], again: Sequence[ReadOutput] | str, tolerance: Tolerance | None
 ) -> str | None:
-    """Return the output in which the same request got another answer, None if it did not."""
+    """Return the output that differed between two answers to the same request, None if none did."""
     if isinstance(again, str):
         return again
     found = {one.tensor.name: one for one in again}
@@ -162,10 +161,9 @@ def differing_output(
 
 
 def identity_of(model: ModelContract, known: KnownModel) -> str | None:
-    """Return the role whose model answers like this one: it gives back its only input, whatever
-    that is.
+    """Return the role whose model answers like this one: it returns its only input unchanged.
 
-    Many models do that with small numbers alone: one that cuts off what is negative, say.
+    Many models do that for small numbers only, for example one that clips negative values.
     """
     answers = known.answers or ()
     if (len(model.inputs), len(model.outputs)) != (1, 1) or len(answers) < 2:
@@ -189,6 +187,6 @@ def identity_of(model: ModelContract, known: KnownModel) -> str | None:
 
 
 def _says_again(blob: bytes, plain: bytes) -> bool:
-    """Return True if it repeats the elements of the plain request, and so shows no others."""
+    """Return True if the model only repeats the elements of the plain request."""
     times = len(blob) // max(1, len(plain)) + 1
     return (plain * times)[: len(blob)] == blob

@@ -1,4 +1,4 @@
-"""Which cases a run has that is about models which nobody knows."""
+"""Chooses the cases of a run about arbitrary models."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from v2_conformance.wire.relations.cases import relation_cases
 
 
 def bindings_of(models: Sequence[Learned]) -> dict[str, DeployedModel]:
-    """Return what each model's role is bound to: its own, and the one of the contract that it
-    plays."""
+    """Return the binding of each model's role: its own, and the contract's role that it plays."""
     bound = {one.binding.role: one.binding for one in models}
     for one in models:
         if one.identity is not None and one.identity not in bound:
@@ -22,11 +21,10 @@ def bindings_of(models: Sequence[Learned]) -> dict[str, DeployedModel]:
 
 
 def relation_plan(models: Sequence[Learned], cases: Sequence[Case]) -> list[Case]:
-    """The cases of a run about `models`, of all `cases` of the suite.
+    """Return the cases of a run about `models`, out of all `cases` of the suite.
 
-    A model that was found to be an identity gets the cases of its role; any other one those that
-    can be sent to it. What is asked of the server alone, and observed of all exchanges, is the
-    same as ever.
+    A model that was found to be an identity gets the cases of its role; any other one gets those
+    that can be sent to it. Cases about the server alone, and about all exchanges, stay as usual.
     """
     bound = bindings_of(models)
     played = {binding.model for binding in bound.values() if binding.known is None}

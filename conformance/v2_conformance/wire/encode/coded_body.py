@@ -15,7 +15,7 @@ _MOST_ADDED = 1 << 32
 
 
 def code_body(name: str, body: Buffer, tampering: object) -> bytes:
-    """The bytes that go out for `body` with the Content-Encoding `name`.
+    """Return the bytes to send for `body` with the Content-Encoding `name`.
 
     `tampering` is `encoded` of a case's request, None if it has none. In a coding that is unknown
     the body goes out as it is. Raises CaseFileError.
@@ -45,7 +45,7 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
 
 @lru_cache(maxsize=4)
 def _bomb(coding: str, start: bytes, byte: bytes, count: int) -> bytes:
-    """`start` and `byte` so many times in `coding`, without ever holding them."""
+    """Return `start` and this many times `byte` in `coding`, without ever holding them."""
     block = byte * _STEP
     blocks = repeat(block, count // _STEP)
     return content_codings.encode_pieces(coding, chain([start], blocks, [block[: count % _STEP]]))

@@ -1,4 +1,4 @@
-"""In which pieces a request goes out: all at once, in slices, or in HTTP chunks."""
+"""The pieces in which a request is sent: all at once, in slices, or in HTTP chunks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from v2_conformance.wire.transport import Head, Request
 
 # Long enough for a server to be woken by each piece on loopback, short enough for many of them.
 _PAUSE_S = 0.005
-# A write takes as long as a thousand bytes, and a transcript records each.
+# A write costs as much as a thousand bytes, and a transcript records each.
 _MOST_WRITES = 10_000
 
 
@@ -36,7 +36,7 @@ _WHOLE = Delivery("whole")
 
 
 def read_delivery(given: object) -> Delivery:
-    """`delivery` of a case's request. Raises CaseFileError."""
+    """Return the `delivery` of a case's request. Raises CaseFileError."""
     if given == "whole":
         return _WHOLE
     if isinstance(given, str):
@@ -52,7 +52,8 @@ def make_request(
     parts: Sequence[Part],
     spelling: HttpSpelling,
 ) -> Request:
-    """The request whose HTTP/1.1 bytes are `wire`, with the body from `start` on, cut into pieces.
+    """Return the request whose HTTP/1.1 bytes are `wire`, with the body from `start` on, cut into
+    pieces.
 
     `parts` are the ranges of the body from which offsets count, `spelling` says how chunks are
     written. Raises CaseFileError.
@@ -70,14 +71,14 @@ def make_request(
 
 
 def _writes(chunks: Sequence[bytes]) -> Sequence[bytes]:
-    """A write for each chunk or, if there are very many, for a thousand of them."""
+    """Return a write for each chunk or, if there are very many, for each thousand."""
     if len(chunks) <= _MOST_WRITES:
         return chunks
     return [b"".join(chunks[at : at + 1000]) for at in range(0, len(chunks), 1000)]
 
 
 def cuts(how: object, what: str, parts: Sequence[Part], length: int) -> list[int]:
-    """Where a body of `length` bytes is cut, in order. Raises CaseFileError."""
+    """Return where a body of `length` bytes is cut, in order. Raises CaseFileError."""
     if how == "one":
         return []
     if how == "seam":

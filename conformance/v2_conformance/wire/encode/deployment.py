@@ -1,4 +1,4 @@
-"""What a request takes from the target: its address, and the models that it has deployed."""
+"""The target's part of a request: its address, and the models that it has deployed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from v2_conformance.wire.transport import Head
 
 @dataclass(frozen=True)
 class Tolerance:
-    """By how much two floats of a model's answers may differ: absolutely, and relative to the first
-    answer."""
+    """How much two floats of a model's answers may differ: absolutely, and relative to the first
+    answer.
+    """
 
     rtol: float = 0.0
     atol: float = 0.0
@@ -23,11 +24,11 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class KnownModel:
-    """What is known of a model that has no role in the contract: how it looks and answers.
+    """Facts about a model that has no role in the contract: its tensors and its answers.
 
     `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
-    answer the same request in the same way twice, and `differing` says in which output. `special`
-    are those to `model.special`.
+    repeat its answers, and then `differing` says in which output. `special` are those to
+    `model.special`.
     """
 
     model: ModelContract
@@ -39,11 +40,11 @@ class KnownModel:
 
 @dataclass(frozen=True)
 class DeployedModel:
-    """What the target calls the model in a role, and its tensors, in the contract's order.
+    """The target's names for the model in a role and for its tensors, in the contract's order.
 
     `version` is the only version of the model that the server lists, None if it lists none or more;
-    or, if `pinned`, the one that the target names, which every URL has. `known` is there for a
-    model that is in no role of the contract.
+    or, if `pinned`, the one that the target names, which every URL has. `known` is set for a model
+    that is in no role of the contract.
     """
 
     role: str
@@ -62,7 +63,7 @@ class DeployedModel:
 
     @property
     def contract(self) -> ModelContract:
-        """What the model looks like: its role's contract, or what is `known` of it."""
+        """The model's contract: its role's, or the `known` facts."""
         return contract()[self.role] if self.known is None else self.known.model
 
 
@@ -82,7 +83,7 @@ class Address:
     http2: bool = False
 
     def write_head(self, head: Head) -> bytes:
-        """The bytes of a head, as they are recorded."""
+        """Return the bytes of a head as they are recorded."""
         return write_request_head(head) if self.http2 else write_head(head)
 
     @property
@@ -91,5 +92,5 @@ class Address:
         return (("Host", self.host), *self.headers)
 
     def bound(self, head: Head) -> Head:
-        """The head of a request to a V2 server as the target's endpoint takes it."""
+        """Return the head of a request to a V2 server as the target's endpoint accepts it."""
         return head if self.binding is None else self.binding.head(head, self.prefix)

@@ -1,4 +1,4 @@
-"""The JSON of a case's request, tampered with or spelled in another way as the case says."""
+"""The JSON of a case's request, tampered with or respelled as the case says."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _FIRST = ("id", "parameters")  # members of the document, before `inputs`
 def encode_document(
     case: RequestCase, inputs: Sequence[EncodedInput], outputs: Sequence[str], model: str
 ) -> bytes:
-    """The bytes of the JSON, for a `model` whose outputs the target calls so. Raises CaseFileError.
+    """Return the bytes of the JSON, for a `model` whose outputs have the target's names. Raises
+    CaseFileError.
 
     `model` is its name without percent-encoding.
     """
@@ -51,7 +52,7 @@ def encode_document(
 def check_document(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> None:
-    """Raise CaseFileError if a change of the JSON cannot be made, without its bytes."""
+    """Raise CaseFileError if a change of the JSON cannot be made, without making its bytes."""
     change = mapping(request.get("json", {}), "`json`", _MEMBERS).get("change")
     if change is not None:
         changed_json(_document(request, inputs, outputs), change)
@@ -70,7 +71,9 @@ def _document(
 def _compact(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> bytes:
-    """The document as `write_json` writes it, but of texts that other requests have as well."""
+    """Return the document as `write_json` writes it, with texts cached that other
+    requests share.
+    """
     described = None
     if "outputs" in request:
         described = _outputs(request["outputs"], outputs)
@@ -125,6 +128,6 @@ def _output(entry: object, names: Sequence[str]) -> Described:
 
 @lru_cache(maxsize=256)
 def _usual(name: str, *, binary: bool) -> Described:
-    """Return what hundreds of cases of a run share."""
+    """Return the parts that hundreds of cases of a run share."""
     entry = {"name": name, "parameters": {"binary_data": binary}}
     return Described(entry, write_json(entry))

@@ -54,18 +54,18 @@ _APART = 7
 _FEW = 16  # dimensions
 SAMPLE = "sample"
 """In place of a value pattern: what the model's samples have for the input."""
-# More than any case needs. Beyond it a typing error in a shape would only exhaust the memory.
+# More than any case needs. Beyond it a typo in a shape would only exhaust the memory.
 _MOST_ELEMENTS = 1 << 28
 
 
 class Described(msgspec.Struct, frozen=True):
-    """The JSON of a tensor without its data, and its text if that is known already."""
+    """The JSON of a tensor without its data, and its text if that is already known."""
 
     entry: Mapping[str, Any]
     text: bytes | None = None
 
     def write(self) -> bytes:
-        """The text, as `write_json` writes it. Raises CaseFileError."""
+        """Return the text, as `write_json` writes it. Raises CaseFileError."""
         return write_json(self.entry) if self.text is None else self.text
 
 
@@ -93,7 +93,7 @@ class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen da
 
 
 def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
-    """The entries of `inputs`, the short form for several tensors written out.
+    """Return the entries of `inputs`, with the short form for several tensors expanded.
 
     Raises CaseFileError.
     """
@@ -113,7 +113,7 @@ def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
 def encode_inputs(
     request: Mapping[str, Any], model: ModelContract, names: Sequence[str], *, skip: int
 ) -> list[EncodedInput]:
-    """Every input of a request to a model whose inputs the target calls `names`.
+    """Return every input of a request to a model whose inputs the target calls `names`.
 
     Value patterns begin `skip` elements later. Raises CaseFileError.
     """
@@ -127,7 +127,9 @@ def encode_inputs(
 
 
 def encode_one(entry: Mapping[str, Any], model: ModelContract, spec: TensorSpec) -> EncodedInput:
-    """The only tensor of a message, as an input `spec` of `model` is. Raises CaseFileError."""
+    """Return the only tensor of a message, encoded as an input `spec` of `model`. Raises
+    CaseFileError.
+    """
     alone = ModelContract(**{**vars(model), "inputs": (spec,), "stands_in_for": None})
     (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,), skip=0)
     return encoded
@@ -145,7 +147,7 @@ def _encode(
         text(given.get("name", names[index]), "`name`"),
         datatype,
         tuple(shape),
-        # Tensors of one datatype must differ, or nobody sees that they were mixed up.
+        # Tensors of one datatype must differ, so that a mix-up shows.
         _sampled(given, model, index, skip)
         if given.get("values") == SAMPLE
         else _blob(
@@ -184,7 +186,7 @@ def _described(
 
 @lru_cache(maxsize=1024)
 def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Described:
-    """Return what hundreds of cases of a run share."""
+    """Return the parts that hundreds of cases of a run share."""
     entry: dict[str, Any] = {"name": name, "shape": list(shape), "datatype": datatype}
     if size is not None:
         entry["parameters"] = {"binary_data_size": size}
@@ -192,7 +194,7 @@ def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Describe
 
 
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
-    """The tensor's true value."""
+    """Return the tensor's true value."""
     values = given.get("values", "counting")
     if isinstance(values, dict):
         return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, skip)
@@ -211,8 +213,9 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
 
 
 def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: int) -> bytes:
-    """The model's sample of an input, of a special set or else of an ordinary one; of its elements
-    as many as asked for, again and again."""
+    """Return the model's sample of an input, special or ordinary, with its elements repeated to the
+    requested number.
+    """
     if "special" in given:
         chosen: Sample = model.special[given["special"]][index]
         return chosen.blob
@@ -228,7 +231,7 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
 
 
 def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
-    """The elements in `hex`, and in place of the missing ones those of the pattern `then`."""
+    """Return the elements in `hex`, with those of the pattern `then` for the missing ones."""
     start = from_hex(values.get("hex"), "`values.hex`")
     if "then" not in values:
         return start
@@ -253,7 +256,7 @@ def _is_shape(shape: Sequence[Any]) -> bool:
 
 
 def _size(given: object, true: int) -> Any:
-    """The binary_data_size to declare for a blob of `true` bytes, tampered with as given."""
+    """Return the binary_data_size to declare for a blob of `true` bytes, tampered with as given."""
     kind, value = only_member(given, "`size`", ("add", "times", "value"))
     if kind == "value":
         return value
@@ -262,7 +265,9 @@ def _size(given: object, true: int) -> Any:
 
 
 def _data(tensor: Tensor, *, nested: bool, shared: bool) -> JsonData:
-    """`data` of the tensor's JSON. A `shared` tensor, which may be long, goes with many cases."""
+    """Return `data` of the tensor's JSON. A `shared` tensor, which may be long, is used by many
+    cases.
+    """
     try:
         if nested:
             check_tensor(tensor)

@@ -21,17 +21,17 @@ _MARK = "\ue000"
 
 
 def change_json(document: Mapping[str, Any], changes: object, *, indent: int | None) -> bytes:
-    """`document` with all `changes`, written as `write_json` does. Raises CaseFileError."""
+    """Return `document` with all `changes`, written as `write_json` does. Raises CaseFileError."""
     changed, literals = changed_json(document, changes)
     written = write_json(changed, indent=indent)
-    # Backwards: a literal can have the marks of earlier ones in it.
+    # Backwards, because a literal can contain the marks of earlier ones.
     for number, literal in reversed(list(enumerate(literals))):
         written = written.replace(write_json(_marked(number)), literal)
     return written
 
 
 def changed_json(document: Mapping[str, Any], changes: object) -> tuple[Any, list[bytes]]:
-    """A copy of `document` with all `changes`, and the literals that its marks stand for.
+    """Return a copy of `document` with all `changes`, and the literals that its marks stand for.
 
     Raises CaseFileError for a place that is not there.
     """
@@ -43,14 +43,14 @@ def changed_json(document: Mapping[str, Any], changes: object) -> tuple[Any, lis
 
 
 def _copy(value: Any) -> Any:
-    """A copy of what JSON can write; `copy.deepcopy` takes ten times as long."""
+    """Return a copy of a JSON value; `copy.deepcopy` takes ten times as long."""
     if isinstance(value, dict):
         return {name: _copy(item) for name, item in value.items()}
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def change_words(changes: object) -> str:
-    """The changes for people: which places, and how."""
+    """Return the changes for people: which places, and how."""
     return ", ".join(_words(change) for change in array(changes, "`json.change`"))
 
 
@@ -110,7 +110,7 @@ def _literal(kind: str, value: object, what: str) -> bytes:
 
 
 def _find(root: dict[str, Any], place: str) -> tuple[Any, Any]:
-    """The object or array that has the place, and its name or index there."""
+    """Return the object or array that has the place, and its name or index there."""
     holder: Any = root
     key: Any = ""
     for step in place.split(".") if place else ():

@@ -1,7 +1,7 @@
 """A tensor's `data` in JSON: its values, and the text that they become.
 
 Hundreds of cases send the same few short tensors, and the long ones repeat after some elements. So
-what is short is kept for the next case, and what repeats is made once and put together.
+short data is cached, and repeating data is made once and joined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _BEGINNING = 64  # bytes by which a blob is seen to begin again
 
 @dataclass(frozen=True, eq=False)
 class JsonData:
-    """Data that is `once`, so many `times`, and then `rest`; `text` is its compact JSON, in pieces.
+    """Data that is `once`, repeated `times`, and then `rest`; `text` is its compact JSON, in
+    pieces.
 
     Nested data is there once, and has no rest.
     """
@@ -46,10 +47,10 @@ class JsonData:
 def json_data(
     datatype: str, shape: Shape, blob: Buffer, *, nested: bool, shared: bool = False
 ) -> JsonData:
-    """The data of a tensor, nested by `shape` if asked for.
+    """Return the data of a tensor, nested by `shape` if requested.
 
-    It is kept for the next case if it is short or, among the last few, said to be `shared`. Raises
-    ElementError for what JSON cannot express.
+    It is cached if it is short or, among the last few, `shared`. Raises ElementError for what JSON
+    cannot express.
     """
     shape = shape if nested else ()  # so that tensors of other shapes share it
     if len(blob) <= _SHORT:
@@ -71,7 +72,9 @@ _kept_long = lru_cache(maxsize=4)(_made)
 
 
 def _repeated(datatype: str, blob: bytes) -> JsonData | None:
-    """The flat data of a blob that begins again and again, None if it does not or is broken."""
+    """Return the flat data of a blob that repeats from its start, None if it does not
+    or is broken.
+    """
     size = blob.find(blob[:_BEGINNING], 1)
     if size < 0 or size % (DATATYPES[datatype].size or 1) or not blob.startswith(blob[size:]):
         return None
@@ -88,7 +91,9 @@ def _repeated(datatype: str, blob: bytes) -> JsonData | None:
 
 
 def _written(datatype: str, values: Any) -> bytes:
-    """The values as `write_json` writes them, only faster; no JSON library agrees on floats."""
+    """Return the values as `write_json` writes them, only faster; no two JSON libraries agree on
+    floats.
+    """
     if DATATYPES[datatype].kind == "float":
         return write_json(values)
     return msgspec.json.encode(values)

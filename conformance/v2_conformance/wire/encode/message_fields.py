@@ -1,4 +1,4 @@
-"""The fields of a request or an answer as a case says: its type, its header length, its own."""
+"""The fields of a request or an answer as a case says: type, header length, and its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from v2_conformance.wire.case_data import array, mapping, text, unexpected
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
 _DIGITS = "0123456789"
-# How a number can be written that is not its plain decimal digits.
+# Ways to write a number other than plain decimal digits.
 _NOTATIONS: Mapping[str, Callable[[int], str]] = {
     "hex": hex,
     "digits": lambda n: f"{n:x}",
@@ -33,12 +33,11 @@ def message_fields(
     *,
     binary: bool,
 ) -> list[tuple[str, str]]:
-    """Content-Type, the header length for so many bytes of JSON and of blobs, `codings`, and the
+    """Return Content-Type, the header length for these bytes of JSON and blobs, `codings`, and the
     case's own fields. Raises CaseFileError.
 
     Type and header length are those of binary data as soon as a tensor is in binary form, even if
-    its blob has no bytes: no document says that they may be left out then, so a reader may count on
-    them.
+    its blob is empty: no document allows leaving them out, so a reader may rely on them.
     """
     fields: list[tuple[str, str]] = []
     content_type = given.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
@@ -52,7 +51,7 @@ def message_fields(
 
 
 def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
-    """The fields that `header_length` means."""
+    """Return the fields that `header_length` stands for."""
     if given == "absent":
         return []
     if given == {}:  # as in almost every case
@@ -65,7 +64,7 @@ def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, s
 
 
 def _computed(value: object, length: int, blobs: int) -> str:
-    """A value of the header length, with the true lengths put in."""
+    """Return a value of the header length, with the true lengths filled in."""
     if value == _TRUE_LENGTH:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}

@@ -1,4 +1,4 @@
-"""Clients that break off: they do not send all, break the framing, or do not wait."""
+"""Clients that break off: they do not send everything, break the framing, or do not wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_TIMES = 64
 
 
 def part(request: Request, given: object, write: Callable[[Head], bytes] = write_head) -> Request:
-    """`request` as the client of a case sends it. Raises CaseFileError.
+    """Return `request` as the client of a case sends it. Raises CaseFileError.
 
     `given` is `client` of the case's request, None for a client that does nothing odd. `write`
     makes the bytes of its head.
@@ -39,13 +39,15 @@ def part(request: Request, given: object, write: Callable[[Head], bytes] = write
 
 
 def times(request: Mapping[str, Any]) -> int:
-    """On how many connections the client of a case's request does so. Raises CaseFileError."""
+    """Return on how many connections the client of a case's request breaks off. Raises
+    CaseFileError.
+    """
     client = mapping(request.get("client", {}), "`client`", _MEMBERS)
     return integer(client.get("times", 1), "`client.times`", least=1, most=_MOST_TIMES)
 
 
 def _claiming(request: Request, claimed: object, write: Callable[[Head], bytes]) -> list[Buffer]:
-    """The request with another Content-Length."""
+    """Return the request with another Content-Length."""
     value = str(integer(claimed, "`client.claims`", least=0))
     fields = tuple(
         (name, value if name == "Content-Length" else old) for name, old in request.head.fields
@@ -54,7 +56,7 @@ def _claiming(request: Request, claimed: object, write: Callable[[Head], bytes])
 
 
 def _broken_chunk(pieces: Sequence[Buffer], client: Mapping[str, Any]) -> list[Buffer]:
-    """The head and chunks of a request, of which the first has a wrong size or end."""
+    """Return the head and chunks of a request, of which the first has a wrong size or end."""
     if len(pieces) < 3:
         raise CaseFileError("`client`: a broken chunk needs a delivery in chunks")
     head, first, *rest = pieces
@@ -68,7 +70,7 @@ def _broken_chunk(pieces: Sequence[Buffer], client: Mapping[str, Any]) -> list[B
 
 
 def _cut(pieces: Sequence[Buffer], head: int, sends: object) -> list[Buffer]:
-    """The head and so many bytes of what follows."""
+    """Return the head and this many bytes of what follows."""
     whole = b"".join(pieces)
     if sends == "all":
         return [whole]

@@ -1,4 +1,4 @@
-"""Case + names of the target's models → the bytes of one request, and what must come back."""
+"""Encodes a case for the target's models: the bytes of one request, and what must come back."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def body_size(self) -> int:
-        """Bytes of the body, with or without its content coding: whichever are more."""
+        """Bytes of the body with or without its content coding, whichever is larger."""
         decoded = self.parts[-1].end if self.parts else 0
         return max(decoded, sum(len(piece) for piece in self.request.body))
 
 
 def prepare_get(case: GetCase, address: Address) -> Prepared:
-    """The request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
+    """Return the request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
     try:
         return Prepared(get_request(address, text(case.path, "`get`")))
     except CaseFileError as error:
@@ -102,7 +102,7 @@ def prepare_get(case: GetCase, address: Address) -> Prepared:
 def prepare(
     case: RequestCase, address: Address, binding: DeployedModel, *, variant: int = 0
 ) -> Prepared:
-    """The request of `case` to the model `binding`.
+    """Return the request of `case` to the model `binding`.
 
     Variants of a case (C6) have the same shapes and other values. Raises CaseFileError, which names
     the case, for every mistake of its author; anything else that it raises is a bug of the suite.
@@ -209,7 +209,7 @@ def _coded(
     length: int,
     given: Sequence[Variation],
 ) -> bytes:
-    """The first `length` bytes of the body in the request's content coding."""
+    """Return the first `length` bytes of the body in the request's content coding."""
     plain, _ = compose(b"", document, blobs)
     spelled = encode_spelled(given, plain[:length])
     if spelled is not None:
@@ -219,14 +219,14 @@ def _coded(
 
 
 def appended(given: object) -> bytes:
-    """Bytes that no tensor declares; none of them could be taken for JSON or for padding."""
+    """Return bytes that no tensor declares; none of them can pass for JSON or padding."""
     if isinstance(given, str):
         return from_hex(given, "`body.append`")
     return b"\xa5" * integer(given, "`body.append`", least=0, most=_MOST_APPENDED)
 
 
 def _codings(request: Mapping[str, Any]) -> frozenset[str]:
-    """The content codings that the response may have."""
+    """Return the content codings that the response may have."""
     if "accept_encoding" not in request:
         return _ANY_CODING
     try:
@@ -242,14 +242,14 @@ _SIZED = frozenset({"body", "encoded", "header_length", "delivery", "client"})
 def _fields(
     request: Mapping[str, Any], length: int, blobs: int, *, binary: bool
 ) -> list[tuple[str, str]]:
-    """Content-Type, the header length as the case says, and the case's own fields."""
+    """Return Content-Type, the header length as the case says, and the case's own fields."""
     named = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
     codings = [(n, text(request[m], f"`{m}`")) for m, n in named if m in request]
     return message_fields(request, length, blobs, codings, binary=binary)
 
 
 def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[int, str], ...]:
-    """Statuses with which the server may refuse a request that is right, and what they refuse.
+    """Return statuses with which the server may refuse a valid request, and what they refuse.
 
     417 is an answer to any Expect field (RFC 9110, section 10.1.1).
     """
@@ -261,13 +261,13 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[i
 
 
 def get_request(address: Address, path: str) -> Request:
-    """A plain GET of a path below the target's prefix."""
+    """Return a plain GET of a path below the target's prefix."""
     head = address.bound(Head("GET", address.prefix + path, address.fields))
     return Request(head, (), (address.write_head(head),))
 
 
 def post_request(address: Address, path: str, body: bytes) -> Request:
-    """A POST of a JSON body to a path below the target's prefix."""
+    """Return a POST of a JSON body to a path below the target's prefix."""
     fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
     head = address.bound(Head("POST", address.prefix + path, (*address.fields, *fields)))
     return Request(head, (body,), (address.write_head(head) + body,))
@@ -282,7 +282,9 @@ def _expected(
     body: memoryview,
     variant: int,
 ) -> tuple[Expected, ...]:
-    """The outputs that must come back; what went out in binary shares the request's memory."""
+    """Return the outputs that must come back; those sent in binary form share the
+    request's memory.
+    """
     sent = {item.index: item for item in inputs}
     if binding.known is not None:
         return _known_answers(case, binding, binding.known, variant)
@@ -315,7 +317,9 @@ def _expected(
 def _known_answers(
     case: RequestCase, binding: DeployedModel, known: KnownModel, variant: int
 ) -> tuple[Expected, ...]:
-    """The outputs that the case asks for, as the model answered them to its plain request."""
+    """Return the outputs that the case asks for, as the model answered them to its
+    plain request.
+    """
     if known.answers is None:
         return ()
     special = next((e["special"] for e in case.request["inputs"] if "special" in e), None)
@@ -329,12 +333,14 @@ def _known_answers(
 
 @cache
 def _keys(outputs: int) -> Sequence[str]:
-    """The keys that `expect.outputs` of a case can have."""
+    """Return the keys that `expect.outputs` of a case can have."""
     return tuple(map(str, range(outputs)))
 
 
 def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:
-    """`tensor` with another name, and in the memory of the blob that is `sent` for it, if any."""
+    """Return `tensor` under another name, in the memory of the blob that is `sent`
+    for it, if any.
+    """
     if sent is None or len(sent) != len(tensor.blob):
         return Tensor(name, tensor.datatype, tensor.shape, tensor.blob)
     return Tensor(name, tensor.datatype, tensor.shape, sent)

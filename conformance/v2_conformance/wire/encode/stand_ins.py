@@ -1,7 +1,7 @@
-"""Cases for a server that lacks a datatype which they need and are not about.
+"""Adapts cases for a server that lacks a datatype which they need and are not about.
 
-A server without FP16 has no model `mixed`, and still has to read several inputs. So what a case
-sends to a model of which another one is the stand-in (cases/models.yaml) goes to that one.
+A server without FP16 has no model `mixed`, and still has to read several inputs. So requests to
+such a model go to its stand-in (cases/models.yaml).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from v2_conformance.wire.encode.inputs import input_entries
 
 # Patterns whose values differ from tensor to tensor; others become the usual one.
 _ANY_DATATYPE = frozenset({"counting", "counting_in_json"})
-# What depends on a tensor's datatype by its nature: such a case is about it.
+# Members that depend on a tensor's datatype: such a case is about it.
 _OF_A_DATATYPE = frozenset({"blob", "datatype"})
 
 
 def stood_in(case: Case, unsupported: Collection[str]) -> Case:
-    """`case` as a server without the datatypes `unsupported` gets it; itself, if it gets no other.
+    """Return `case` as a server without the datatypes `unsupported` gets it, unchanged if nothing
+    moves.
 
     The case keeps its id. A case that gives elements or bytes of its own is about a datatype, and
     so is one of a requirement that is; these are not sent.
@@ -47,7 +48,9 @@ def stood_in(case: Case, unsupported: Collection[str]) -> Case:
 
 
 def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase | None:
-    """One request of a case, sent to a model that the server can have; None if there is none."""
+    """Return one request of a case, sent to a model that the server can have; None if there is
+    none.
+    """
     if contract()[case.model].datatypes.isdisjoint(unsupported):
         return case
     role = stand_ins().get(case.model)

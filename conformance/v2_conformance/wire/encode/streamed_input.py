@@ -20,7 +20,8 @@ _MOST = 1 << 40
 def streamed_input(
     case: RequestCase, datatype: str, names: tuple[str, str]
 ) -> tuple[EncodedInput, StreamedTensor]:
-    """The input of `case`, to a model whose input and output of this datatype have these names.
+    """Return the input of `case`, to a model whose input and output of this datatype have these
+    names.
 
     Raises CaseFileError for a case that asks for anything but one tensor of the pattern.
     """

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over a plain or TLS socket: a request's bytes go out exactly as given.
+"""HTTP/1.1 over a plain or TLS socket: a request's bytes are sent exactly as given.
 
 No HTTP library stands between the caller and the request's bytes, and the response is read from the
 raw bytes that the transcript keeps. What a server sends is bounded in time and in size.
@@ -27,8 +27,8 @@ from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_record
 from v2_conformance.wire.transport import Connection, Parting, Request
 
 _MOMENT_S = 1.0
-_SENT_AHEAD = 64 * 1024  # a longer request waits until its answer is read, too
-# Sent unasked by servers that end an idle connection, as they may (RFC 9110, section 15.5.9).
+_SENT_AHEAD = 64 * 1024  # a longer request waits until its answer is read as well
+# Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
 
@@ -114,12 +114,12 @@ class Http1Connection:
             self.close()
         try:
             sock = self._socket or self._opener.opened()
-        except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
+        except (OSError, UnicodeError) as error:  # a host name may be invalid in DNS
             return _refused(request, error)
         return self._finish(self._begin(request, sock, started))
 
     def _begin(self, request: Request, sock: socket.socket, started: float) -> _Begun:
-        """An exchange on `sock`, of which nothing has been sent."""
+        """Begin an exchange on `sock`, on which nothing has been sent."""
         tensor = request.streamed
         usual = self._limits.exchange_with(0 if tensor is None else tensor.size)
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
@@ -145,7 +145,7 @@ class Http1Connection:
         return begun
 
     def _finish(self, begun: _Begun) -> Transcript:
-        """Send what has not been sent, read the response, and keep the connection or close it."""
+        """Send the rest, read the response, and keep the connection or close it."""
         request, current = begun.request, begun.current
         ending, detail = current.run(request.http1, request.pause_s, request.parting)
         if ending is Ending.LEFT:
@@ -167,7 +167,7 @@ class Http1Connection:
         lost = ending in (Ending.CLOSED, Ending.RESET) and not reader.raw
         if begun.kept_at is not None and lost:
             closed_before_s = round(begun.started - begun.kept_at, 3)
-            self._closed_before_s = closed_before_s  # this one is no answer, and may be dropped
+            self._closed_before_s = closed_before_s  # this one is not an answer, and may be dropped
         if ending is Ending.COMPLETE and current.last_byte is not None:
             ended = current.last_byte
         return Transcript(
@@ -192,7 +192,9 @@ class Http1Connection:
         )
 
     def _peek(self) -> int:
-        """Bytes waiting: -1 none, 0 closed. TLS cannot peek: any record counts as closed."""
+        """Return the number of waiting bytes: -1 none, 0 closed. TLS cannot peek: any record counts
+        as closed.
+        """
         if self._socket is None:
             return -1
         if isinstance(self._socket, ssl.SSLSocket):
@@ -205,7 +207,7 @@ class Http1Connection:
             return 0
 
     def _count_stray(self) -> int:
-        """Bytes on the plain connection that no request asked for, as far as they are there."""
+        """Return the number of unsolicited bytes on the plain connection so far."""
         if self._socket is None:
             return 0
         try:
@@ -219,7 +221,7 @@ class Http1Connection:
 
 
 class _Begun(msgspec.Struct):
-    """An exchange that has begun, and what was known of its connection: see `Transcript`.
+    """A begun exchange, and what was known of its connection: see `Transcript`.
 
     `kept_at` is since when it had been left open.
     """
@@ -236,7 +238,7 @@ class _Begun(msgspec.Struct):
 
 
 def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:
-    """The transcript of a request for which there is no connection."""
+    """Return the transcript of a request for which there is no connection."""
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
     tensor = request.streamed
     return Transcript(

@@ -1,4 +1,4 @@
-"""One exchange on a socket that is connected: the request is written, the response read.
+"""One exchange on a connected socket: writes the request, reads the response.
 
 See `http1`, which keeps the connection.
 """
@@ -53,12 +53,14 @@ class SocketExchange:
         self.first_byte: float | None = None
         self.last_byte: float | None = None  # where the kernel says when it came
         self._failed: OSError | None = None
-        self._broken: OSError | None = None  # what sending ahead came to
+        self._broken: OSError | None = None  # result of sending ahead
         self._left_at = 0.0
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """What TLS says of a connection that failed, or its absence of one to plain HTTP."""
+        """The reason that TLS gives for a failed connection, or that the server speaks TLS to plain
+        HTTP.
+        """
         if self._failed is not None:
             return obstacle_of(self._failed)
         plain = not isinstance(self._sock, ssl.SSLSocket)
@@ -66,13 +68,15 @@ class SocketExchange:
 
     @cached_property
     def reader(self) -> ResponseReader:
-        """What came. It is made once the request is on its way, while the server works."""
+        """The reader of the response. It is made after the request is sent, while the
+        server works.
+        """
         if self._tensor is not None:
             return StreamedReader(self._limits, self._tensor)
         return ResponseReader(self._limits, self._answers)
 
     def streamed(self) -> Streamed | None:
-        """Return what there is to say of a tensor that is not kept, once the exchange has ended."""
+        """Return the result for a tensor that is not kept, once the exchange has ended."""
         if self._tensor is None or not isinstance(self.reader, StreamedReader):
             return None
         return self.reader.streamed(self._tensor.size, self._digest.hexdigest())
@@ -94,19 +98,22 @@ class SocketExchange:
         self._left_at = time.perf_counter()
 
     def resume(self) -> None:
-        """Give the server the time in which nobody waited for it."""
+        """Extend the deadline by the time in which nobody waited for the server."""
         self._deadline += time.perf_counter() - self._left_at
 
     def forget(self) -> None:
-        """Keep nothing of what came: a client that leaves reads nothing, and what comes before it
-        does, while it sends, is a matter of chance."""
+        """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
+        chance what arrives while it still sends.
+        """
         self.__dict__.pop("reader", None)
         self.first_byte = None
 
     def run(
         self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
     ) -> tuple[Ending, str]:
-        """Write `pieces` and read the response: how it ended, and more about that in words."""
+        """Write `pieces` and read the response; return how it ended, and more about
+        that in words.
+        """
         detail = ""
         try:
             if self._broken is not None:
@@ -129,7 +136,7 @@ class SocketExchange:
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):
-                # Not SSLSocket's own, which drops TLS: what comes would be read encrypted.
+                # Not SSLSocket's own, which drops TLS: the response would be read encrypted.
                 socket.socket.shutdown(self._sock, socket.SHUT_WR)
         try:
             answered = self._left_at > 0  # what was sent ahead, by now, as a rule
@@ -142,7 +149,7 @@ class SocketExchange:
             if not self.reader.answered_first:
                 self._failed = error
                 return Ending.RESET, reason_of(error)
-            self.reader.feed(b"")  # to one of two requests, which is all that it had to answer
+            self.reader.feed(b"")  # it answered one of two requests, which is all that it had to
         if self.reader.error:
             return self.reader.error_ending, self.reader.error
         if self.reader.done:
@@ -156,7 +163,7 @@ class SocketExchange:
         return reader.done or reader.eof or bool(reader.error) or len(reader.raw) > self._limit
 
     def _send(self, data: memoryview) -> bool:
-        """Send all of `data`; False if the response ended first."""
+        """Send all of `data`; return False if the response ended first."""
         while data:
             try:
                 count = self._sock.send(data)
@@ -174,7 +181,9 @@ class SocketExchange:
         return True
 
     def _send_tensor(self) -> None:
-        """Send what is not kept, block by block, for as long as the server says nothing final."""
+        """Send a tensor that is not kept, block by block, until the server gives a
+        final response.
+        """
         for block in () if self._tensor is None else self._tensor.blocks():
             # A server that refuses the rest may close, which can void an answer that nobody reads.
             if ready(self._sock, write=False, timeout=0)[0]:
@@ -187,7 +196,7 @@ class SocketExchange:
                 self._digest.update(block[: self.sent - before])
 
     def _receive(self) -> bool:
-        """Take what has arrived. False if nothing has, or if time is up."""
+        """Take what has arrived. Return False if nothing has, or if time is up."""
         came = None
         try:
             if isinstance(self._sock, ssl.SSLSocket):

@@ -1,4 +1,4 @@
-"""Heads of messages in their plainest form, read as h11 reads them, in a tenth of its time.
+"""Reads message heads in their plainest form as h11 does, in a tenth of its time.
 
 Nearly all messages of a run have such a head. Whatever is unusual in one is left to h11, so that
 there is one opinion on it: tests compare the two.
@@ -50,7 +50,7 @@ class PlainRequest(msgspec.Struct, frozen=True):
 
 
 def plain_response(data: Buffer) -> PlainResponse | None:
-    """The head of a response at the beginning of `data`; None unless it is a plain one."""
+    """Return the head of a response at the beginning of `data`; None unless it is a plain one."""
     split = _split(data)
     line = None if split is None else _STATUS_LINE.fullmatch(split[0])
     if split is None or line is None or int(line[1]) in _BODILESS:
@@ -61,7 +61,7 @@ def plain_response(data: Buffer) -> PlainResponse | None:
 
 
 def plain_request(data: Buffer) -> PlainRequest | None:
-    """The head of a request at the beginning of `data`; None unless it is a plain one."""
+    """Return the head of a request at the beginning of `data`; None unless it is a plain one."""
     split = _split(data)
     line = None if split is None else _REQUEST_LINE.fullmatch(split[0])
     if split is None or line is None:
@@ -75,7 +75,7 @@ def plain_request(data: Buffer) -> PlainRequest | None:
 
 
 def _split(data: Buffer) -> tuple[bytes, Fields, int] | None:
-    """The first line, the fields, and where what follows the head begins."""
+    """Return the first line, the fields, and where the rest begins after the head."""
     raw = bytes(data[:_LONGEST])
     end = raw.find(_END)
     if end < 0:
@@ -91,7 +91,7 @@ def _split(data: Buffer) -> tuple[bytes, Fields, int] | None:
 
 
 def _field(line: bytes) -> tuple[str, str] | None:
-    """The name and the value of a line; None unless it is a plain field."""
+    """Return the name and the value of a line; None unless it is a plain field."""
     name, colon, value = line.partition(b":")
     if not colon or not _NAME.fullmatch(name):
         return None
@@ -102,10 +102,10 @@ def _field(line: bytes) -> tuple[str, str] | None:
     return None if text in _UNUSUAL else (text, value.decode())
 
 
-_known_field = lru_cache(maxsize=1024)(_field)  # a server's heads are much the same
+_known_field = lru_cache(maxsize=1024)(_field)  # a server's heads are mostly alike
 
 
 def _length(fields: Fields) -> int | None:
-    """The Content-Length, if there is one, once, and it is a plain number."""
+    """Return the Content-Length if it occurs once and is a plain number."""
     found = [value for name, value in fields if name == "content-length"]
     return int(found[0]) if len(found) == 1 and _LENGTH.fullmatch(found[0]) else None

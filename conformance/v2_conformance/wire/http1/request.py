@@ -1,4 +1,4 @@
-"""A request's parts as the bytes of HTTP/1.1 (RFC 9112)."""
+"""Writes a request's parts as the bytes of HTTP/1.1 (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LONGEST_HEAD = 64 * 1024
 
 
 def write_head(head: Head) -> bytes:
-    """The request line, the fields just as they are, and the empty line."""
+    """Return the request line, the fields exactly as given, and the empty line."""
     lines = [f"{head.method} {head.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in head.fields]
     return "\r\n".join([*lines, "", ""]).encode()

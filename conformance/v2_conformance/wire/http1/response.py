@@ -1,6 +1,6 @@
 """Reads HTTP/1.1 responses with h11, from the same raw bytes that a transcript keeps.
 
-Plain ones are read without it, to the same end: see `plain_head`.
+Plain ones are read without it, with the same result: see `plain_head`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from v2_conformance.wire.http2.notation import read_response
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
-# h11 reads a response only after a request; the true one is written by hand.
+# h11 reads a response only after a request; the real one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
 
@@ -75,7 +75,7 @@ class ResponseReader:
 
     @property
     def answered_first(self) -> bool:
-        """True if the first of two responses is there, and nothing of the second."""
+        """True if the first of two responses is complete, and nothing of the second has come."""
         if len(self._messages) < 2:
             return False
         last = self._messages[-1]
@@ -108,7 +108,7 @@ class ResponseReader:
                 self.done = len(self.raw) >= self._plain.start + self._plain.length
                 return
             if not _BEGINNING.startswith(self.raw[: len(_BEGINNING)]):
-                # Known at once, although more of a line may come, or nothing ever (SSH, TLS, …).
+                # Known at once, although the rest of the line may come late or never (SSH, TLS).
                 self.error = f"it begins with {bytes(self.raw[:20])!r}, not with HTTP/"
                 return
         else:
@@ -126,7 +126,7 @@ class ResponseReader:
                     raise
         except h11.RemoteProtocolError as error:
             if self.eof:
-                return  # cut off, which is not the same as malformed: what came before was in order
+                return  # cut off, which is not malformed: what came before was in order
             self.error = str(error)
             if error.error_status_hint == 431:  # a head, or a chunk's, that does not end
                 self.error_ending = Ending.TOO_LARGE
@@ -222,8 +222,9 @@ class ResponseReader:
 
 
 def _kept_alive(head: h11.Response | None) -> bool:
-    """Return True if a response of HTTP/1.0 says that others may follow it (RFC 9112, section
-    9.3)."""
+    """Return True if an HTTP/1.0 response says that others may follow it (RFC 9112,
+    section 9.3).
+    """
     if head is None or head.http_version != b"1.0":
         return False
     values = [value for name, value in head.headers if name == b"connection"]
@@ -235,11 +236,11 @@ def _kept_alive(head: h11.Response | None) -> bool:
 def read_again(
     received: Buffer, ending: Ending, answers: int = 1, *, http2: bool = False
 ) -> Response | None:
-    """The response in the recorded bytes of an exchange, just as the connection read it.
+    """Return the response in the recorded bytes of an exchange, just as the connection read it.
 
     `answers` is how many requests the exchange had, `http2` whether it was over HTTP/2.
 
-    None if its head is not whole, or if it is not whole itself although the exchange is COMPLETE.
+    Returns None if its head is incomplete, or if the response is although the exchange is COMPLETE.
     """
     if http2:
         return read_response(received, whole=ending is Ending.COMPLETE)

@@ -18,10 +18,11 @@ _NOT_CODED = {b"chunked", b"identity"}
 
 
 def tolerated(received: bytes) -> bytes | None:
-    """`received` with heads that a strict parser takes; None if it cannot help, or need not.
+    """Return `received` with heads that a strict parser accepts; None if that is impossible or
+    unnecessary.
 
-    The body stays as it is. White space before colons and control characters go, and so do fields
-    whose names are none; a version other than 1.0 counts as 1.1, and chunked named twice as once.
+    The body stays as it is. White space before colons, control characters and fields with invalid
+    names are removed; a version other than 1.0 counts as 1.1, and a repeated chunked as one.
     """
     at = 0
     heads = b""
@@ -61,7 +62,7 @@ def _status_line(line: bytes) -> bytes:
 
 
 def _coding(values: list[bytes]) -> list[bytes]:
-    """Transfer-Encoding as one field, without what changes nothing."""
+    """Return Transfer-Encoding as one field, without codings that change nothing."""
     listed = b", ".join(values)
     names = {name.strip(b" \t").lower() for name in listed.split(b",")} - {b""}
     if not names <= _NOT_CODED:

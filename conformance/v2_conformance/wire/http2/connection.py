@@ -1,7 +1,7 @@
 """HTTP/2 over a plain socket, by prior knowledge, or over TLS, where ALPN must choose it.
 
-One stream at a time, which is in `exchange`: what is tested is the server's answer, not its
-multiplexing. What is recorded is in `notation`; frames are not.
+One stream at a time (see `exchange`): this tests the server's answer, not its multiplexing.
+Exchanges are recorded as `notation` says; frames are not.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def offer_http2(tls: ssl.SSLContext | None) -> None:
 
 
 class _NoHttp2Error(OSError):
-    """The server chose no HTTP/2 in ALPN."""
+    """The server did not choose HTTP/2 in ALPN."""
 
     strerror = "the server did not choose h2 in ALPN"
 
@@ -63,7 +63,9 @@ class Http2Connection:
 
     @property
     def open(self) -> bool:
-        """See transport.Connection. What came since the last exchange is read, such as a GOAWAY."""
+        """See transport.Connection. This reads what came since the last exchange,
+        such as a GOAWAY.
+        """
         session = self._session
         if session is None:
             return False
@@ -79,7 +81,9 @@ class Http2Connection:
         return False
 
     def pending(self) -> bool:
-        """See transport.Connection. What comes is of a stream or of the connection: never stray."""
+        """See transport.Connection. Bytes belong to a stream or to the connection, so they are
+        never stray.
+        """
         return False
 
     def open_ahead(self) -> None:
@@ -87,7 +91,7 @@ class Http2Connection:
         self._opener.begin()
 
     def begin(self, request: Request) -> None:
-        """See transport.Connection. It never does: frames may have to be answered."""
+        """See transport.Connection. Never sends ahead: frames may have to be answered."""
 
     def close(self) -> None:
         """See transport.Connection."""
@@ -110,7 +114,7 @@ class Http2Connection:
         reused = self._session is not None
         try:
             session = self._session or self._connect()
-        except (OSError, UnicodeError) as error:  # a host name can be one that no DNS can hold
+        except (OSError, UnicodeError) as error:  # a host name may be invalid in DNS
             ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
             none = isinstance(error, _NoHttp2Error)
             found = Obstacle.NO_HTTP2 if none else obstacle_of(error)

@@ -36,7 +36,7 @@ from v2_conformance.wire.transport import Parting, Request
 _LONGEST_HEAD = 1024 * 1024
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 _MAX_INFORMATIONAL = 50
-# Frames may take so many bytes, besides as many as the body has that is in them.
+# Limit for the bytes of frames, besides those of the body in them.
 _MOST_FRAMING = 1024 * 1024
 _MOST_TRAILERS = 100
 _LONGEST_TRAILER = 4096
@@ -56,7 +56,7 @@ class SentRequest:
 
     @staticmethod
     def of(request: Request, scheme: str) -> SentRequest:
-        """Return what to send for `request`, whose first write has the whole head."""
+        """Return the fields and writes for `request`, whose first write has the whole head."""
         first, *rest = request.http1
         written = bytes(first[:_LONGEST_HEAD]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         fields = read_request_head(written, scheme)
@@ -85,8 +85,8 @@ class Http2Exchange:
         self._interim = 0
         self._body = 0
         self._failed: OSError | None = None
-        self._broken = ""  # how the response breaks HTTP/2, as h2 lets it through
-        self._unfinished = True  # whether our side of the stream is open
+        self._broken = ""  # breaches of HTTP/2 in the response that h2 does not report
+        self._unfinished = True  # True while our side of the stream is open
         self._done = False
         self._left = False
         self._trailers: tuple[tuple[str, str], ...] = ()
@@ -97,7 +97,7 @@ class Http2Exchange:
 
     @property
     def facts(self) -> Http2Facts:
-        """What the report has of the frames."""
+        """The facts that the report keeps about the frames."""
         if self._left:
             return Http2Facts()
         goaway = self._session.goaway
@@ -108,7 +108,7 @@ class Http2Exchange:
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Why the server cannot be spoken to, as far as that shows."""
+        """The reason why the server cannot be spoken to, as far as it shows."""
         if self._failed is not None:
             return obstacle_of(self._failed)
         if speaks_http1(self._session.beginning):
@@ -118,12 +118,14 @@ class Http2Exchange:
 
     @property
     def _gone(self) -> bool:
-        """True if the server said that it will not look at this stream."""
+        """True if the server said that it will not process this stream."""
         goaway = self._session.goaway
         return goaway is not None and goaway.last_stream < self._stream and not self._done
 
     def run(self, sent: SentRequest, pause_s: float, parting: Parting | None) -> tuple[Ending, str]:
-        """Send the request and read the response: how it ended, and more about that in words."""
+        """Send the request and read the response; return how it ended, and more about that in
+        words.
+        """
         try:
             if not self._send(sent, pause_s):
                 return Ending.TIMEOUT, "the server stopped reading the request"
@@ -168,15 +170,18 @@ class Http2Exchange:
         return Ending.CLOSED, "the server closed the connection"
 
     def forget(self) -> None:
-        """Keep nothing of what came: a client that leaves reads nothing, and what comes before it
-        does, while it sends, is a matter of chance."""
+        """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
+        chance what arrives while it still sends.
+        """
         self.received.clear()
         self.first_byte = self.reset = None
         self._trailers = ()
         self._left = True
 
     def released(self) -> bool:
-        """End our side of the stream, if it is open. Whether the connection can be used again."""
+        """End our side of the stream, if it is open. Return whether the connection can be used
+        again.
+        """
         try:
             if self._unfinished and self._done:
                 self._session.h2.reset_stream(self._stream, ErrorCodes.NO_ERROR)
@@ -195,7 +200,7 @@ class Http2Exchange:
         return len(self.received) > self._limit or framing > _MOST_FRAMING + self._body
 
     def _send(self, sent: SentRequest, pause_s: float) -> bool:
-        """Send the request, or as much of it as the server wants; False if time is up."""
+        """Send the request, or as much of it as the server wants; return False if time is up."""
         h2 = self._session.h2
         left = sum(len(piece) for piece in sent.body)
         self._stream = h2.get_next_available_stream_id()
@@ -230,7 +235,7 @@ class Http2Exchange:
         return True
 
     def _flush(self) -> bool:
-        """Send what is to be sent, and read what has come; False if time is up."""
+        """Send what is pending, and read what has come; return False if time is up."""
         session = self._session
         while not session.flush():
             left = self._deadline - time.perf_counter()
@@ -244,9 +249,9 @@ class Http2Exchange:
         return True
 
     def _is_answered_within(self, seconds: float) -> bool:
-        """Wait, at most so long, until the server says something, and whether that is the end.
+        """Wait at most this long until the server answers; return whether that ends the exchange.
 
-        What is about the connection alone, such as SETTINGS, is no answer.
+        Frames about the connection alone, such as SETTINGS, are not an answer.
         """
         until = min(self._deadline, time.perf_counter() + seconds)
         while self.first_byte is None and not self._ended() and self._receive_until(until):
@@ -254,7 +259,7 @@ class Http2Exchange:
         return self._ended()
 
     def _receive_until(self, until: float) -> bool:
-        """Wait for something to come, and take it; False if nothing has come in time."""
+        """Wait for something to arrive, and take it; return False if nothing arrives in time."""
         session = self._session
         left = until - time.perf_counter()
         if left <= 0:
@@ -300,7 +305,7 @@ class Http2Exchange:
 
 
 def _shown(fields: Sequence[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
-    """Trailer fields as a report can have them."""
+    """Return trailer fields as a report can have them."""
     for name, value in fields[:_MOST_TRAILERS]:
         words = (name[:_LONGEST_TRAILER].decode("latin-1"), value.decode("latin-1"))
         yield printable(words[0], _LONGEST_TRAILER), printable(words[1], _LONGEST_TRAILER)

@@ -1,9 +1,9 @@
-"""How an exchange over HTTP/2 is recorded: its fields and bodies, in the notation of HTTP/1.1.
+"""Notation of HTTP/1.1 in which exchanges over HTTP/2 are recorded: fields and bodies.
 
 A report has no frames of HTTP/2. Their fields are written as a head whose version is HTTP/2: the
 pseudo-header fields are its first line, `:authority` is its `host`. The octets of the body follow,
 without frames or padding. Interim responses are heads of their own, before that of the response.
-What frames say besides, such as the code of a reset, is in `transcript.Http2Facts`.
+Other facts in frames, such as the code of a reset, are in `transcript.Http2Facts`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = b"\r\n\r\n"
 _HEAD_END = re.compile(rb"\r\n\r\n")
 _STATUS_LINE = re.compile(rb"HTTP/2 ([1-5][0-9][0-9]) ")
 _REQUEST_LINE = re.compile(rb"[A-Z]+ [!-~]+ HTTP/2")
-# No field of HTTP/2 has one of them (RFC 9113, section 8.2.1).
+# No HTTP/2 field may contain one of these (RFC 9113, section 8.2.1).
 _FORBIDDEN = re.compile(rb"[\r\n\0]")
 _STATUS = re.compile(rb"[1-5][0-9][0-9]")
 _LONGEST_LINE = 16 * 1024
@@ -30,14 +30,14 @@ FRAMES = "frames"
 
 
 def write_request_head(head: Head) -> bytes:
-    """The head of a request over HTTP/2, with the names of its fields in lower case."""
+    """Return the head of a request over HTTP/2, with field names in lower case."""
     lines = [f"{head.method} {head.target} HTTP/2"]
     lines += [f"{name.lower()}: {value}" for name, value in head.fields]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
 def read_request_head(head: bytes, scheme: str) -> Fields:
-    """The fields to send for a head of `write_request_head`, pseudo-header fields first."""
+    """Return the fields to send for a head of `write_request_head`, pseudo-header fields first."""
     line, *lines = head.removesuffix(_END).split(b"\r\n")
     method, _, rest = line.partition(b" ")
     path = rest.rpartition(b" ")[0]
@@ -48,7 +48,9 @@ def read_request_head(head: bytes, scheme: str) -> Fields:
 
 
 def write_response_head(fields: Iterable[tuple[bytes, bytes]]) -> bytes | None:
-    """The head of a response whose fields came over HTTP/2; None if no response can have them."""
+    """Return the head of a response whose fields came over HTTP/2; None if no response can have
+    them.
+    """
     status, lines = b"", []
     for name, value in fields:
         if _FORBIDDEN.search(name) or _FORBIDDEN.search(value):
@@ -63,7 +65,7 @@ def write_response_head(fields: Iterable[tuple[bytes, bytes]]) -> bytes | None:
 
 
 def read_response(received: Buffer, *, whole: bool) -> Response | None:
-    """The response in recorded bytes, as far as it came; None if its head did not.
+    """Return the response in recorded bytes, as far as it came; None if its head did not.
 
     `whole` says whether its stream ended.
     """
@@ -77,14 +79,16 @@ def read_response(received: Buffer, *, whole: bool) -> Response | None:
 
 
 def is_readable(received: Buffer) -> bool:
-    """Return True if recorded bytes are what heads and a body of HTTP/2 leave: nothing, heads of
-    interim responses, or those and a response."""
+    """Return True if recorded bytes can come from HTTP/2: nothing, heads of interim responses, or
+    those and a response.
+    """
     return all(status is not None for status, _, _ in _heads(received))
 
 
 def _heads(received: Buffer) -> Iterator[tuple[int | None, int, int]]:
-    """The status of each head, where it starts and where what follows does. The last one is that of
-    the response, or is none at all: then its status is None."""
+    """Yield the status of each head, where it starts and where the rest does. The last is the
+    response's, or a status of None if there is no response.
+    """
     at = 0
     while at < len(received):
         found, end = _STATUS_LINE.match(received, at), _HEAD_END.search(received, at)
@@ -98,7 +102,7 @@ def _heads(received: Buffer) -> Iterator[tuple[int | None, int, int]]:
 
 
 def as_http1(request: Buffer) -> Buffer:
-    """A recorded request for a reader of HTTP/1.1: if it is one over HTTP/2, with that version."""
+    """Return a recorded request for a reader of HTTP/1.1: one over HTTP/2 gets that version."""
     line = bytes(request[:_LONGEST_LINE]).partition(b"\r\n")[0]
     if not _REQUEST_LINE.fullmatch(line):
         return request

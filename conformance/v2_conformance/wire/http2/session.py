@@ -42,9 +42,9 @@ class GoAway:
 class Http2Session:
     """A connection that speaks HTTP/2 as a client, over a socket that does not block.
 
-    `problem` says how the server broke HTTP/2, "" if it did not, and `problem_ending` what an
-    exchange comes to for it. `beginning` are the first bytes that came, until they are known to be
-    a frame of HTTP/2. `received` counts the bytes of all frames that came.
+    `problem` says how the server broke HTTP/2, "" if it did not, and `problem_ending` how that ends
+    an exchange. `beginning` are the first bytes that came, until they are known to be an HTTP/2
+    frame. `received` counts the bytes of all frames that came.
     """
 
     def __init__(self, sock: socket.socket, longest_head: int) -> None:
@@ -88,8 +88,9 @@ class Http2Session:
         return room > self.h2.open_outbound_streams
 
     def drain(self) -> None:
-        """Take what has arrived while nobody asked for anything, at most one piece. Raises OSError
-        if the connection broke."""
+        """Take what has arrived while no request was pending, at most one piece. Raises OSError if
+        the connection broke.
+        """
         for _ in self.receive():
             pass
         self.flush()
@@ -120,7 +121,7 @@ class Http2Session:
         del self._came[:at]
 
     def _frame_size(self, at: int) -> int | None:
-        """Bytes of the frame that starts at `at`, None if not all of it is there."""
+        """Return the bytes of the frame that starts at `at`, None if it is incomplete."""
         head = self._came[at : at + _FRAME_HEAD]
         if len(head) < _FRAME_HEAD:
             return None
@@ -151,7 +152,9 @@ class Http2Session:
         yield from events
 
     def flush(self) -> bool:
-        """Send what is to be sent; False if the server takes no more of it now. Raises OSError."""
+        """Send what is pending; return False if the server accepts no more for now.
+        Raises OSError.
+        """
         self._out += self.h2.data_to_send()
         while self._out:
             try:

@@ -1,1 +1,1 @@
-"""Cases of the suite for models whose answers are unknown."""
+"""Cases of the suite for models with unknown answers."""

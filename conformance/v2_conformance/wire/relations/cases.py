@@ -1,14 +1,13 @@
-"""Cases of the suite for a model whose answers nobody knows.
+"""Adapts cases of the suite to a model with unknown answers.
 
 Whatever a model computes, its answers have to agree with each other: the same tensor as JSON and as
 a blob, with or without listed outputs, in chunks and in any spelling. So a case of the suite is
-sent to such a model with the model's own sample in place of the case's values, and what must come
-back is what the model answered to its plain request with that sample. What a case tampers with
-stays tampered with.
+sent to such a model with the model's own sample in place of the case's values, and must get the
+model's answer to its plain request with that sample. What a case tampers with stays tampered with.
 
-A case about special values, sizes or shapes goes with its own tensors instead, if the model has
-an input that takes them and answered a plain request with them (`own_tensors`). No case is sent
-whose request might by chance be a right one for this model. Nothing else is left out.
+A case about special values, sizes or shapes goes with its own tensors instead, if the model has an
+input that takes them and answered a plain request with them (`own_tensors`). A case is left out if
+its malformed request might happen to be valid for this model. No others are left out.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ AT = "@"
 
 _MOST_SETS = 128
 _PLAIN = frozenset({"tensor", "shape", "values", "form"})
-_LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request does not go with more
+_LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request is not used beyond this
 _ANYWHERE = Address("host")
 
 
 def special_sets(
     cases: Sequence[Case], model: ModelContract, free: Collection[str]
 ) -> tuple[tuple[Sample, ...], ...]:
-    """The sets of values for the model's inputs of the cases that need their own: few and small.
+    """Return sets of values for the model's inputs that cases with their own values need: few and
+    small.
 
-    Only inputs that are `free` get other values than their sample: of others the user has said what
-    they take.
+    Only inputs that are `free` get other values than their sample: the user specified the others.
     """
     found: dict[tuple[Sample, ...], None] = {}
     room = MOST_BYTES
@@ -81,9 +80,10 @@ def special_sets(
 
 
 def _sizes_in_company(case: RequestCase) -> dict[str, int]:
-    """For each list of shapes of the case's successful requests, as text, how much larger the
-    model's sample is to be with it: requests of different sizes have to stay so. The case's own
-    is the sample as it is."""
+    """Return, for each list of shapes of the case's successful requests, as text, how much larger
+    to make the model's sample: requests of different sizes have to stay different. The case's own
+    is the sample unchanged.
+    """
     together = [one for one in (case, *case.others) if one.expects == "success"]
     shapes = dict.fromkeys(_shapes(one) for one in (case, *together))
     return {shape: by for by, shape in enumerate(shapes)}
@@ -94,15 +94,15 @@ def _shapes(case: RequestCase) -> str:
 
 
 def _changed(model: ModelContract, values: Sequence[Sample]) -> set[str]:
-    """The inputs that have other values than in the model's first sample."""
+    """Return the inputs whose values differ from the model's first sample."""
     pairs = zip(model.inputs, model.samples[0], values, strict=True)
     return {spec.name for spec, old, new in pairs if old != new}
 
 
 def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> list[RelationCase]:
-    """Every case that can be sent to one of `models`, under the id CASE@MODEL.
+    """Return every case that can be sent to one of `models`, under the id CASE@MODEL.
 
-    Each model gets a case once, however many of the suite's datatypes it is there for.
+    Each model gets a case once, however many of the suite's datatypes it covers.
     """
     found: dict[str, RelationCase] = {}
     order = {id(case): number for number, case in enumerate(cases)}
@@ -135,7 +135,7 @@ def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> li
 def transposed(
     case: Case, model: ModelContract, beside: Sequence[ModelContract] = ()
 ) -> RelationCase | None:
-    """`case` as it is sent to `model`, None if it cannot be.
+    """Return `case` as it is sent to `model`, None if it cannot be.
 
     What it sends to other models goes to those `beside`, if they can get it, or else to `model`.
     """
@@ -154,7 +154,7 @@ def transposed(
 def _in_company(
     case: RequestCase, model: ModelContract, beside: Sequence[ModelContract], relation: Relation
 ) -> RelationCase:
-    """`case` with all its requests, as they are sent to `model` and those beside it."""
+    """Return `case` with all its requests, as they are sent to `model` and those beside it."""
     sizes = _sizes_in_company(case)
     foreign = [role for role in case.roles if role != case.model]
     models = {case.model: model} | {
@@ -178,7 +178,9 @@ def _in_company(
 
 
 def _renamed(id: str, model: ModelContract) -> str:
-    """The id of a case, with the model's datatype in place of the case's among its labels."""
+    """Return the id of a case, with the model's datatype in place of the case's among
+    its labels.
+    """
     entry, bracket, labels = id.partition("[")
     own = input_datatypes(model)
     said = [
@@ -194,8 +196,7 @@ def _unbound(model: ModelContract) -> DeployedModel:
 
 
 def _is_for(case: Case, model: ModelContract) -> bool:
-    """Return True if the case is sent to a model of the same datatype: it is then the one to
-    take."""
+    """Return True if the case is sent to a model of the same datatype, so that it is preferred."""
     if not isinstance(case, RequestCase):
         return False
     return contract()[case.model].inputs[0].datatype in input_datatypes(model)
@@ -213,7 +214,9 @@ def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> 
 
 
 def _of_size(made: RelationCase, model: ModelContract, by: int) -> RelationCase:
-    """`made` with the model's sample so much larger, if it answered that, or else as it is."""
+    """Return `made` with the model's sample this much larger, if it answered that,
+    else unchanged.
+    """
     entries = made.request["inputs"]
     try:
         need(made.expects == "success" and not made.request.get("raw"))
@@ -241,7 +244,9 @@ def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relatio
 
 
 def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
-    """A case that lists the only output of its role: of another model, each may show the values."""
+    """Return a case for the only output of its role for every output of another model, as each may
+    show the values.
+    """
     listed = case.request.get("outputs", ())
     if len(contract()[case.model].outputs) != 1 or len(listed) != 1 or listed[0].get("tensor") != 0:
         return case
@@ -269,7 +274,7 @@ def _with_inputs(
     inputs: Sequence[Mapping[str, Any]],
     json: Mapping[str, Any] | None,
 ) -> RelationCase:
-    """The case with the entries `inputs` and the changes `json` of its request."""
+    """Return the case with these entries `inputs` and changes `json` of its request."""
     about = set(catalogue()[case.requirement].datatypes)
     need(not about or about.intersection(input_datatypes(model)))
     need(case.profile != "bf16" or "BF16" in model.datatypes)
@@ -314,8 +319,9 @@ def _fits_variations(
 
 
 def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
-    """A case whose tensors have to be in JSON, which FP16 and BF16 need not have, and which cannot
-    hold infinities, NaN, and BYTES that are no text."""
+    """Raise UnfitError for a case whose tensors have to be in JSON if JSON may not express them:
+    FP16, BF16, infinities, NaN, and BYTES that are not text.
+    """
     used = {entry.get("special") for entry in made.request["inputs"]} or {None}
     for entry in made.request["inputs"]:
         form = entry.get("form", "binary")

@@ -1,4 +1,4 @@
-"""Changes of the JSON of a case's request, as they are for another model."""
+"""Adapts changes of a request's JSON to another model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _INDEX = re.compile(r"(inputs|outputs)\.(\d+)")
 def adapted(
     case: RequestCase, inputs: Sequence[Mapping[str, Any]], model: ModelContract
 ) -> Mapping[str, Any]:
-    """`json` of a request, whose changes of a dimension are as far from the model's own one."""
+    """Return `json` of a request, with changed dimensions as far from the model's own as from the
+    case's.
+    """
     given: Mapping[str, Any] = case.request["json"]
     need("text" not in given or not _has_no_inputs(given["text"]))
     if not isinstance(given.get("change"), list):
@@ -42,8 +44,7 @@ def adapted(
 
 
 def _has_no_inputs(text: str) -> bool:
-    """Return True if it is a request without any input, which is right for a model that needs
-    none."""
+    """Return True if it is a request without inputs, which is valid for a model that needs none."""
     try:
         document = json.loads(text)
     except ValueError:
@@ -52,7 +53,9 @@ def _has_no_inputs(text: str) -> bool:
 
 
 def _shape_changed(to: Any, axis: str | None, was: Sequence[Any], own: Sequence[int]) -> Any:
-    """A changed dimension, or shape, as far from the model's own as it was from the case's."""
+    """Return a changed dimension, or shape, as far from the model's own as it was
+    from the case's.
+    """
     if axis is not None:
         place = int(axis)
         return _dimension(to, was[place], own[place]) if place < min(len(was), len(own)) else to
@@ -73,7 +76,9 @@ def _dimension(to: Any, was: int, own: int) -> Any:
 
 
 def check_changes(case: RequestCase, request: Mapping[str, Any], model: ModelContract) -> None:
-    """A change of the JSON whose place is not there, or that could make another right request."""
+    """Raise UnfitError for a change whose place is missing, or that could make another valid
+    request.
+    """
     changes = request["json"].get("change")
     if not isinstance(changes, list):
         return
@@ -115,7 +120,7 @@ def _places(at: str, request: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _check_shape(at: str, change: Mapping[str, Any], own: Sequence[int], spec: TensorSpec) -> None:
-    """That the changed shape is not another one of as many elements."""
+    """Raise UnfitError if the changed shape is another one with as many elements."""
     if "to" not in change:
         return
     shape: list[Any] = list(own)
@@ -135,7 +140,7 @@ def _check_shape(at: str, change: Mapping[str, Any], own: Sequence[int], spec: T
 def _check_data(
     at: str, change: Mapping[str, Any], spec: TensorSpec, own: TensorSpec, shape: Sequence[int]
 ) -> None:
-    """That the changed data is as wrong for this model as for the case's own."""
+    """Raise UnfitError unless the changed data is as wrong for this model as for the case's own."""
     text = "BYTES" in (spec.datatype, own.datatype)
     whole = at.endswith(".data")
     if whole and isinstance(change.get("to"), list):

@@ -1,4 +1,4 @@
-"""How the tensors of a case are those of another model, with the model's samples as values."""
+"""Maps the tensors of a case to those of another model, with the model's samples as values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def input_datatypes(model: ModelContract) -> list[str]:
 
 @dataclass(frozen=True)
 class Fit:
-    """How the tensors of a case are those of another model."""
+    """Mapping of a case's tensors to those of another model."""
 
     case: RequestCase
     model: ModelContract
@@ -51,7 +51,7 @@ class Fit:
         return contract()[self.case.model]
 
     def inputs(self) -> list[dict[str, Any]]:
-        """The entries of `inputs` for the model."""
+        """Return the entries of `inputs` for the model."""
         entries = [
             {"tensor": position, **entry}
             for position, entry in enumerate(input_entries(self.case.request))
@@ -97,7 +97,7 @@ class Fit:
         return {"tensor": place, "shape": shape, "values": SAMPLE, "form": form}
 
     def _entry(self, entry: Mapping[str, Any], place: int) -> dict[str, Any]:
-        """An entry of `inputs` for the model's input `place`."""
+        """Return an entry of `inputs` for the model's input `place`."""
         spec = self.role.inputs[entry["tensor"]]
         own, sample = self.model.inputs[place], self.model.samples[0][place]
         given = {k: v for k, v in entry.items() if k not in ("tensor", "values", "shape")}
@@ -123,14 +123,16 @@ class Fit:
         return made
 
     def _check_values(self, entry: Mapping[str, Any], spec: TensorSpec, own: TensorSpec) -> None:
-        """A case whose datatype matters, because BYTES are not numbers."""
+        """Raise UnfitError for a case whose datatype matters, because BYTES are not numbers."""
         if {"elements", "size", "blob"} & entry.keys():
             need((spec.datatype == "BYTES") == (own.datatype == "BYTES"))
 
     def _as_it_is(
         self, entry: Mapping[str, Any], spec: TensorSpec, own: TensorSpec, place: int
     ) -> dict[str, Any]:
-        """An entry whose own values are wrong; only for a model of the same datatype and shape."""
+        """Return an entry whose own values are wrong; only for a model of the same datatype and
+        shape.
+        """
         need(self.case.expects in ("reject", "survives") and spec.datatype == own.datatype)
         shape = entry["shape"]
         need(len(shape) == len(own.dims))
@@ -138,7 +140,7 @@ class Fit:
         return {**entry, "tensor": place}
 
     def _raw(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The body of a raw request, which is one tensor without a description."""
+        """Return the body of a raw request, which is one tensor without a description."""
         inputs, several = self.model.inputs, len(self.role.inputs) > 1
         need(len(entries) == 1)
         variable = inputs[0].dims.count(-1)
@@ -157,7 +159,7 @@ class Fit:
 
     @property
     def _answered(self) -> bool:
-        """True if its answer has outputs that are looked at."""
+        """True if its answer has outputs that are checked."""
         return self.case.expects not in ("reject", "survives")
 
     @property
@@ -165,7 +167,7 @@ class Fit:
         return self.role.inputs[0], self.model.inputs[0]
 
     def outputs(self, given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The entries of `outputs`, for the outputs of the model."""
+        """Return the entries of `outputs`, for the outputs of the model."""
         listed = sorted({entry["tensor"] for entry in given if "tensor" in entry})
         if self.case.expects in ("reject", "survives"):
             listed = listed[: len(self.model.outputs)]
@@ -179,7 +181,7 @@ class Fit:
         ]
 
     def forms(self, request: Mapping[str, Any]) -> dict[str, str]:
-        """`expect.outputs` of the case, for the outputs of the model."""
+        """Return `expect.outputs` of the case, for the outputs of the model."""
         given = self.case.expect["outputs"]
         every = range(len(self.model.outputs))
         asked = self.case.request.get("outputs")
@@ -196,10 +198,10 @@ class Fit:
 
 
 def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorSpec) -> bool:
-    """Return True if other values, of the input `own` instead of `spec`, would do as well."""
+    """Return True if other values, of the input `own` instead of `spec`, would work as well."""
     if isinstance(values, str):
         return values in _ANY_VALUES
-    # Of a request that must be refused only what is changed of its data matters.
+    # Of a request that must be rejected only the changes of its data matter.
     if case.expects in ("reject", "survives"):
         return True
     # A spelling is one of any numbers of a kind, or of any texts.
@@ -208,7 +210,7 @@ def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorS
 
 
 def fillable(shape: Sequence[Any]) -> bool:
-    """Return True if it is a shape that any tensor could have."""
+    """Return True if any tensor could have this shape."""
     return all(type(size) is int and 0 <= size <= LARGE for size in shape)
 
 
@@ -217,7 +219,7 @@ def _filled(entry: Mapping[str, Any]) -> bool:
 
 
 def _counted(entry: Mapping[str, Any], own: Sequence[int]) -> dict[str, Any]:
-    """A shape that contradicts the number of elements, or that no tensor has."""
+    """Return a shape that contradicts the number of elements, or that no tensor has."""
     shape, count = entry["shape"], prod(own)
     if not fillable(shape):
         wrong = [size for size in shape if not fillable([size])]
@@ -230,7 +232,7 @@ def _counted(entry: Mapping[str, Any], own: Sequence[int]) -> dict[str, Any]:
 
 
 def _size(entry: Mapping[str, Any], spec: TensorSpec, blob: bytes) -> dict[str, Any]:
-    """The size to declare: as much more or less than the true one as in the case."""
+    """Return the size to declare: as much more or less than the true one as in the case."""
     value = entry["size"]["value"]
     if isinstance(value, float):
         return {"value": len(blob) + value % 1}
@@ -245,7 +247,9 @@ def _size(entry: Mapping[str, Any], spec: TensorSpec, blob: bytes) -> dict[str, 
 
 
 def changed_places(request: Mapping[str, Any]) -> list[int]:
-    """The places of inputs that `json.change` names: those before them have to stay, too."""
+    """Return the places of inputs that `json.change` names: inputs before them have to stay as
+    well.
+    """
     changes = request.get("json", {}).get("change")
     places = [str(change.get("at", "")) for change in changes] if isinstance(changes, list) else []
     found = (re.match(r"inputs\.(\d+)", place) for place in places)

@@ -1,8 +1,8 @@
-"""Cases that are sent to a model nobody knows with their own tensors, because it takes those.
+"""Sends cases with their own tensors to arbitrary models that accept them.
 
-Special values, sizes and shapes need tensors of their own: a case about them goes to a model that
-has an input of the same datatype and a shape that fits. A plain request with the same tensors goes
-first (`relation_cases.special_sets`), so that the model's answer to them is known.
+Special values, sizes and shapes need tensors of their own: a case about them is sent to a model
+that has an input of the same datatype and a fitting shape. A plain request with the same tensors
+goes first (`relation_cases.special_sets`), so that the model's answer to them is known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OwnTensors:
     values: tuple[Sample, ...]
 
     def inputs(self, model: ModelContract) -> list[dict[str, Any]]:
-        """The entries with the model's special set that has these values.
+        """Return the entries with the model's special set that has these values.
 
         Raises UnfitError if the model has no answer to them.
         """
@@ -42,8 +42,9 @@ class OwnTensors:
 
 
 def grown_samples(model: ModelContract, by: int) -> tuple[Sample, ...]:
-    """The model's samples with so much more in the first variable dimension of each input, which
-    is that of a batch if it has one. Raises UnfitError."""
+    """Return the model's samples, grown in the first variable dimension of each input, which is the
+    batch dimension if there is one. Raises UnfitError.
+    """
     need(by > 0 and any(-1 in spec.dims for spec in model.inputs))
     return tuple(
         sample if -1 not in spec.dims else _of_shape(sample, spec, _grown(sample.shape, spec, by))
@@ -57,7 +58,7 @@ def _grown(shape: Sequence[int], spec: TensorSpec, by: int) -> tuple[int, ...]:
 
 
 def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
-    """The case's own tensors as inputs of the model. Raises UnfitError and CaseFileError."""
+    """Return the case's own tensors as inputs of the model. Raises UnfitError and CaseFileError."""
     role = contract()[case.model]
     need(not case.request.get("raw") and "ambiguous" not in case.expect)
     given = [
@@ -103,7 +104,7 @@ def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
 def _places(
     tensors: Sequence[tuple[str, Sequence[int]]], inputs: Sequence[TensorSpec]
 ) -> list[int]:
-    """For each tensor another input that takes it, the first that does."""
+    """Return for each tensor another input that accepts it, the first possible."""
     found: list[int] = []
     for datatype, shape in tensors:
         fitting = (
@@ -126,14 +127,14 @@ def _takes(spec: TensorSpec, shape: Sequence[Any]) -> bool:
 
 
 def _resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
-    """The sample with its variable dimensions of another size, its elements again and again."""
+    """Return the sample with its variable dimensions of another size, its elements repeated."""
     if variable is None or -1 not in spec.dims:
         return sample
     return _of_shape(sample, spec, tuple(variable if dim == -1 else dim for dim in spec.dims))
 
 
 def _of_shape(sample: Sample, spec: TensorSpec, shape: tuple[int, ...]) -> Sample:
-    """The elements of the sample, again and again, in another shape."""
+    """Return the elements of the sample, repeated, in another shape."""
     count = prod(shape)
     size = DATATYPES[spec.datatype].size
     need(count * (size or 1) <= MOST_BYTES)

@@ -16,7 +16,7 @@ _UNKNOWN_SYSTEM = 255
 
 
 def encode_spelled(given: Sequence[Variation], body: Buffer) -> bytes | None:
-    """`body` as the variations want it encoded, None if they do not say how."""
+    """Return `body` encoded as the variations say, None if they say nothing about it."""
     for variation in given:
         if variation.operation == "gzip":
             return b"".join(_members(bytes(body), variation.parameters))

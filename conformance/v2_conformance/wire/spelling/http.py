@@ -1,7 +1,7 @@
 """A request's HTTP written as the variations of a case say (kind http of cases/variations.yaml).
 
-Some operations change what the head says, such as its target or a field that no server has to know.
-The others decide how head and chunks become bytes, and in which writes these leave.
+Some operations change the content of the head, such as its target or a field that no server has to
+know. The others decide how head and chunks become bytes, and in which writes these are sent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.transport import Head, Request
 
 _CONTENT_TYPE = "Content-Type"
-# How long a client waits for 100 (RFC 9110, section 10.1.1, gives no number), and between the two
+# Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), and between the two
 # writes of a head.
 _CONTINUE_S = 1.0
 _HEAD_PAUSE_S = 0.02
@@ -40,7 +40,7 @@ class Place:
 
 
 class HttpSpelling:
-    """How the variations of a case write a request; without any, in the usual way."""
+    """Spelling of a request's HTTP in the variations of a case; without any, the usual one."""
 
     def __init__(self, given: Sequence[Variation], place: Place) -> None:
         self._usual = not given
@@ -74,7 +74,7 @@ class HttpSpelling:
         return "pipelined" in self._of
 
     def head(self, head: Head) -> Head:
-        """The head with another target, and with other and more fields."""
+        """Return the head with another target, and with changed and added fields."""
         if self._usual:
             return head
         fields = [
@@ -107,7 +107,7 @@ class HttpSpelling:
         if "percent" in self._of and found:
             model = "".join(f"%{byte:02{self._of['percent']['digits']}}" for byte in model.encode())
             if "%" in place.model:
-                model = place.model  # the target's own name is written so already
+                model = place.model  # the target's own name is already written this way
         if "version_path" in self._of and found and not after.startswith("versions/"):
             if place.version is None:
                 raise CaseFileError("the version of the model is not known")
@@ -117,7 +117,7 @@ class HttpSpelling:
         return place.origin + target if "absolute_form" in self._of else target
 
     def write_head(self, head: Head) -> bytes:
-        """The bytes of a head that `head` has changed."""
+        """Return the bytes of a head that `head` has changed."""
         if self._usual:
             return write_head(head)
         names = _NAMES[self._of.get("field_names", {}).get("as", "given")]
@@ -133,7 +133,7 @@ class HttpSpelling:
         return f"{space['before']}{value}{space['after']}"
 
     def write_chunks(self, body: Sequence[Buffer]) -> tuple[bytes, ...]:
-        """Each piece of a body as a chunk, and the chunk that ends it, with its trailer fields."""
+        """Return each piece of a body as a chunk, and the last chunk with its trailer fields."""
         how = self._of.get("chunks", {})
         extension = how.get("extension", "")
         digits = "X" if how.get("upper") else "x"
@@ -147,7 +147,8 @@ class HttpSpelling:
         return (*chunks, line(0) + trailers.encode() + b"\r\n")
 
     def deliver(self, request: Request, head: int, following: Request | None) -> Request:
-        """The request in the writes that the variations ask for; `head` is its head's length.
+        """Return the request in the writes that the variations ask for; `head` is its head's
+        length.
 
         `following` is the request that leaves with it, if it is pipelined.
         """
@@ -167,7 +168,7 @@ class HttpSpelling:
 
 
 def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The fields that an operation adds."""
+    """Return the fields that an operation adds."""
     fields = [(name, value) for name, value in how.get("add", ())]
     fields += [(f"X-Field-{number}", "value") for number in range(how.get("count", 0))]
     if "length" in how:

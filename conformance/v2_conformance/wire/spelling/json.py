@@ -1,6 +1,6 @@
 """A request's JSON written as the variations of a case say (kind json of cases/variations.yaml).
 
-Some operations change the document: the order of members, members of no meaning, the digits of
+Some operations change the document: the order of members, meaningless members, the digits of
 numbers. The others decide how the document becomes text: escapes and white space.
 """
 
@@ -33,13 +33,15 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n
 
 
 class _Digits(str):
-    """A number as it is to be written."""
+    """A number with the digits in which to write it."""
 
     __slots__ = ()
 
 
 def write_spelled(document: Mapping[str, Any], given: Sequence[Variation], model: str) -> bytes:
-    """The JSON of a request to `model`, in UTF-8, in these variations. Raises CaseFileError."""
+    """Return the JSON of a request to `model`, in UTF-8, in these variations. Raises
+    CaseFileError.
+    """
     spelled: Any = document
     style = _Style()
     for variation in given:
@@ -59,7 +61,7 @@ def write_spelled(document: Mapping[str, Any], given: Sequence[Variation], model
 
 
 def _order(value: Any, how: Mapping[str, Any], model: str) -> Any:
-    """`value` with the members of every object in another order."""
+    """Return `value` with the members of every object in another order."""
     if isinstance(value, list):
         if _SIMPLE.issuperset(map(type, value)):
             return value
@@ -78,7 +80,7 @@ def _order(value: Any, how: Mapping[str, Any], model: str) -> Any:
 
 
 def _add(document: dict[str, Any], how: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The document with members that no document defines, or that it need not read."""
+    """Return the document with members that no document defines, or that servers need not read."""
     added = {name: model if value == _MODEL else value for name, value in how["members"].items()}
     if "long" in how:
         added |= dict.fromkeys(how["long"]["names"], "x" * how["long"]["length"])
@@ -91,7 +93,7 @@ def _add(document: dict[str, Any], how: Mapping[str, Any], model: str) -> dict[s
 
 
 def _add_parameters(document: dict[str, Any], how: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The document with more parameters at these levels, or with an object that has none."""
+    """Return the document with more parameters at these levels, or with an object that has none."""
     before, after = how.get("before", {}), how.get("after", {})
 
     def add(level: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +107,9 @@ def _at(
     levels: Sequence[str],
     change: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
-    """The document with `change` applied to the request itself, its inputs or its outputs."""
+    """Return the document with `change` applied to the request itself, its inputs or
+    its outputs.
+    """
     for level in levels:
         if level == "request":
             document = change(document)
@@ -117,7 +121,7 @@ def _at(
 def _respell_numbers(
     document: dict[str, Any], how: Mapping[str, Any], model: str
 ) -> dict[str, Any]:
-    """The document with other digits for the same numbers, where `of` says."""
+    """Return the document with other digits for the same numbers, at the places in `of`."""
     spell = _SPELLINGS[how["as"]]
 
     def change(entry: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def _each(value: Any, spell: Callable[[Any], Any]) -> Any:
 
 
 def _plain(value: float) -> Any:
-    """Without a fraction if there is none: 1, and 1e+300 for what has very many digits."""
+    """Return a number without a fraction if it has none: 1, and 1e+300 for very many digits."""
     whole = float(value).is_integer() and abs(value) < _EXACT
     return _Digits("-0" if str(value) == "-0.0" else int(value)) if whole else value
 
@@ -153,7 +157,7 @@ def _plain_but_zero(value: float) -> Any:
 
 
 def _exponent(form: str) -> Callable[[float], _Digits]:
-    """The same number as digits and a power of ten: 1.5E2, 1.5e+2 or 15000e-2."""
+    """Return the same number as digits and a power of ten: 1.5E2, 1.5e+2 or 15000e-2."""
 
     def spell(value: float) -> _Digits:
         sign, digits, power = Decimal(repr(value)).as_tuple()
@@ -178,7 +182,7 @@ def _exponent(form: str) -> Callable[[float], _Digits]:
 
 
 def _zeros(value: float) -> Any:
-    """With a fraction, and zeros at its end: 1.000 and 2.5000."""
+    """Return a number with a fraction that ends in zeros: 1.000 and 2.5000."""
     text = repr(value)
     if "e" in text or "E" in text:
         return value
@@ -206,7 +210,7 @@ _CHANGES: dict[str, Callable[[Any, Mapping[str, Any], str], Any]] = {
 
 @dataclass(frozen=True)
 class _Style:
-    """How text is escaped, and which white space stands between two tokens."""
+    """Style of the text: its escapes, and the white space between two tokens."""
 
     in_names: Callable[[str], str] = COMPACT.encode
     in_values: Callable[[str], str] = COMPACT.encode
@@ -219,12 +223,14 @@ class _Style:
         return self.indent is None and not any(self.between)
 
     def as_usual(self, values: Sequence[Any]) -> bool:
-        """Return True if these are written as JSON always is, but for what stands between them."""
+        """Return True if these are spelled as usual, except for the white space between them."""
         usual = _SIMPLE if self.in_values == COMPACT.encode else _NUMBERS
         return usual.issuperset(map(type, values))
 
     def with_escapes(self, how: Mapping[str, Any]) -> _Style:
-        """This style with the escapes of one variation as well, in names, in values or in both."""
+        """Return this style with the escapes of one variation added, in names, in values or in
+        both.
+        """
         which = re.compile(how["which"], re.DOTALL)
         hex = "X" if how.get("upper") else "x"
         short: Mapping[str, str] = how.get("short", {})
@@ -275,7 +281,7 @@ def _write(document: Any, style: _Style) -> str:
         return "".join(_indented(document, style, line, step, 0))
     if style.dense:
         return "".join(_tokens(document, style))
-    # Around the object it is a matter of its own (P11).
+    # White space around the object is P11's concern.
     spaces = cycle(style.between)
     return "".join(token + next(spaces) for token in _tokens(document, style)).strip(_SPACE)
 
