@@ -1,4 +1,4 @@
-"""A run about models that nobody knows: learned first, then compared with themselves.
+"""Runs about arbitrary models, which are learned first, then compared with themselves.
 
 asked = Asked(["my-model"])
 started = start_relations(make_target("http://localhost:8000"), asked, Path("reports"))
@@ -34,7 +34,7 @@ from v2_conformance.wire.relations.cases import special_sets
 
 @dataclass(frozen=True)
 class Asked:
-    """Which models to test, what the user says of their inputs, and by how much floats may differ.
+    """Models to test, what the user says about their inputs, and how much floats may differ.
 
     "all" among the names stands for every model in the server's repository index.
     """

@@ -1,4 +1,4 @@
-"""Sends the cases that failed in a report again, and says of each what has become of it."""
+"""Sends the cases that failed in a report again, and says for each how it is now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from v2_conformance.verifying.failures import Failure
 
 
 class Now(Enum):
-    """What has become of a case; its value is how it is said."""
+    """State of a case now; its value is the word for it."""
 
     FIXED = "fixed"
     STILL_FAILING = "still failing"

@@ -101,7 +101,9 @@ class StartedRun:
 
     @property
     def usual_workers(self) -> int:
-        """How many cases to run at a time if nobody says: more the farther away the server is."""
+        """Return how many cases to run at a time by default: more the farther away
+        the server is.
+        """
         return usual_workers(self.engine.round_trip_s, self.engine.target.rate)
 
     def finish(

@@ -20,7 +20,7 @@ class PatientOutput:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """As that of a text stream."""
+        """Write as a text stream does."""
         try:
             return self._stream.write(text)
         except BrokenPipeError:
@@ -28,7 +28,7 @@ class PatientOutput:
             return len(text)
 
     def flush(self) -> None:
-        """As that of a text stream."""
+        """Flush as a text stream does."""
         try:
             self._stream.flush()
         except BrokenPipeError:

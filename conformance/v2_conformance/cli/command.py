@@ -1,4 +1,4 @@
-"""What all commands share: help that ends with examples and exit codes, and types of values."""
+"""Base of all commands: help that ends with examples and exit codes, and types of values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CommandGroup(Command, cloup.Group):
     def handle_bad_command_name(
         self, bad_name: str, valid_names: list[str], error: click.UsageError
     ) -> click.UsageError:
-        """The error for the name of a command that does not exist."""
+        """Return the error for the name of a command that does not exist."""
         if bad_name.startswith("-"):  # an unknown option
             return error
         raise unknown("command", bad_name, valid_names, f"see `{PROGRAM} --help`")
@@ -101,7 +101,7 @@ def command(
 
 
 def _parameters(options: type, command: str) -> list[click.Parameter]:
-    """The parameters of a command, in the sections of its options."""
+    """Return the parameters of a command, in the sections of its options."""
     sections: dict[str, cloup.OptionGroup] = {}
     found: list[click.Parameter] = []
     for placed in rows(options):

@@ -10,7 +10,7 @@ from v2_conformance.cli.known_values import SHELLS
 from v2_conformance.cli.usage import unknown
 from v2_conformance.options.others import CompletionOptions
 
-# The shell's script puts into this what it wants to know, and calls the program.
+# The shell's script sets this to its question, and calls the program.
 VARIABLE = "_V2_CONFORMANCE_COMPLETE"
 
 
@@ -39,5 +39,5 @@ def completion(options: CompletionOptions) -> int:
 
 
 def answer_shell(program: click.Command, question: str) -> int:
-    """Answer the `question` that a shell's script asks in VARIABLE; the exit code."""
+    """Answer the `question` that a shell's script asks in VARIABLE, and return the exit code."""
     return shell_complete(program, {}, PROGRAM, VARIABLE, question)

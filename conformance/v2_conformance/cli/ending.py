@@ -1,4 +1,4 @@
-"""What a run says when it fails or is stopped: no secrets, and where its record is."""
+"""Ends a run that fails or is stopped: without secrets, and naming its record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @contextmanager
 def masked_errors(mask: Mask) -> Iterator[None]:
     """Hide what `mask` hides in the messages of errors that leave the block, and in the traceback
-    of a mistake of the suite."""
+    of a bug in the suite.
+    """
     try:
         yield
     except ConformanceError as error:
@@ -28,7 +29,7 @@ def masked_errors(mask: Mask) -> Iterator[None]:
         raise
     except OSError as error:
         raise OSError(error.errno, mask.text(error.strerror or "")) from None
-    except Exception as error:  # whatever it is, its text may quote a request
+    except Exception as error:  # any error's text may quote a request
         lines = "".join(traceback.format_exception(error))
         raise RuntimeError(mask.text(lines)) from None
 

@@ -23,14 +23,14 @@ _FAILED = (Outcome.FAIL, Outcome.FLAKY, Outcome.INCONCLUSIVE)
 
 
 def of_report(report: Report, *, strict: bool) -> int:
-    """The exit code for the verdict of a report."""
+    """Return the exit code for the verdict of a report."""
     outcomes = {case.outcome for case in report.cases}
     if Outcome.ERROR in outcomes or not report.complete:
         return UnreachableError.exit_code
     without_models = report.own and not report.target.models and report.target.client is None
     if without_models or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
         return NothingRanError.exit_code
-    if not report.own:  # there is no verdict: what matters is whether these cases pass
+    if not report.own:  # without a verdict, what matters is whether these cases pass
         counted = ("MUST", "SHOULD") if strict else ("MUST",)
         bad = (case for case in report.cases if case.outcome in _FAILED)
         return int(any(case.level in counted for case in bad))
@@ -43,14 +43,17 @@ def of_report(report: Report, *, strict: bool) -> int:
 
 
 def of_shard(report: Report) -> int:
-    """The exit code for the report of a shard, which has no verdict: whether all of it ran."""
+    """Return the exit code for the report of a shard, which has no verdict: whether
+    all of it ran.
+    """
     failed = any(case.outcome is Outcome.ERROR for case in report.cases)
     return UnreachableError.exit_code if failed or not report.complete else 0
 
 
 def beside_expectations(report: Report, *, as_expected: bool, strict: bool) -> int:
-    """The exit code if known failures are expected: only what is not `as_expected` counts, unless
-    the report says nothing about the server at all."""
+    """Return the exit code if known failures are expected: only what is not `as_expected` counts,
+    unless the report says nothing about the server at all.
+    """
     code = of_report(report, strict=strict)
     judged = code not in (UnreachableError.exit_code, NothingRanError.exit_code)
     return int(not as_expected) if judged else code

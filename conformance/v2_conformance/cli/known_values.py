@@ -1,6 +1,6 @@
-"""What the shell offers when somebody presses the tab key in the middle of a call.
+"""Values that the shell offers when somebody presses the tab key in a command line.
 
-Each function yields names, or names with what they mean, that may have begun as `begun` does.
+Each function yields names, or names with their meaning, that may start with `begun`.
 """
 
 from __future__ import annotations
@@ -121,5 +121,5 @@ def cases_of_report(ctx: click.Context, begun: str) -> Offers:
         return []
     try:
         return [case.id for case in load_report(report).cases]
-    except ConformanceError:  # the call itself will say what is wrong with it
+    except ConformanceError:  # the command itself will report what is wrong
         return []

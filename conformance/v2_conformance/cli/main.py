@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGHUP, _interrupt)
     with _patient_output():
         code = _code(list(arguments))
-    # What is left for the interpreter's end and fails there would make the exit code 120.
+    # A failure to flush when the interpreter exits would make the exit code 120.
     for stream in (sys.stdout, sys.stderr):
         _settle(stream)
     return code
@@ -106,14 +106,14 @@ def _code(arguments: list[str]) -> int:
     try:
         code = _call(arguments)
         if sys.stdout is not None:  # it was closed before this process began
-            sys.stdout.flush()  # what cannot be written is better known here than at the exit
+            sys.stdout.flush()  # a failed write is better reported here than at exit
         return code
     except click.UsageError as error:
         return _complain(problem(error), UsageError.exit_code)
     except ConformanceError as error:
         return _complain(str(error), error.exit_code)
     except BrokenPipeError:
-        return _STOPPED  # the reader of our output went away; nothing more can be said to it
+        return _STOPPED  # the reader of our output is gone; nothing more can be written to it
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
     except OSError as error:
@@ -127,7 +127,7 @@ def _code(arguments: list[str]) -> int:
 
 
 def _call(arguments: list[str]) -> int:
-    # Not click's own `main`, which has its own ideas of interrupts and broken pipes.
+    # Not click's own `main`, which handles interrupts and broken pipes differently.
     question = os.environ.get(VARIABLE)
     if question:
         return answer_shell(program, question)
@@ -147,7 +147,7 @@ def _complain(message: str, code: int) -> int:
 
 
 def _settle(stream: TextIO | None) -> None:
-    """Write what `stream` still holds, or let go of it where nobody takes it any more."""
+    """Flush `stream`, or drop what it holds if nobody reads it any more."""
     if stream is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""What becomes of a report that a command made: signed, shown, compared with known failures."""
+"""Handles the report of a command: signs it, shows it, compares it with known failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Reporting:
-    """What the options say of a report. Raises UsageError for a wrong key or file."""
+    """Report options of a command. Raises UsageError for a wrong key or file."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
@@ -37,7 +37,7 @@ class Reporting:
         self.expected: Expectations = load_expectations(file) if file else NO_EXPECTATIONS
 
     def sign(self, directory: Path) -> None:
-        """Sign the report in a folder, if that was asked for."""
+        """Sign the report in a folder, if requested."""
         if self._key is not None:
             sign_report(directory / REPORT, self._key)
 

@@ -1,4 +1,4 @@
-"""Settings of `run` that a project keeps in a file: what its command line says goes first."""
+"""Settings of `run` that a project keeps in a file. The command line overrides them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _LONGEST = 1 << 20
 
 
 def read_settings(command: click.Command, folder: Path) -> tuple[Mapping[str, Any], str]:
-    """The values of parameters of `command` that a file in `folder` sets, and what to say of it.
+    """Return the values of parameters of `command` that a file in `folder` sets, and what to say
+    about it.
 
     That is v2-conformance.toml or, without one, the table [tool.v2-conformance] of pyproject.toml.
     Its members are the long options without their dashes, and `url`. Raises UsageError, with the
@@ -51,7 +52,9 @@ def read_settings(command: click.Command, folder: Path) -> tuple[Mapping[str, An
 
 
 def defaults(program: click.Group, arguments: Sequence[str]) -> Mapping[str, Any]:
-    """click's `default_map` for a call with these arguments; says on standard error what it has."""
+    """Return click's `default_map` for a call with these arguments; print on standard error what it
+    sets.
+    """
     command = program.commands[_COMMAND]
     if not arguments or arguments[0] != _COMMAND or {"-h", "--help"} & set(arguments):
         return {}
@@ -71,7 +74,7 @@ def _table(folder: Path) -> tuple[Path, str, Mapping[str, Any]] | None:
     try:
         text, document = _read(project)
     except UsageError:
-        return None  # it is the project's, and may have nothing to say to us
+        return None  # it is the project's file, and may have no settings for us
     table = document.get("tool", {}).get(_TABLE)
     if table is None:
         return None
@@ -90,7 +93,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _line(text: str, name: str) -> int:
-    """The line of a member; tomllib does not tell."""
+    """Return the line of a member; tomllib does not tell."""
     member = re.compile(rf"""[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""")
     table = text.find(f"[tool.{_TABLE}]")
     start = max(0, table)

@@ -1,4 +1,4 @@
-"""The commands `target …`: what helps to write a target file."""
+"""The commands `target …`, which help to write a target file."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ target.add_command(init)
 
 
 def _file_text(found: Matched, url: str, options: InitOptions) -> str:
-    """The target file in YAML. Every text of the server's is quoted, or printable in a comment."""
+    """Return the target file in YAML. Text from the server is quoted, or printable in a comment."""
     import yaml
 
     from v2_conformance.runs.matching_models import tensors_differ
@@ -115,7 +115,9 @@ def _set(document: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _written(row: Row, value: Any, options: InitOptions) -> Any:
-    """The value of an option as the target file must have it: paths are relative to its folder."""
+    """Return the value of an option as the target file must have it: paths are relative to its
+    folder.
+    """
     if row.name == "insecure":
         return False
     if not isinstance(value, Path) or value.is_absolute():

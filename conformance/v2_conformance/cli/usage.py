@@ -1,4 +1,4 @@
-"""Wrong calls of the command, in the one line that every problem gets."""
+"""Reports wrong calls of the command in the one line that every problem gets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from v2_conformance.suggestions import closest, did_you_mean, question
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """The error for a `name` that is no `what`: the closest of those `known`, and then `otherwise`,
-    which lists them all unless it is given."""
+    """Return the error for a `name` that is not a `what`: the closest of those `known`, and then
+    `otherwise`, by default a list of them all.
+    """
     known = list(known)
     otherwise = otherwise or f"expected one of {', '.join(known)}"
     return UsageError(f"unknown {what} {name!r}: {did_you_mean(name, known, otherwise)}")
@@ -34,7 +35,7 @@ def problem(error: click.UsageError) -> str:
 
 
 def _meant(option: str, context: click.Context) -> list[str]:
-    """The options that somebody may have meant by one that the command does not have."""
+    """Return the options that may have been meant by one that the command does not have."""
     declared = (name for param in context.command.get_params(context) for name in param.opts)
     long = [name for name in declared if name.startswith("--")]
     if not option.startswith("--"):  # the first letter of -timeout, say
@@ -44,12 +45,12 @@ def _meant(option: str, context: click.Context) -> list[str]:
 
 
 def _as_clause(message: str) -> str:
-    """A sentence as it stands behind a colon."""
+    """Return a sentence in the form that follows a colon."""
     return message[:1].lower() + message[1:].rstrip(".")
 
 
 def _name(param: click.Parameter) -> str:
-    """An option's long name, or an argument's as the usage line has it."""
+    """Return an option's long name, or an argument's as the usage line has it."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
     return param.human_readable_name.removesuffix("...")

@@ -10,7 +10,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 @dataclass(frozen=True)
 class Look:
-    """How an outcome looks.
+    """Appearance of an outcome.
 
     The sign says what the color says, so that no reader depends on the color. `label` is what
     people read, `abbreviation` the same in at most seven columns, `style` its colors on a

@@ -45,7 +45,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the files have in place of a mistake, and where the list of errata has that."""
+    """Text in the files that replaces a mistake, and its place in the list of errata."""
 
     erratum: str
     here: str

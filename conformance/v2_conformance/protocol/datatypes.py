@@ -141,7 +141,7 @@ class _CutOff(Exception):
 
 
 class _Lengths(dict[bytes, int]):
-    """What each distinct prefix says."""
+    """Lengths that each distinct prefix states."""
 
     def __missing__(self, prefix: bytes) -> int:
         if len(prefix) != _PREFIX.size:

@@ -36,7 +36,7 @@ _TIMEOUT_S = 5.0
 
 
 class Bench:
-    """What a test gets of a scenario: where its server is, what to ask it for, whom to tell."""
+    """A scenario as a test sees it: where its server is, what to ask it for, whom to tell."""
 
     def __init__(self, case: ClientCase, task: Task, stage: ScenarioStage) -> None:
         self.scenario = case.id

@@ -22,7 +22,7 @@ NODE = "v2-conformance"
 
 
 class Suite(Protocol):
-    """What runs the cases of a session."""
+    """Runs the cases of a session."""
 
     def engine(self) -> Engine:
         """Return what talks to the server under test."""

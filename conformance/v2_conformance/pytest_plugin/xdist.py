@@ -24,7 +24,7 @@ OBSERVED = "v2_conformance_observed"
 
 
 class SharedDeaths:
-    """Which models are dead, known to every worker through files in a folder. See engine.Deaths."""
+    """Dead models, shared with every worker through files in a folder. See engine.Deaths."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

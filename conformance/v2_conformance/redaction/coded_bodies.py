@@ -23,7 +23,7 @@ _NAMED = ("gzip", "x-gzip", "deflate")
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a coded body holds; `clean` if all of it could be read, and can be coded again.
+    """Content of a coded body; `clean` if all of it could be read, and can be coded again.
 
     With `more`, it holds more than was read.
     """

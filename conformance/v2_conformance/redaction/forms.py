@@ -27,7 +27,7 @@ _SHORTEST_EXACT, _SHORTEST_FOLDED, _SHORTEST_NUMBER = 6, 8, 12
 
 @dataclass(frozen=True)
 class Needle:
-    """What to look for: `text`, in any letter case unless it is `exact`.
+    """A text to look for, in any letter case unless it is `exact`.
 
     The first `shown` characters of a match are no secret.
     """

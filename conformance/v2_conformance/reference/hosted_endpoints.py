@@ -31,14 +31,14 @@ _PARAMETER = re.compile(r"[ \t]*;[ \t]*([^;=]*)=([^;]*)")
 
 
 class Hosting(Enum):
-    """Which endpoint a request is for."""
+    """The endpoint that a request is for."""
 
     SAGEMAKER = SAGEMAKER_BINARY
     VERTEX = VERTEX_BINARY
 
 
 class HostedEndpoints:
-    """What is the endpoints' own. All methods raise Rejected for what they refuse."""
+    """Behavior specific to the endpoints. All methods raise Rejected for what they refuse."""
 
     def hosting(self, path: str) -> Hosting | None:
         """The endpoint that a path belongs to, None for those of the V2 protocol."""

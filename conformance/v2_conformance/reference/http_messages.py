@@ -43,7 +43,7 @@ class Request:
 
 
 class Framing(Enum):
-    """How a response says where its body ends (RFC 9112, section 6.3)."""
+    """The way a response says where its body ends (RFC 9112, section 6.3)."""
 
     LENGTH = "Content-Length"
     CHUNKS = "Transfer-Encoding"
@@ -52,7 +52,7 @@ class Framing(Enum):
 
 @dataclass(frozen=True)
 class Response:
-    """What to send. `body` is sent piece by piece, so that large blobs are never joined.
+    """A response to send. `body` is sent piece by piece, so that large blobs are never joined.
 
     `keep_open` says whether the connection may stay open after this response.
     """
@@ -79,7 +79,7 @@ class Blobs:
 
 
 class Breach(Enum):
-    """How a client broke off."""
+    """The way a client broke off."""
 
     LEFT_IN_HEAD = "it left in the middle of a head"
     LEFT_IN_BODY = "it left in the middle of a body"

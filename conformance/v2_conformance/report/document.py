@@ -158,7 +158,7 @@ class Soak(Part, frozen=True, kw_only=True):
 
     @property
     def requests(self) -> int:
-        """How many requests were sent."""
+        """Number of requests sent."""
         return sum(kind.requests for kind in self.kinds)
 
     @property
@@ -271,7 +271,7 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> datetime | None:
-        """When it started, in UTC; None if `started` is no date with a time zone."""
+        """The start of the run, in UTC; None if `started` is not a date with a time zone."""
         try:
             found = datetime.fromisoformat(self.started.replace("Z", "+00:00"))
             return None if found.tzinfo is None else found.astimezone(timezone.utc)
@@ -283,11 +283,11 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         return {case.id: case for case in self.cases}
 
     def case(self, case_id: str) -> CaseResult | None:
-        """The case with this id."""
+        """Return the case with this id."""
         return self._by_id.get(case_id)
 
     def of(self, *outcomes: Outcome) -> Iterator[CaseResult]:
-        """The cases with one of these outcomes, in the report's order."""
+        """Return the cases with one of these outcomes, in the report's order."""
         return (case for case in self.cases if case.outcome in outcomes)
 
 

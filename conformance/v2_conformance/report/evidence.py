@@ -105,7 +105,7 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
 
     @property
     def omitted(self) -> int:
-        """How many bytes at the end of a message were not kept, for want of room."""
+        """Number of bytes at the end of the message that were not kept, for lack of room."""
         return sum(
             kept.omitted if isinstance(kept, Deflated) else 0
             for kept in (self.request_kept, self.response_kept)
@@ -157,7 +157,7 @@ class Relations(Part, frozen=True):
     atol: Annotated[float, Meta(description="How far two floats may differ, absolutely.")] = 0.0
 
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
-        """Return what a verdict on it is about, as clauses of its claim."""
+        """Return what a verdict about relations covers, as clauses of its claim."""
         names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
         said = [f"relations between the answers of {names}"]
         if self.rtol or self.atol:

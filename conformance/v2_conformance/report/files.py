@@ -1,4 +1,4 @@
-"""report.json and a run's record as files: read, written whole or not at all."""
+"""Reads and writes report.json and a run's record, whole or not at all."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ PACKED_REPORT = f"{REPORT}.gz"
 SIGNATURE = f"{REPORT}.sig"
 _GZIP = b"\x1f\x8b"
 _LONGEST = 1 << 30
-# A packed report may be a bomb. An ordinary run's report is a tenth of this.
+# A packed report may be a bomb. An ordinary report takes a tenth of this.
 _LONGEST_UNPACKED = 512 << 20
 _MOST_TIMES_AS_LONG = 200
 _ALWAYS_UNPACKED = 16 << 20
 # What all messages may unpack to. With --large an honest run has half of it.
 _LONGEST_MESSAGES = 2048 << 20
-_HEADER = b'{"header":'  # how a record begins
+_HEADER = b'{"header":'  # start of a record
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
 # Numbers of more digits are not read back.
@@ -69,26 +69,27 @@ class ReportFile:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of its content, whatever it says itself; "" for a record."""
+        """The digest computed from its content, whatever it states; "" for a record."""
         return "" if self.is_record else document_digest(json.loads(self._data))
 
     @property
     def is_intact(self) -> bool:
-        """True if the digest is that of the content; always, for a record, which has none."""
+        """True if the stated digest is that of the content; always for a record, which has none."""
         stated = self.report.integrity
         return self.is_record or (stated is not None and stated.digest == self.digest)
 
 
 def load_report(path: Path) -> Report:
-    """See read_report."""
+    """Return a report as read_report does."""
     return read_report(path).report
 
 
 def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
-    """A report.json, packed with gzip or not, or the record of a run (finished or not) folded.
+    """Read a report.json, packed with gzip or not, or the record of a run (finished or not),
+    folded.
 
-    With `strictly`, a JSON object that has a member twice makes it no report: readers of JSON
-    differ in which of the two they take.
+    With `strictly`, a JSON object with a duplicate member is an error: JSON readers differ in which
+    of the two they use.
 
     Raises ReportFileError, in one line, for whatever is neither.
     """
@@ -103,8 +104,7 @@ def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
 
 
 def packed_bytes(path: Path) -> bytes:
-    """Return what a file has, packed with gzip if it is not yet; the same report is always the same
-    bytes.
+    """Return a file's content, packed with gzip if it is not yet; equal reports give equal bytes.
 
     Raises ReportFileError if it cannot be read.
     """
@@ -113,7 +113,9 @@ def packed_bytes(path: Path) -> bytes:
 
 
 def fold_record(path: Path) -> Report:
-    """The report that the record of a run amounts to, read line by line. Raises ReportFileError."""
+    """Return the report that the record of a run folds into, read line by line. Raises
+    ReportFileError.
+    """
     try:
         with path.open("rb") as file:
             return _fold(path, file)
@@ -122,7 +124,7 @@ def fold_record(path: Path) -> Report:
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    """Return what a report.json.gz has in it, of bounded size."""
+    """Return the content of a report.json.gz, of bounded size."""
     most = _most_in(data)
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
@@ -133,7 +135,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
         raise ReportFileError(f"{path} has more than {most >> 20} MiB in it; unpack it to read it")
     if not unpacker.eof:
         raise ReportFileError(f"{path} was cut off")
-    if unpacker.unused_data:  # other programs may read it, and so another report
+    if unpacker.unused_data:  # other programs may read that part, and so another report
         raise ReportFileError(f"{path} has more than one gzip stream, or something after it")
     return unpacked
 
@@ -161,7 +163,7 @@ def remove_outdated(directory: Path, names: Iterable[str]) -> None:
 
 
 def as_json(value: Any) -> str:
-    """A part of a report, or several, as JSON in ASCII that can always be read back.
+    """Return a part of a report, or several, as ASCII JSON that can always be read back.
 
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
     text of its escape. A number of more than 4000 digits becomes the largest of those.
@@ -170,12 +172,12 @@ def as_json(value: Any) -> str:
 
 
 def as_json_bytes(value: Any) -> bytes:
-    """See as_json: its bytes, which is what they are made as."""
+    """Return the bytes of as_json, which are made directly."""
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
         data = b""
-    # Nearly always that is it: a run writes each case, and going through all of it takes time.
+    # This is nearly always enough: a run writes each case, and walking all of it takes time.
     if data.isascii() and data and not _has_huge_number(data):
         return data
     document = _readable(msgspec.to_builtins(value))
@@ -213,7 +215,7 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
 
 
 class _OlderSuite(msgspec.Struct):
-    """What a report of any version says of its suite."""
+    """The part of a report of any version that describes its suite."""
 
     version: str
     report: int = 1
@@ -318,7 +320,7 @@ def _check_members(path: Path, data: bytes) -> None:
         name = printable(str(error), 80)
         raise ReportFileError(f"{path} is not a report: it has a member twice: {name}") from error
     except (ValueError, RecursionError):
-        return  # whatever is wrong with it is said when it is read
+        return  # reading it reports whatever is wrong
 
 
 class _TwiceError(Exception):
@@ -337,7 +339,7 @@ def _unique(members: list[tuple[str, Any]]) -> None:
 def _fold(path: Path, lines: BinaryIO) -> Report:
     header: RecordHeader | None = None
     footer: RecordFooter | None = None
-    cases: dict[str, CaseResult] = {}  # of a case that was run again the last time counts
+    cases: dict[str, CaseResult] = {}  # the last run of a case counts
     calibration: list[Calibration] = []
     soak: Soak | None = None
     for number, line in enumerate(lines, 1):
@@ -366,7 +368,7 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
 
 
 def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:
-    """`target` with the name and the version that a client says it has, the first time it does."""
+    """Return `target` with the name and the version that a client gives, the first time it does."""
     if target.client is None:
         return target
     lines = (line for case in cases if case.said is not None for line in case.said.lines)

@@ -45,7 +45,7 @@ class _Holder(msgspec.Struct, frozen=True):
 
 @contextlib.contextmanager
 def sole_run(directory: Path) -> Iterator[None]:
-    """Have `directory` alone, made if need be, for as long as the context lasts.
+    """Lock `directory`, made if need be, for as long as the context lasts.
 
     The lock of a run that crashed is taken over. Raises UsageError if another run has it, naming
     that run, and if the folder cannot be written to.
@@ -71,7 +71,7 @@ def sole_run(directory: Path) -> Iterator[None]:
 
 
 def _acquired(directory: Path) -> int:
-    """The open, locked lock file. Raises OSError and UsageError."""
+    """Return the open, locked lock file. Raises OSError and UsageError."""
     path = directory / LOCK
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     for _ in range(_TRIES):
@@ -84,7 +84,7 @@ def _acquired(directory: Path) -> int:
             holder = _holder(path)
             if locked is False or (holder and _may_run(holder, directory, locked)):
                 raise UsageError(_refusal(directory, holder))
-            if _is_at(path, descriptor):  # else the run before has just removed it
+            if _is_at(path, descriptor):  # otherwise the previous run has just removed it
                 os.ftruncate(descriptor, 0)
                 write_all(descriptor, msgspec.json.encode(_this_process()))
                 return descriptor
@@ -96,7 +96,7 @@ def _acquired(directory: Path) -> int:
 
 
 def _flock(descriptor: int) -> bool | None:
-    """Return True if the system gave this process the lock; None if it has none to give."""
+    """Return True if the system gave this process the lock; None if it has no locks."""
     try:
         import fcntl
     except ImportError:
@@ -120,7 +120,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _holder(path: Path) -> _Holder | None:
-    """Who wrote the lock file; None if nobody did, or not this suite."""
+    """Return who wrote the lock file; None if nobody did, or another program."""
     try:
         return msgspec.json.decode(read_bounded(path, _LONGEST, UsageError), type=_Holder)
     except (UsageError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -128,8 +128,9 @@ def _holder(path: Path) -> _Holder | None:
 
 
 def _may_run(holder: _Holder, directory: Path, locked: bool | None) -> bool:
-    """Return True if the holder may be at work, although the system gave this process the lock, or
-    has no lock."""
+    """Return True if the holder may be running, although the system gave this process the lock or
+    has no locks.
+    """
     if holder.host != socket.gethostname():
         return time.time() - _last_written(directory) < _SILENT_S
     return locked is None and holder.pid != os.getpid() and _is_alive(holder)
@@ -157,7 +158,7 @@ def _is_alive(holder: _Holder) -> bool:
 
 
 def _process_started(pid: int) -> str:
-    """When a process started, in the system's own count; "" if the system does not say."""
+    """Return when a process started, in the system's own count; "" if the system does not say."""
     try:
         # The name of the program, which may have anything in it, ends with the last bracket.
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]

@@ -43,7 +43,7 @@ class Deflated(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     @property
     def omitted(self) -> int:
-        """How many bytes of the message's end were not kept."""
+        """Number of bytes at the end of the message that were not kept."""
         return 0 if self.kept is None else max(0, self.size - self.kept)
 
 
@@ -61,7 +61,7 @@ KeptBytes = Base64 | Deflated | Place
 
 
 def keep(data: bytes) -> KeptBytes:
-    """`data` as a report keeps it: deflated if it is long and that makes it shorter."""
+    """Return `data` as a report keeps it: deflated if it is long and that makes it shorter."""
     if len(data) <= PLAIN:
         return data
     made = deflated(data)
@@ -69,17 +69,17 @@ def keep(data: bytes) -> KeptBytes:
 
 
 def deflated(data: bytes) -> Deflated:
-    """`data` deflated, even if that makes it longer."""
+    """Return `data` deflated, even if that makes it longer."""
     return Deflated(zlib.compress(data), len(data))
 
 
 def is_shorter(made: Deflated) -> bool:
-    """Return True if a message is enough shorter deflated than it was."""
+    """Return True if deflating a message makes it short enough to be worth it."""
     return len(made.deflated) < made.size * 0.9
 
 
 def start_of(kept: KeptBytes, length: int) -> KeptBytes:
-    """Only the first `length` bytes of a message of which all are kept."""
+    """Return the first `length` bytes of a message that is kept in full."""
     data = unpacked(kept)
     if len(data) <= length:
         return kept
@@ -88,7 +88,8 @@ def start_of(kept: KeptBytes, length: int) -> KeptBytes:
 
 
 def beginning(kept: KeptBytes, length: int) -> bytes:
-    """The first `length` bytes of a message, or all if it has fewer; no more than that is unpacked.
+    """Return the first `length` bytes of a message, or all if it has fewer, unpacking no more than
+    that.
 
     Raises ReportFileError for a stream that is damaged.
     """

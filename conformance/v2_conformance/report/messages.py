@@ -38,7 +38,7 @@ _Values = tuple[tuple[SampleValue, ...], ...]
 
 
 def packed(report: Report) -> Report:
-    """`report` as report.json has it: with its messages in blocks. It is made once."""
+    """Return `report` as report.json has it, with its messages in blocks. It is made once."""
     if report.messages:
         return report
     made: Report | None = vars(report).get(_CACHED)
@@ -49,7 +49,7 @@ def packed(report: Report) -> Report:
 
 
 def with_packed(report: Report, other: Report) -> Report:
-    """`report`, which has the exchanges of `other`, whose blocks need not be made again for it."""
+    """Return `report`, which has the exchanges of `other`, reusing its blocks."""
     made = packed(other)
     vars(report)[_CACHED] = msgspec.structs.replace(
         report,
@@ -70,7 +70,7 @@ def _packed(report: Report) -> Report:
 
 
 class _Blocks:
-    """Blocks in the making: what repeats gets the place that it has already."""
+    """Blocks in the making: a message that repeats gets its existing place."""
 
     def __init__(self) -> None:
         self._made: list[Deflated | None] = []  # None is the one that is being filled
@@ -92,7 +92,7 @@ class _Blocks:
         return known
 
     def finish(self) -> tuple[Deflated, ...]:
-        """All blocks."""
+        """Return all blocks."""
         self._close()
         return tuple(block for block in self._made if block is not None)
 
@@ -122,7 +122,7 @@ class _Blocks:
 
 
 def with_messages(report: Report, most: int) -> Report:
-    """A report that was read, with each message in its exchange.
+    """Return a report that was read, with each message in its exchange.
 
     At most `most` bytes are unpacked for it; a message that has a block for itself stays deflated.
     Raises ReportFileError for a place that is in no block, for blocks that are damaged, and for
@@ -136,7 +136,7 @@ def with_messages(report: Report, most: int) -> Report:
 
 
 class _Messages:
-    """The messages of a report's blocks, which are unpacked as they are asked for."""
+    """Messages of a report's blocks, which are unpacked on demand."""
 
     def __init__(self, blocks: tuple[Deflated, ...], most: int) -> None:
         self._blocks = blocks
@@ -145,7 +145,7 @@ class _Messages:
         self._found: dict[Place, KeptBytes] = {}
 
     def message(self, kept: KeptBytes) -> KeptBytes:
-        """The message at a place; anything else is one already."""
+        """Return the message at a place; anything else already is a message."""
         if not isinstance(kept, Place):
             return kept
         found = self._found.get(kept)
@@ -163,7 +163,7 @@ class _Messages:
             return block if is_shorter(block) else self._whole(place.block)
         if block.size > _LONGEST_SHARED:
             raise _damaged(f"block {place.block} is too long for several messages")
-        # Places that overlap could make much of little.
+        # Overlapping places could expand a little into a lot.
         self._take(place.length)
         return self._whole(place.block)[place.start : place.start + place.length]
 
@@ -184,7 +184,7 @@ def _damaged(what: str) -> ReportFileError:
 
 
 def _exchanges_changed(report: Report, change: Callable[[KeptBytes], KeptBytes]) -> Report:
-    """`report` with every message changed, in its order."""
+    """Return `report` with every message changed, in its order."""
 
     def exchanges(found: tuple[RecordedExchange, ...]) -> Iterator[RecordedExchange]:
         for exchange in found:

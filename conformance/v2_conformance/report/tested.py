@@ -97,7 +97,7 @@ class TargetInfo(Part, frozen=True):
 
     @property
     def what(self) -> str:
-        """What was tested, in a word: a server or a client."""
+        """The kind of product tested, in a word: a server or a client."""
         return "server" if self.client is None else "client"
 
 

@@ -31,7 +31,7 @@ Made = TypeVar("Made", bound=Case)
 Make = Callable[[str, Mapping[str, Any], str], Made]
 """Makes a case of a requirement, a filled entry, and the labels ("[…]", "" for none)."""
 
-# What the `outcome` of an exception changes in the expectation of an entry.
+# Changes that the `outcome` of an exception makes to the expectation of an entry.
 _MEMBERS: Mapping[Kind, str] = {"case": "outcome", "scenario": "reading"}
 
 
@@ -41,7 +41,8 @@ def load_entries(
     make: Make[Made],
     check: Callable[[YamlFile, int, Mapping[str, Any]], None] = lambda *entry: None,
 ) -> list[Made]:
-    """Return what all entries of `files` make, in their order; `check` looks at each entry first.
+    """Return the cases of all entries of `files`, in their order; `check` looks at each entry
+    first.
 
     Raises CaseFileError, with file and line, for whatever is not valid and unique.
     """

@@ -1,5 +1,5 @@
-"""What a case is: a request to a model, a plain GET, all generated requests of a run, a scenario
-for a client, or what is observed of all exchanges.
+"""Types of cases: a request to a model, a plain GET, all generated requests of a run, a scenario
+for a client, or an observation of all exchanges.
 
 Cases are data. `case_files` reads them from cases/*.yaml, `scenario_files` those for clients from
 cases/clients/*.yaml, `library` has those of a run.
@@ -31,7 +31,7 @@ _TOLD_ELSEWHERE = frozenset(
 
 
 class CaseFacts(msgspec.Struct, frozen=True):
-    """What a report says of a case, whatever its outcome."""
+    """Facts about a case that a report has whatever its outcome."""
 
     id: str
     requirement: str
@@ -44,7 +44,7 @@ class CaseFacts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class _Common:
-    """What all kinds of cases have.
+    """Members that all kinds of cases have.
 
     `expect` is as in schemas/case.schema.json. `large`, `huge` and `thorough` cases are planned
     only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
@@ -70,11 +70,13 @@ class _Common:
 
     @cached_property
     def content(self) -> str:
-        """A digest of what is sent and expected: another one is another case under the same id."""
+        """A digest of what is sent and expected: a case with another digest is another case, even
+        under the same id.
+        """
         names = (field.name for field in fields(self))
         told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
         if not self.huge:
-            del told["huge"]  # so that older cases keep their digests
+            del told["huge"]  # omitted so that older cases keep their digests
         told |= {**self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -95,7 +97,7 @@ class _Common:
 
     @property
     def template(self) -> str:
-        """The id without the values of axes, which the entry in the case file has."""
+        """The id without the values of axes, as the entry in the case file has it."""
         return self.id.partition("[")[0]
 
     @cached_property
@@ -105,7 +107,7 @@ class _Common:
 
     @property
     def alone(self) -> bool:
-        """True if it must have the server for itself, so that it cannot spoil another case."""
+        """True if it must have the server to itself, so that it cannot spoil another case."""
         return self.negative or self.dangerous
 
     @property
@@ -125,7 +127,7 @@ class _Common:
 
     @property
     def _spelling(self) -> Mapping[str, Any]:
-        """How the request is written, if not in the usual way."""
+        """The spelling of the request, if not the usual one."""
         return {}
 
     @property
@@ -292,7 +294,7 @@ class GeneratedCase(_Common):
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedCase(_Common):
-    """What every exchange of a run has to keep: it sends nothing, and is judged last.
+    """A rule for every exchange of a run: it sends nothing, and is judged last.
 
     It fails no other case, so that one defect that shows everywhere fails its own requirement.
     """
@@ -329,8 +331,9 @@ class ClientCase(_Common):
         return found
 
     def answer(self, number: int, attempt: int) -> Mapping[str, Any]:
-        """Return how request `number` is answered when it comes for the `attempt`th time, from
-        0."""
+        """Return the answer to request `number` when it comes for the `attempt`th time, counted
+        from 0.
+        """
         script: Mapping[str, Any] = self.requests[number]["answer"]
         for _ in range(attempt):
             script = script.get("again", script)

@@ -39,7 +39,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class ModelContract:
-    """What the model in one role has to look like and do.
+    """Contract for the model in one role: its tensors and its behavior.
 
     `does` is "identity" (OUTPUTi = INPUTi), "first_three" (the first three elements of INPUT0 as
     [3, 1], and their negation), or "unknown" for a model that is in no role of the contract: then

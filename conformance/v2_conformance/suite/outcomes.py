@@ -1,4 +1,4 @@
-"""What can come of a case, and what each of its exchanges was for: the words, in one place."""
+"""Names for the results of cases and for the purposes of exchanges, in one place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Outcome(Word):
 
     @property
     def harmless(self) -> bool:
-        """True if it needs no explanation: nothing failed, and nothing that was claimed is open."""
+        """True if it needs no explanation: nothing failed, and every claim was tested."""
         return self in _HARMLESS
 
     @property

@@ -24,7 +24,7 @@ RELATIONS_FILE = "relations.yaml"
 
 @dataclass(frozen=True)
 class Relation:
-    """What must hold between a model's answers, if it `holds`, and `why` it may not.
+    """A relation that must hold between a model's answers, if it `holds`, and `why` it may not.
 
     Cases of `requirements` show it, but for the entries in `without`, which are about what only a
     known model can show. If it is `about_outputs`, it does not matter how many inputs the model
@@ -43,7 +43,9 @@ class Relation:
 
 @cache
 def relations() -> dict[str, Relation]:
-    """Every relation by name, in the order of the file. Raises CaseFileError for a wrong file."""
+    """Return every relation by name, in the order of the file. Raises CaseFileError for a wrong
+    file.
+    """
     file = read_yaml(folder("cases") / RELATIONS_FILE, CaseFileError, f"cases/{RELATIONS_FILE}")
     check_yaml(file, "relations", CaseFileError, unnamed=2)
     found: dict[str, Relation] = {}
@@ -66,7 +68,9 @@ def relations() -> dict[str, Relation]:
 
 
 def relation_of(case: RequestCase) -> Relation | None:
-    """The relation that a case shows if it is sent to a model that nobody knows, None for none."""
+    """Return the relation that a case shows if it is sent to an arbitrary model, None if it shows
+    none.
+    """
     return next(
         (
             relation

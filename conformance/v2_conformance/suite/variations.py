@@ -82,7 +82,7 @@ class Variation:
 
     @property
     def definition(self) -> Mapping[str, Any]:
-        """What decides the bytes that it makes, and how the answer is judged."""
+        """The members that decide its bytes, and how the answer is judged."""
         told = ("request", "operation", "parameters", "level", "either", "declined_by")
         return {name: getattr(self, name) for name in told}
 

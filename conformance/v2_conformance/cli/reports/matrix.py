@@ -22,7 +22,9 @@ class _Matrix(Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """See click.Command. A report that is named like the other command is ./run."""
+        """Make the context: see click.Command. A report with the name of the other command is
+        ./run.
+        """
         if args[:1] == [matrix_run.name]:
             return matrix_run.make_context(f"{info_name} run", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)

@@ -12,7 +12,8 @@ from v2_conformance.errors import UsageError
 
 
 def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> list[str]:
-    """Write the page to `output`; the lines to print: its path, and what it does not link to.
+    """Write the page to `output`; return the lines to print: its path, and what it does not link
+    to.
 
     Links lead to the page beside each report (report.html for report.json), relative to the folder
     of `output`, or below `link_base`. Raises ReportFileError and UsageError.
@@ -43,5 +44,5 @@ def write_matrix(reports: Sequence[Path], output: Path, link_base: str = "") -> 
 
 
 def _relative(path: Path, output: Path) -> str:
-    """`path` as seen from the folder of `output`."""
+    """Return `path` as seen from the folder of `output`."""
     return Path(os.path.relpath(path, output.parent)).as_posix()

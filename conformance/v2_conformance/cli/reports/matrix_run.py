@@ -84,7 +84,9 @@ def matrix_run(options: MatrixRunOptions) -> int:
 
 
 def _targets(folder: Path) -> list[Path]:
-    """The target files in a folder, by name. Raises UsageError for none, and for two of a name."""
+    """Return the target files in a folder, by name. Raises UsageError for none, and for duplicate
+    names.
+    """
     try:
         found = sorted(p for p in folder.iterdir() if p.suffix in _SUFFIXES and p.is_file())
     except OSError as error:
@@ -100,7 +102,7 @@ def _targets(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Done:
-    """A run that has ended: its exit code, what it said last, whether it left a report."""
+    """A run that has ended: its exit code, its last words, whether it left a report."""
 
     name: str
     code: int
@@ -125,7 +127,7 @@ class _Runs:
         self.stop()
 
     def stop(self) -> None:
-        """End what runs, each with a report of what it has done so far; begin nothing more."""
+        """Stop all runs, each with a report of what it has done so far; start nothing more."""
         with self._lock:
             self._stopped = True
             for process in self._running:
@@ -168,7 +170,7 @@ class _Runs:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one in its place, None if there is none."""
+    """Return what tells a file from a replacement, None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -177,6 +179,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _last_line(text: str) -> str:
-    """Return what a run printed last, which says why it left no report."""
+    """Return the last line that a run printed, which says why it left no report."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{PROGRAM}: ") if lines else "it printed nothing"

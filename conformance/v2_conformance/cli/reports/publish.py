@@ -83,7 +83,7 @@ def publish(options: PublishOptions) -> int:
 
 
 def _base_url(given: str | None) -> str | None:
-    """The URL without a slash at its end, safe in any page. Raises UsageError."""
+    """Return the URL without a slash at its end, safe in any page. Raises UsageError."""
     if given is None:
         return None
     try:
@@ -97,7 +97,7 @@ def _base_url(given: str | None) -> str | None:
 
 
 def _report_files(site: Path, given: Sequence[Path]) -> list[Path]:
-    """Every report that is named, and those in the folders that are. Raises UsageError.
+    """Return every report that is named, and those in the folders that are. Raises UsageError.
 
     In the site itself, reports are in its folders: what a run left elsewhere in it is not meant.
     """
@@ -135,7 +135,9 @@ def _reports_in(folder: Path, levels: int) -> Iterator[Path]:
 def _admitted(
     folder: SiteFolder, paths: Sequence[Path], by: Admission
 ) -> tuple[list[Entry], list[int]]:
-    """The entries of all reports that hold, none twice, and the exit code of each other one."""
+    """Return the entries of all reports that hold, without duplicates, and the exit code of each
+    other one.
+    """
     from v2_conformance.formats.site.admission import RefusedError
     from v2_conformance.formats.site.build import add_report
 
@@ -157,7 +159,7 @@ def _admitted(
 
 
 def _home(site: Path, path: Path) -> str:
-    """The folder of the site that a report is in, "" if it is in none."""
+    """Return the folder of the site that a report is in, "" if it is in none."""
     from v2_conformance.formats.site.names import is_folder_name
 
     inside = os.path.realpath(path.parent.parent) == os.path.realpath(site)
@@ -165,7 +167,9 @@ def _home(site: Path, path: Path) -> str:
 
 
 def _one_for_each(entries: Sequence[Entry], *, newest: bool) -> tuple[list[Entry], bool]:
-    """One report for each version with the same claims, and whether somebody has to choose."""
+    """Return one report for each version with the same claims, and whether somebody
+    has to choose.
+    """
     from v2_conformance.formats.site.entries import same_subjects
 
     kept, undecided = [], False
@@ -205,7 +209,7 @@ def _say(line: str) -> None:
 
 
 def _derived(directory: Path, paths: Sequence[Path]) -> set[str]:
-    """The files that may be written anew beside reports that somebody put into the site."""
+    """Return the files that may be rewritten beside reports that somebody put into the site."""
     from v2_conformance.formats.site.names import IN_A_FOLDER
 
     homes = {home for path in paths if (home := _home(directory, path))}

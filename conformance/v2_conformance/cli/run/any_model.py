@@ -1,4 +1,4 @@
-"""`run --model`: what the options say of models of which nobody knows the answers."""
+"""Options of `run --model`, about models with unknown answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Value = TypeVar("_Value")
 
 
 def read_asked(options: AnyModelOptions) -> Asked | None:
-    """Return what the options say, None without --model. Raises UsageError."""
+    """Return what the options ask for, None without --model. Raises UsageError."""
     if not options.models:
         return None
     choice = Choice(
@@ -47,7 +47,7 @@ def read_asked(options: AnyModelOptions) -> Asked | None:
 
 
 def what_next(report: Report, target: Target) -> list[str]:
-    """Return what to type after a run that found no model of the contract: lines for people."""
+    """Return advice for a run that found no model of the contract: lines for people."""
     try:
         names = repository_index(target)
     except ConformanceError:

@@ -1,4 +1,4 @@
-"""What options of `run` contradict each other."""
+"""Checks that options of `run` do not contradict each other."""
 
 from __future__ import annotations
 

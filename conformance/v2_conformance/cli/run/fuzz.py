@@ -22,7 +22,7 @@ _SHRINK_S = 60.0
 
 
 def fuzz_server(options: RunOptions, target: Target, recovery: Recovery) -> int:
-    """Send up to `--fuzz` requests, print what comes of them, and return the exit code.
+    """Send up to `--fuzz` requests, print the result, and return the exit code.
 
     A failure is written into the report folder. Without a seed a random one is taken and printed.
     """
@@ -45,7 +45,7 @@ def fuzz_server(options: RunOptions, target: Target, recovery: Recovery) -> int:
         message = target.mask.text(found.result.message)
         print(f"{outcome.words} after {found.sent} requests: {message}")
         print(f"wrote {path}")
-    # As another run would send it: without what this one knows of connections and dead models.
+    # As another run would send it, without what this one knows about connections and dead models.
     with closing(Engine(target, server)) as fresh:
         (case,) = load_cases(path)
         again = fresh.run(case)

@@ -103,7 +103,7 @@ class GatewayRun:
 
 
 def gateway_target(target: Target, url: str, ready_within_s: float | None) -> Target:
-    """`target` behind the gateway at `url`, which was seen to answer.
+    """Return `target` behind the gateway at `url`, which was seen to answer.
 
     Raises UsageError and UnreachableError: better now than after the direct run.
     """

@@ -1,4 +1,4 @@
-"""What `run` does: it starts what has to be started, sends the cases and writes the report."""
+"""Main flow of `run`: starts what has to be started, sends the cases and writes the report."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Repo
         for role, why in server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
-        gc.freeze()  # all that was read stays to the end: no collection need look at it again
+        gc.freeze()  # all that was read stays to the end, so no collection need examine it again
         return started.finish(workers=count, on_case=reporter.show, load=load, on_load=soak.show)

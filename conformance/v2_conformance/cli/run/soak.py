@@ -15,8 +15,9 @@ from v2_conformance.runs.targets.target import Target
 
 
 def load_of(options: RunOptions, leader: int | None, target: Target) -> Load | None:
-    """Return the soak that was asked for. `leader` is the process of --start. What may be wrong
-    with the process that is watched is said on standard error."""
+    """Return the requested soak. `leader` is the process of --start. Problems with the watched
+    process are printed on standard error.
+    """
     if options.soak_minutes is None:
         return None
     pid = options.pid
@@ -39,7 +40,7 @@ def load_of(options: RunOptions, leader: int | None, target: Target) -> Load | N
 
 
 def show(words: str) -> None:
-    """Tell what a soak does."""
+    """Show what a soak is doing."""
     print(words, file=sys.stderr, flush=True)
 
 
@@ -48,7 +49,7 @@ def _say(words: str) -> None:
 
 
 def _is_here(url: str) -> bool:
-    """Return True if a URL is that of this machine, as far as names tell."""
+    """Return True if a URL names this machine, as far as names tell."""
     host = urlsplit(url).hostname or ""
     try:
         found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}

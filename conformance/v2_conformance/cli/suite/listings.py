@@ -1,4 +1,4 @@
-"""What the command `list` can list: the lines of each listing, by its name."""
+"""Contents of the command `list`: the lines of each listing, by its name."""
 
 from __future__ import annotations
 

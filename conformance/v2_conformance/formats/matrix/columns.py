@@ -56,7 +56,7 @@ class Column:
 
     @property
     def tally(self) -> str:
-        """How many mandatory requirements pass."""
+        """The number of mandatory requirements that pass."""
         passed, total = self.passing("MUST")
         return f"{passed} of {total} MUST"
 

@@ -18,8 +18,9 @@ SHOWN = tuple(level for level in LEVELS if level != "DISPUTED")
 
 @dataclass(frozen=True)
 class HeatCell:
-    """How many requirements of a family fail at a level, of those that came to an end. `heat` is
-    "none" if none did, 0 if none fails, otherwise 1 to 4."""
+    """Count of a family's failed requirements at a level, of those with a result. `heat` is "none"
+    if none did, 0 if none fails, otherwise 1 to 4.
+    """
 
     level: str
     label: str

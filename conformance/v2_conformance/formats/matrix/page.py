@@ -32,7 +32,7 @@ _LONG = 600
 
 @dataclass(frozen=True)
 class Cell:
-    """What one server's report says of a requirement; `tone` is the outcome whose color it has.
+    """Result of a requirement in one server's report; `tone` is the outcome whose color it has.
 
     `level` is that of a failure, which its form shows, `show_level` whether to name it, and `roots`
     are the requirements by whose failure it fails.

@@ -14,7 +14,7 @@ _NAME = 60
 
 @dataclass(frozen=True)
 class Bar:
-    """What a bar shows of a level: parts of 100, in which all versions have the same scale."""
+    """A bar for a level: parts of 100, on a scale common to all versions."""
 
     tally: LevelTally
     passing: float
@@ -32,7 +32,7 @@ class VersionBars:
 
 @dataclass(frozen=True)
 class ShownStep:
-    """What changed from a version to the next; `page` is the report of the newer one."""
+    """Changes from a version to the next; `page` is the report of the newer one."""
 
     before: str
     after: str
@@ -50,12 +50,12 @@ class Trend:
 
     @property
     def better(self) -> int:
-        """How many requirements got better, summed over all steps."""
+        """Number of requirements that got better, summed over all steps."""
         return sum(len(one.step.better) for one in self.steps)
 
     @property
     def worse(self) -> int:
-        """How many requirements got worse, likewise."""
+        """Number of requirements that got worse, summed over all steps."""
         return sum(len(one.step.worse) for one in self.steps)
 
 

@@ -36,7 +36,7 @@ PROMISED = 0.70
 
 @dataclass(frozen=True)
 class RelationTrial:
-    """What a run without known models noticed of one fault.
+    """Result of a run without known models for one fault.
 
     `noticed_by` is the first case that failed, or in words what made the run refuse to begin; None
     if nothing did.

@@ -47,7 +47,7 @@ def _half(half: Half, who: str, unshown: str) -> Iterator[str]:
 
 
 def _named(result: SelftestResult) -> Iterator[str]:
-    """Whether the first cause that a run names is the requirement that its fault breaks."""
+    """Yield how many runs first name the requirement that their fault breaks, and which do not."""
     others = [f"{trial.fault} ({trial.first_cause})" for trial in result.asked if not trial.named]
     if others:
         yield f"another requirement is named first as the cause: {', '.join(others)}"

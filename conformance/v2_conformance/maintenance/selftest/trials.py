@@ -19,7 +19,7 @@ _LAST_OF = frozenset({"J5/dimension-beyond-bits"})
 
 @dataclass(frozen=True)
 class FaultTrial:
-    """What the suite noticed of one fault in one try.
+    """Result of one fault in one try of the suite.
 
     `own_failures` are the ids of the failing cases of the requirement that the fault breaks,
     `other_requirements` those of other requirements with failing cases. `error` says why the
@@ -71,7 +71,7 @@ def template_of(case_id: str) -> str:
 
 @dataclass(frozen=True)
 class Half:
-    """What was found with the faults of the reference server, or with those of the plain client.
+    """Results with the faults of the reference server, or with those of the plain client.
 
     `trials` has the last try of each fault, in their order; `failures` the results without a fault
     that should have been a pass; `unproven` the ids of entries with MUST cases that no fault of

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ClientError(Exception):
-    """What the caller of the client gets in place of tensors; `status` is that of the response."""
+    """Error that the client's caller gets in place of tensors; `status` is that of the response."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What tells one failure from another: patterns of causes, and when two causes are the same.
+"""Patterns of causes, which tell one failure from another, and when two causes are the same.
 
 A pattern names the kind of a cause, and may name members: `wrong_status`, or `{kind: wrong_status,
 got: 400}`. Numbers must be equal. A text must match as a whole, and `*` in it stands for anything.
@@ -23,7 +23,7 @@ Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a cause: names of members, and indices of lists."""
 
 _FEW = 10
-# What a server makes anew for each request or process: UUIDs, times, addresses and other long
+# Values that a server makes for each request or process: UUIDs, times, addresses and other long
 # numbers, in decimal or hexadecimal.
 _MADE_ANEW = re.compile(
     r"\b(?:"
@@ -38,7 +38,7 @@ _MADE_ANEW = re.compile(
 
 
 class PatternError(ValueError):
-    """What is written is no pattern of a cause; `place` leads to what is wrong."""
+    """The text is not a pattern of a cause; `place` leads to the mistake."""
 
     def __init__(self, place: Place, message: str) -> None:
         super().__init__(message)
@@ -51,14 +51,15 @@ Expected: TypeAlias = Union[bool, int, float, str, tuple["Expected", ...], "Caus
 
 @dataclass(frozen=True)
 class CausePattern:
-    """What a cause must be, or a part of one: its `kind` (None for a part that has none), and
-    members by name."""
+    """A pattern of a cause, or of a part of one: its `kind` (None for a part that has none), and
+    members by name.
+    """
 
     kind: str | None
     members: tuple[tuple[str, Expected], ...] = ()
 
     def matches(self, cause: object) -> bool:
-        """Return True if a cause is what this pattern says; None, no cause, never is."""
+        """Return True if a cause matches this pattern; None, no cause, never does."""
         if not isinstance(cause, msgspec.Struct):
             return False
         if self.kind is not None and self.kind != cause.__struct_config__.tag:
@@ -81,25 +82,25 @@ class CausePattern:
 
 
 def pattern_of(cause: Cause) -> CausePattern:
-    """The pattern of every cause that is the same failure as `cause`."""
+    """Return the pattern of every cause that is the same failure as `cause`."""
     members = tuple((name, _stable(getattr(cause, name))) for name in cause.stable)
     return CausePattern(cause.kind, members)
 
 
 def lasting(text: str) -> str:
-    """`text` with `*` for what a server makes anew, such as the id of a request."""
+    """Return `text` with `*` for what a server makes for each request, such as its id."""
     return _MADE_ANEW.sub("*", text)
 
 
 def same_failure(one: Cause | None, other: Cause | None) -> bool:
-    """Return True if two causes are the same failure, in words and numbers that may differ."""
+    """Return True if two causes are the same failure, though words and numbers may differ."""
     if one is None or other is None:
         return one is other
     return pattern_of(one) == pattern_of(other)
 
 
 def read_pattern(written: object) -> CausePattern:
-    """The pattern that an expectation file has: a kind, or a mapping with one.
+    """Return the pattern in an expectation file: a kind, or a mapping with one.
 
     Raises PatternError with what may have been meant.
     """
@@ -148,7 +149,7 @@ def _words(expected: Expected) -> str:
 
 @cache
 def _members_of(kind: str | None) -> Mapping[str, inspect.Type]:
-    """The members of a cause of this kind; None for those of a FirstDifference."""
+    """Return the members of a cause of this kind; None for those of a FirstDifference."""
     types = {cause.__struct_config__.tag: cause for cause in CAUSES}
     info = inspect.type_info(types.get(kind, FirstDifference))
     assert isinstance(info, inspect.StructType)
@@ -194,7 +195,7 @@ def _known(name: str, names: Sequence[str], what: str, place: Place) -> str:
 
 
 def _read(value: object, of: inspect.Type, place: Place) -> Expected:
-    """The value of a member whose type is `of`."""
+    """Return the value of a member whose type is `of`."""
     if isinstance(of, inspect.UnionType):
         if value is None and any(isinstance(t, inspect.NoneType) for t in of.types):
             return None

@@ -25,7 +25,7 @@ _BROKEN = Fraction(1, 3)
 
 
 class JudgedCase(Protocol):
-    """What is read of a case; `level` is the case's own."""
+    """The parts of a case that grouping reads; `level` is the case's own."""
 
     @property
     def id(self) -> str: ...
@@ -59,7 +59,9 @@ class CauseGroup(Generic[Case]):
 
 
 def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
-    """The causes of all failures, then of all cases without a result, each as in `_ordered`."""
+    """Return the causes of all failures, then of all cases without a result, each as
+    in `_ordered`.
+    """
     all_cases = list(cases)
     waiting: dict[str, list[Case]] = {}
     for case in all_cases:
@@ -115,7 +117,7 @@ class _Grouping(Generic[Case]):
         by_finding: dict[str, list[_Key]] = {}
         found = []
         for key in self._own:
-            if self._requirement(key.requirement) is None:  # nothing is known of it
+            if self._requirement(key.requirement) is None:  # nothing is known about it
                 found.append((key, self._group(key, [key])))
             else:
                 by_finding.setdefault(key.finding, []).append(key)
@@ -148,11 +150,11 @@ class _Grouping(Generic[Case]):
         return known is not None and known.combines
 
     def _is_foreign(self, key: _Key) -> bool:
-        """Return True if the finding is about something else than the requirement."""
+        """Return True if the finding is not about the requirement."""
         return key.finding in self._owned and not self._is_about(key)
 
     def _would_fail(self, key: _Key, total: Counter[str]) -> frozenset[str]:
-        """The requirements that fail if the one of `key` is the cause."""
+        """Return the requirements that fail if that of `key` is the cause."""
         would = {key.requirement}
         known = self._requirement(key.requirement)
         if known is not None and self._share[key] > _BROKEN:
@@ -206,5 +208,5 @@ class _Grouping(Generic[Case]):
 
 
 def _gravest(cases: Iterable[JudgedCase]) -> int:
-    """The gravest level of some cases, 0 for MUST."""
+    """Return the strictest level of some cases, 0 for MUST."""
     return min(LEVELS.index(case.level) for case in cases)

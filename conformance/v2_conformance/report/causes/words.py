@@ -52,7 +52,7 @@ class ShownCause:
 
 
 def shown_causes(report: Report) -> list[ShownCause]:
-    """The causes of a report, in the order of `root_causes`, but what nobody knew comes first."""
+    """Return the causes of a report, in the order of `root_causes`, but unexpected ones first."""
     titles = {row.id: row.title for row in report.requirements}
     shown = [
         ShownCause(
@@ -68,7 +68,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
 
 
 def headline(causes: Sequence[ShownCause]) -> str:
-    """All causes in a few words, such as "1 cause, 440 cases: P5 …"; "" for none."""
+    """Return all causes in a few words, such as "1 cause, 440 cases: P5 …"; "" for none."""
     if not causes:
         return ""
     cases = sum(len(cause.group.cases) for cause in causes)
@@ -80,14 +80,14 @@ def headline(causes: Sequence[ShownCause]) -> str:
 
 
 def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
-    """The MUST requirements that fail, those first that are named as causes."""
+    """Return the failed MUST requirements, those named as causes first."""
     failing = [row.id for row in report.requirements if _is_failing_must(row.level, row.outcome)]
     named = dict.fromkeys(cause.group.requirement for cause in causes)
     return [*(name for name in named if name in failing), *(n for n in failing if n not in named)]
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
-    """Return which MUST requirements do not hold, such as "6 of 96 MUST fail: P9, H6 …"."""
+    """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …"."""
     musts = [row for row in report.requirements if row.level == "MUST" and row.cases]
     tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
     if not tested:
@@ -106,7 +106,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 
 def listed(ids: Iterable[str]) -> str:
-    """Some of these ids, with "…" for the rest."""
+    """Return some of these ids, with "…" for the rest."""
     names = [short(name, _NAME) for name in ids]
     return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")
 

@@ -1,4 +1,4 @@
-"""What changed between two reports, and whether the server or the suite changed."""
+"""Finds what changed between two reports, and whether the server or the suite changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from v2_conformance.suite.requirements import Level
 
 
 class ChangeKind(Told):
-    """How a case is not as it was. The order is that in which people want to read of it."""
+    """How a case changed. The order is the one in which people want to read it."""
 
     BROKEN = ("broken", "Broken")
     """It does not pass any more."""
@@ -30,11 +30,11 @@ class ChangeKind(Told):
 
 @dataclass(frozen=True)
 class CaseChange:
-    """A case that is not as it was.
+    """A case that changed.
 
     `before` and `after` are its outcomes, None if the report does not have the case. `level` and
-    `words`, what its cause is, are the newer ones. `other_case` is whether it sends or expects
-    something else under its id now.
+    `words`, its cause, are the newer ones. `other_case` is True if the case of this id now sends or
+    expects something else.
     """
 
     kind: ChangeKind
@@ -67,9 +67,8 @@ class RequirementChange:
 class ReportDiff:
     """Everything that changed from one report to another.
 
-    `notes` are about what was compared: suite, server, what is missing. `verdict` has the words
-    before and after. `same` counts the cases that are as they were. `complete` is that of the newer
-    report.
+    `notes` are about what was compared: suite, server, missing parts. `verdict` has the words
+    before and after. `same` counts the unchanged cases. `complete` is that of the newer report.
     """
 
     notes: tuple[str, ...]
@@ -91,7 +90,7 @@ class ReportDiff:
 
 
 def diff_reports(old: Report, new: Report) -> ReportDiff:
-    """Return everything that is not in `new` as it was in `old`."""
+    """Return everything in `new` that differs from `old`."""
     ids = dict.fromkeys(case.id for report in (new, old) for case in report.cases)
     changes = [_change(old.case(case_id), new.case(case_id)) for case_id in ids]
     return ReportDiff(
@@ -148,7 +147,7 @@ def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -
 
 
 def _notes(old: Report, new: Report) -> Iterator[str]:
-    """Yield what must be known of the two reports beside what their cases say."""
+    """Yield notes about the two reports besides what their cases say."""
     for word, report in (("old", old), ("new", new)):
         if not report.complete:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"

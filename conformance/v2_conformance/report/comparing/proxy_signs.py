@@ -1,4 +1,4 @@
-"""What in a report betrays that a gateway was between the suite and the server.
+"""Signs in a report of a gateway between the suite and the server.
 
 `Via` is what HTTP asks of every gateway for requests, and lets it add to responses (RFC 9110,
 section 7.6.3); few do. `Server` often is the gateway's. 502, 503 and 504 in words that no inference
@@ -54,15 +54,16 @@ class ProxySign(Part, frozen=True):
 
     @property
     def words(self) -> str:
-        """The sign, as people read it."""
+        """The sign in words."""
         if self.kind is SignKind.PAGE:
             return f"status {self.value} with a body that is not JSON"
         return f"{self.kind.capitalize()}: {self.value}"
 
 
 def proxy_signs(report: Report) -> tuple[ProxySign, ...]:
-    """Everything in a report that betrays a gateway, the most frequent first, at most five; nothing
-    in one on a client, whose answers the suite makes."""
+    """Return every sign of a gateway in a report, most frequent first, at most five; none for a
+    report on a client, whose answers the suite makes.
+    """
     if report.target.client is not None:
         return ()
     found: Counter[tuple[SignKind, str]] = Counter()
@@ -72,11 +73,11 @@ def proxy_signs(report: Report) -> tuple[ProxySign, ...]:
 
 
 def signs_line(signs: tuple[ProxySign, ...]) -> str:
-    """A sentence that says what betrays a gateway, "" if nothing does."""
+    """Return a sentence about the signs of a gateway, "" if there are none."""
     if not signs:
         return ""
     found = "; ".join(sign.words for sign in signs)
-    # A server may answer so itself, if it rarely does.
+    # A server may also answer this way itself, though rarely.
     sure = any(sign.kind is not SignKind.PAGE for sign in signs)
     is_there = "is" if sure else "may be"
     return f"a gateway {is_there} between the suite and the server: {found}"

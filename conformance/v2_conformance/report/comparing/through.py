@@ -1,4 +1,4 @@
-"""What a gateway changed of one exchange: the same request sent with and without it in between.
+"""Finds what a gateway changed in one exchange: the same request sent with and without it.
 
 Facts about the wire, from the recorded bytes alone; `gateway` compares them.
 """
@@ -131,8 +131,9 @@ class Pair:
 
     @cached_property
     def answered_by_gateway(self) -> bool:
-        """True if the answer through the gateway is an error of its own: not in the words of the
-        inference server, and not what comes directly."""
+        """True if the answer through the gateway is the gateway's own error: not in the words of
+        the inference server, and not the direct answer.
+        """
         there, here = self.answer_through, self.answer
         if there is None or there.status < 400 or is_json_error(there):
             return False
@@ -234,7 +235,7 @@ def _changes(both: Pair) -> Iterator[Difference]:
 
 
 def _failure(both: Pair, here: Response, there: Response) -> Difference | None:
-    """Return how the answer says something else than it does directly, None if it says the same."""
+    """Return how the answer differs in meaning from the direct one, None if it does not."""
     if there.status in _UNAVAILABLE and here.status not in _UNAVAILABLE:
         return Change.UNAVAILABLE, Property.CONNECTIONS
     if there.status in _BODY_REFUSED and here.status not in _BODY_REFUSED:

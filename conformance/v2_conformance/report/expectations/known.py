@@ -23,7 +23,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
 
-UNWRITTEN = "TODO"  # how a reason begins that nobody wrote yet
+UNWRITTEN = "TODO"  # start of a reason that is still to be written
 _SHOWN = 160
 _SHAKY = (Outcome.FLAKY, Outcome.INCONCLUSIVE)
 
@@ -59,7 +59,7 @@ class Expectation:
         return matches(case_id, self.case)
 
     def mismatch(self, case: CaseResult) -> str:
-        """Return how a case failed or passed other than expected; "" for as expected."""
+        """Return how a case failed or passed differently than expected; "" if as expected."""
         if self.flaky and (case.outcome.harmless or case.outcome in _SHAKY):
             return ""
         if case.outcome is not self.outcome and not (self.flaky and case.outcome is Outcome.FAIL):
@@ -83,7 +83,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A run beside its expectations.
+    """A run compared with its expectations.
 
     `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
     entry covers and that count, `tolerated` those that do not count. `untried` are the entries none
@@ -99,7 +99,7 @@ class Judgement:
 
     @property
     def good(self) -> bool:
-        """True if everything came as expected."""
+        """True if every result is as expected."""
         return not self.problems and not self.unexpected
 
 
@@ -115,14 +115,14 @@ class Expectations:
         return next((e for e in self.entries if e.covers(requirement, case_id)), None)
 
     def excuse(self, case: CaseResult, today: date) -> Expectation | None:
-        """The entry because of which a case fails as expected, None for any other case."""
+        """Return the entry that expects a case's failure, None for any other case."""
         entry = self.entry_for(case.requirement, case.id)
         if entry is None or case.outcome.harmless:
             return None
         return None if entry.expired(today) or entry.mismatch(case) else entry
 
     def complaint(self, case: CaseResult) -> str:
-        """Return what is wrong with one case alone: it must fail in a certain way, and does not.
+        """Return what is wrong with one case alone: it must fail in a certain way, but does not.
 
         "" for every other case, and if only all cases of an entry together can tell.
         """
@@ -144,7 +144,7 @@ class Expectations:
 
 
 def load_expectations(path: Path) -> Expectations:
-    """Read an expectation file. Raises ExpectFileError with its line for whatever is wrong."""
+    """Read an expectation file. Raises ExpectFileError, with the line, for any mistake."""
     file = read_yaml(path, ExpectFileError)
     _check_for_messages(file)
     check_yaml(file, "expect", ExpectFileError)
@@ -155,7 +155,7 @@ def load_expectations(path: Path) -> Expectations:
 
 
 def _check_for_messages(file: YamlFile) -> None:
-    """Say what to write instead of what version 0.1 read."""
+    """Raise an error that says what to write instead of what version 0.1 read."""
     document = file.document if isinstance(file.document, dict) else {}
     entries = document.get("expected")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -209,10 +209,10 @@ def judge_expectations(
     *,
     strict: bool = False,
 ) -> Judgement:
-    """The cases of a run beside what was expected of them.
+    """Compare the cases of a run with what was expected of them.
 
-    `known` maps the id of every case of the suite to its requirement: an entry whose cases were
-    not selected is not an entry that matches nothing.
+    `known` maps the id of every case of the suite to its requirement: an entry whose cases were not
+    selected still matches something.
     """
     known = {**known, **{case.id: case.requirement for case in cases}}
     belongs = {i: expectations.entry_for(requirement, i) for i, requirement in known.items()}
@@ -250,7 +250,7 @@ def _problems(
     cases: Iterable[CaseResult],
     today: date,
 ) -> list[str] | None:
-    """Return what is wrong with an entry whose cases are `own`; None if nothing of it was tried."""
+    """Return what is wrong with an entry whose cases are `own`; None if none of them was tried."""
     tried = [case for case in cases if case.id in own and case.outcome is not Outcome.UNSUPPORTED]
     failing = [case for case in tried if not case.outcome.harmless]
     if entry.expired(today):
@@ -265,7 +265,7 @@ def _problems(
     if entry.case:
         failing = tried  # every case that a pattern matches must fail
     elif entry.flaky:
-        pass  # that nothing of it fails today shows nothing
+        pass  # that none of them fails today proves nothing
     elif not failing:
         every = own <= {case.id for case in tried} | _skipped(cases)
         return ["no case of this requirement fails any more"] if every else None

@@ -1,4 +1,4 @@
-"""An expectation file brought up to date with a report: which entries stay, which are new."""
+"""Updates an expectation file from a report: which entries stay, which are new."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from v2_conformance.suite.causes.cause_base import describe
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
 
-_NEVER = date.min  # before every expiry: whether an entry still holds is another question
+_NEVER = date.min  # before every expiry date: here it does not matter whether an entry has expired
 _LONGEST = 200
 _EXPECTABLE = (Outcome.FAIL, Outcome.FLAKY, Outcome.INCONCLUSIVE, Outcome.NOT_RUN)
 
@@ -35,7 +35,7 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class Update:
-    """What becomes of an expectation file: `dropped` entries do not hold, each with why."""
+    """Update of an expectation file: `dropped` entries do not hold, each with its reason."""
 
     kept: tuple[Expectation, ...]
     added: tuple[Expectation, ...]
@@ -77,7 +77,7 @@ def file_text(server: str, update: Update, before: str = "") -> str:
 
 
 def _comments(text: str) -> str:
-    """The lines above the entries, which people wrote for people."""
+    """Return the lines above the entries, which people wrote for people."""
     lines = text.splitlines(keepends=True)
     return "".join(lines[: next((i for i, x in enumerate(lines) if x[:1] not in "#\n"), 0)])
 

@@ -126,9 +126,10 @@ class Record:
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
-        """Append one case. It is on disk when this returns; or a moment later, but before anything
-        else, if its messages are so long that they take their time. Raises UsageError if it cannot
-        be, or if the case before it could not."""
+        """Append one case. It is on disk when this returns or, if its messages are so long that
+        they take time, soon after, before anything else. Raises UsageError if it, or the previous
+        case, cannot be written.
+        """
         self._settle()
         length = sum(map(_length, result.exchanges))
         if _TAKES_TIME < length <= _FITS_BESIDE:
@@ -140,24 +141,24 @@ class Record:
         self._append_case(case_result(result, self._profiles, self.mask))
 
     def _settle(self) -> None:
-        """Wait until all that was added is on disk. Raises UsageError if it cannot be."""
+        """Wait until everything added is on disk. Raises UsageError if it cannot be written."""
         if self._writing is not None:
-            wait([self._writing])  # may be interrupted: then it is still to be waited for
+            wait([self._writing])  # an interrupt leaves it to be waited for again
             written, self._writing = self._writing, None
             written.result()
 
     def calibrated(self, found: Iterable[Calibrated]) -> None:
-        """Append how known-good requests were answered at first."""
+        """Append the first answers to known-good requests."""
         for one in found:
             self.add_calibration(calibration(one, self.mask))
 
     def add_calibration(self, found: Calibration) -> None:
-        """Append one calibration that is in report.json's form already."""
+        """Append one calibration that is already in report.json's form."""
         self._settle()
         self._write(RecordLine(calibration=found))
 
     def add_case(self, case: CaseResult) -> None:
-        """Append one case that is in report.json's form already.
+        """Append one case that is already in report.json's form.
 
         A case that still shows a secret is an error of the suite: it is recorded without its bytes.
         """
@@ -172,12 +173,12 @@ class Record:
             self._write(RecordLine(case=withheld(case, str(error))))
 
     def soaked(self, found: Soaked) -> None:
-        """Append what came of a soak."""
+        """Append the result of a soak."""
         self._settle()
         self._write(RecordLine(soak=soak_of(found, self.mask)))
 
     def _within_room(self, case: CaseResult) -> CaseResult:
-        """`case` with all its bytes, but for those that the report has no room for.
+        """Return `case` with all its bytes, except those that the report has no room for.
 
         Of a response that does not fit only the start is kept, once it has been judged.
         """
@@ -210,7 +211,7 @@ class Record:
         return report
 
     def _write(self, line: RecordLine) -> None:
-        if self._problem is not None:  # nothing can follow half a line
+        if self._problem is not None:  # nothing may follow half a line
             raise UsageError(self._problem)
         data = as_json_bytes(line)
         what = RECORD if line.case is None else "what was recorded of this case"

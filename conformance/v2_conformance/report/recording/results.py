@@ -1,4 +1,4 @@
-"""Results as report.json has them, without the target's secrets."""
+"""Makes results as report.json has them, without the target's secrets."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
 
 
 def soak_of(found: Soaked, mask: Mask) -> Soak:
-    """Return what came of a soak, as report.json has it."""
+    """Return the result of a soak as report.json has it."""
     return Soak(
         seconds=found.load.seconds,
         duration_s=found.duration_s,
@@ -95,8 +95,9 @@ def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, .
 
 
 def _masked(value: Any, mask: Mask) -> Any:
-    """A cause, or what a client said, or a member of one, without the target's secrets; its type
-    stays the same."""
+    """Return a cause, a client's words, or a member of one, without the target's secrets, of the
+    same type.
+    """
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, tuple):
@@ -168,13 +169,13 @@ def _streamed(found: Streamed, mask: Mask) -> Streamed:
 
 
 def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
-    """Return what frames say, without the target's secrets."""
+    """Return the facts of frames, without the target's secrets."""
     trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
     return msgspec.structs.replace(facts, trailers=trailers)
 
 
 def withheld(case: CaseResult, why: str) -> CaseResult:
-    """The case as one in which the suite failed, without anything of the server's."""
+    """Return the case as one in which the suite failed, without anything from the server."""
     cause = SuiteError("LeakError", why)
     verdict = Verdict(Outcome.ERROR, cause)
     return msgspec.structs.replace(

@@ -122,7 +122,7 @@ class FoldedSection:
 
     @property
     def title(self) -> str:
-        """What the section is, how long, and where in the body."""
+        """The section's kind, its length, and its place in the body."""
         section, length = self.section, len(self.section.data)
         title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
         if length and section.in_body and section.kind != "raw":
@@ -162,7 +162,7 @@ class FoldedMessage:
 
     @property
     def title(self) -> str:
-        """Which message it is, and how long."""
+        """The message's kind and length."""
         return f"{self.name} · {in_bytes(self.size) if self.size else 'nothing'}"
 
 
@@ -178,8 +178,9 @@ class FoldedExchange:
 
 @dataclass(frozen=True)
 class CanaryAnswer:
-    """Whether a known-good request after a case was answered as it must be, and `where` it was sent
-    ("on a fresh connection")."""
+    """Result of a known-good request after a case, and `where` it was sent ("on a fresh
+    connection").
+    """
 
     where: str
     right: bool
@@ -202,7 +203,7 @@ def folded_exchanges(
 
 
 def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
-    """Return what the known-good requests after a case showed; none if none was sent."""
+    """Return the results of the known-good requests after a case; none if none was sent."""
     found = unsurvived(case.cause)
     wrong = {
         Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
@@ -213,12 +214,12 @@ def canary_answers(case: CaseResult) -> tuple[CanaryAnswer, ...]:
 
 
 def in_bytes(number: int) -> str:
-    """A number of bytes in words: "1 byte", "65,536 bytes"."""
+    """Return a number of bytes in words: "1 byte", "65,536 bytes"."""
     return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
 def in_milliseconds(value: float) -> str:
-    """A time with the digits that matter."""
+    """Return a time with its significant digits."""
     if value >= 10_000:
         return f"{value / 1000:.1f} s"
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
@@ -296,7 +297,7 @@ def _trailers(fields: Sequence[tuple[str, str]]) -> str:
 
 
 def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:
-    """Return how an exchange went of which a client sent the request."""
+    """Return how an exchange went whose request a client sent."""
     detail = visible(short(exchange.detail, _LONGEST))
     return (
         _CLIENT_ENDINGS.get(exchange.ending, exchange.ending) + (f" ({detail})" if detail else ""),
@@ -369,7 +370,7 @@ def _spans(section: Section, limits: FoldLimits, at: int | None) -> tuple[Span, 
 
 
 def _is_text(section: Section) -> bool:
-    """Return True if text shows it better than hex: heads, JSON, and error pages."""
+    """Return True if text shows the section better than hex: heads, JSON, and error pages."""
     if section.kind in _TEXTS:
         return True
     if section.kind != "raw" or not section.data.strip():

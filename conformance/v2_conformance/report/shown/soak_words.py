@@ -1,4 +1,4 @@
-"""What came of a soak, in words, and what it adds to the verdict."""
+"""Words for the result of a soak, and what it adds to the verdict."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def amount(quantity: Quantity, value: float) -> str:
 
 
 def movement_words(trend: Trend) -> str:
-    """Return what became of a quantity; if it grew, how fast, and with which kinds of requests."""
+    """Return the movement of a quantity in words: if it grew, how fast, and with which kinds of
+    requests.
+    """
     words = _MOVEMENT_WORDS[trend.movement]
     return f"{words}, {leak_rate(trend)}" if trend.movement in ("leaks", "grows") else words
 
@@ -85,7 +87,7 @@ def leak_rate(trend: Trend) -> str:
 
 
 def lines(soak: Soak) -> Iterator[str]:
-    """Yield what came of a soak, a sentence each, the most important first."""
+    """Yield the result of a soak, a sentence each, most important first."""
     rate = soak.requests / soak.duration_s if soak.duration_s else 0.0
     how = _ENDED_WORDS[soak.ended]
     began = f"soak: {soak.requests:,} requests in {span(soak.duration_s)} on {soak.connections}"
@@ -151,7 +153,7 @@ def span(seconds: float) -> str:
 
 
 def blocking(soak: Soak) -> Iterator[str]:
-    """Yield what the server did under load that keeps it from being robust."""
+    """Yield failures under load that keep the server from being robust."""
     if soak.ended in ("died", "hung") or soak.survived is False:
         yield f"the server did not survive the soak: it {_ENDED_BRIEFLY[soak.ended]}"
 
@@ -166,7 +168,7 @@ _ENDED_BRIEFLY: Mapping[Ended, str] = {
 
 
 def warnings(soak: Soak) -> Iterator[str]:
-    """Yield what is worth a warning: leaks, and a soak that did not come about."""
+    """Yield warnings: leaks, and a soak that did not take place."""
     for trend in soak.leaks:
         yield f"under load, {leak_words(trend)}"
     if soak.ended == "nothing_to_send":

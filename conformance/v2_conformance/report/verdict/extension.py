@@ -1,4 +1,4 @@
-"""What a server says of the extension beside what it does, from the bytes of a report."""
+"""Compares what a server says about the extension with what it does, from the bytes of a report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Extension:
 
     @property
     def words(self) -> str:
-        """A sentence if what the server says is not what it does, or both are nothing, else ""."""
+        """A sentence if the server's words and actions differ, or both are missing, else ""."""
         if self.unasked:
             return ""
         listed = f"GET /v2 {'lists' if self.listed else 'does not list'} {EXTENSION}"
@@ -45,7 +45,7 @@ class Extension:
 
 
 def extension(report: Report) -> Extension:
-    """Return what the report shows of it."""
+    """Return what the report shows about the extension."""
     # A case's own exchange is the first; canaries follow, in a form that the server does answer.
     heads = [
         head

@@ -1,4 +1,4 @@
-"""What a report amounts to, in few words, for the pages and files that name it in passing."""
+"""A report's result in few words, for pages and files that mention it."""
 
 from __future__ import annotations
 

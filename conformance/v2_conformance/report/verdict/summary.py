@@ -106,7 +106,7 @@ def concluded(report: Report) -> Report:
 
 @dataclass
 class _Reasons:
-    """What is wrong with a run, by what it blocks."""
+    """Problems of a run, by what they block."""
 
     conformant: list[str]
     robust: list[str] = field(default_factory=list)
@@ -135,7 +135,7 @@ def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str])
 
 
 def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
-    """Return True if only a run that was asked for more, such as a thorough one, has its cases."""
+    """Return True if its cases run only on request, such as in a thorough run."""
     planned = report.planned
     left_out = bool(planned) and requirement.id not in planned
     return report.own and left_out and not requirement.untested

@@ -30,7 +30,7 @@ _FEW = 1024  # elements; longer tensors are not kept to be used again
 
 @dataclass(frozen=True)
 class _FloatFormat:
-    """How many bits a binary float has, all in all and in its parts."""
+    """Sizes of a binary float in bits, in all and by part."""
 
     width: int
     exponent: int
@@ -71,7 +71,7 @@ def _made(name: str, datatype: str, count: int) -> bytes:
 
 
 def _filled(datatype: str, period: bytes, count: int) -> bytes:
-    """`count` elements of a fixed size: those of `period`, again and again."""
+    """Return `count` elements of a fixed size: those of `period`, repeated."""
     size = count * (DATATYPES[datatype].size or 1)
     return (period * (size // len(period) + 1))[:size]
 
@@ -244,7 +244,7 @@ def _elements_of(size: int) -> Callable[[str, int], bytes]:
 
 
 def _long(size: int) -> bytes:
-    """So many bytes of ASCII text whose period is no power of two."""
+    """Return this many bytes of ASCII text whose period is not a power of two."""
     period = bytes(33 + i * 31 % 89 for i in range(89))
     return (period * (size // 89 + 1))[:size]
 

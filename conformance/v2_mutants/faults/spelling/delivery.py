@@ -43,7 +43,7 @@ def _deflate(request: Request) -> bytes:
 
 
 def _flags(bits: int) -> Callable[[Request], bool]:
-    """Whether a gzip header has one of these flags (RFC 1952, section 2.3.1)."""
+    """Match requests whose gzip header has one of these flags (RFC 1952, section 2.3.1)."""
     return lambda request: len(_gzip(request)) > 3 and bool(_gzip(request)[3] & bits)
 
 

@@ -22,13 +22,13 @@ _PATIENCE_S = 0.15
 
 
 def _head(pattern: bytes) -> Callable[[Request], bool]:
-    """Whether the head matches somewhere."""
+    """Match requests whose head matches somewhere."""
     compiled = re.compile(pattern)
     return lambda request: compiled.search(request.head) is not None
 
 
 def _field(name: str, pattern: str) -> Callable[[Request], bool]:
-    """Whether a value of a field matches somewhere."""
+    """Match requests in which a value of the field matches somewhere."""
     compiled = re.compile(pattern)
     return lambda request: any(compiled.search(value) for value in request.values(name))
 
