@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from v2_conformance.conversations.steps import (
@@ -48,11 +48,7 @@ def conversation(case: RequestCase | GetCase, known: Known) -> Conversation:
     """
     if isinstance(case, GetCase):
         return _get(case, known)
-    if case.together > 1:
-        return _together(case, known)
-    if "client" in case.request:
-        return _broken_off(case, known)
-    return _one_request(case, known)
+    return _request(case, known)
 
 
 def known_good_needed(case: RequestCase) -> list[tuple[str, Form]]:
@@ -98,11 +94,20 @@ def _get(case: GetCase, known: Known) -> Conversation:
     return Concluded(judge(case, prepared, exchange.transcript), (exchange,))
 
 
-def _one_request(case: RequestCase, known: Known) -> Conversation:
-    [prepared] = requests_of(case, known)
+def _request(case: RequestCase, known: Known) -> Conversation:
+    """Calibrate what the case needs, then send it as it says."""
+    requests = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
         return Concluded(not_sent(case, silence))
+    if case.together > 1:
+        return (yield from _together(case, requests))
+    if "client" in case.request:
+        return (yield from _broken_off(case, requests[0]))
+    return (yield from _one_request(case, requests[0], known))
+
+
+def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Conversation:
     told: list[Exchange] = []
     if case.first is not None:
         before: Exchange = yield Ask(requests_of(case.first, known)[0], Purpose.BEFORE)
@@ -118,12 +123,8 @@ def _one_request(case: RequestCase, known: Known) -> Conversation:
     return Concluded(verdict, tuple(told))
 
 
-def _broken_off(case: RequestCase, known: Known) -> Conversation:
+def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     """Send a case whose client breaks off, on one connection after another."""
-    [prepared] = requests_of(case, known)
-    silence = yield from _calibrated(case)
-    if silence:
-        return Concluded(not_sent(case, silence))
     exchange: Exchange = yield Ask(prepared, Purpose.CASE, fresh=True, times=times(case.request))
     told = [exchange]
     verdict = judge(case, prepared, exchange.transcript)
@@ -132,12 +133,8 @@ def _broken_off(case: RequestCase, known: Known) -> Conversation:
     return Concluded(verdict, tuple(told))
 
 
-def _together(case: RequestCase, known: Known) -> Conversation:
+def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     """Send a case that makes many requests at once; the first failure counts and is kept."""
-    requests = requests_of(case, known)
-    silence = yield from _calibrated(case)
-    if silence:
-        return Concluded(not_sent(case, silence))
     came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests))
     judged = [
         (judge(case.member(number), requests[number], transcript), transcript)
