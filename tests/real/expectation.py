@@ -69,16 +69,20 @@ class Expectation:
         written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
         return next(written, Outcome.PASS.value)
 
-    def run_arguments(self, url: str, folder: Path) -> list[str]:
+    def run_arguments(self, url: str, folder: Path, restart: str = "") -> list[str]:
         """The command `run` against `url` as it is meant for this server, with its report.
 
+        `restart` is the command that starts the server again, used unless it survives every case.
         For a client the command `client`, to be run in the folder of its adapter.
         """
         profiles = [profile for profile in self.profiles if profile != "client"]
         claimed = [word for profile in profiles for word in ("--profile", profile)]
         if self.adapter:
             return ["client", "--report-dir", str(folder), *claimed, "--", "python", self.adapter]
-        return ["run", url, "--timeout", "10", "--report-dir", str(folder), *claimed]
+        again = (
+            [] if self.survives or not restart else ["--restart-command", restart, "--wait", "30"]
+        )
+        return ["run", url, "--timeout", "10", "--report-dir", str(folder), *claimed, *again]
 
 
 def load_expectation(path: Path) -> Expectation:

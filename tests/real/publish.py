@@ -27,7 +27,7 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
-from servers import SERVERS, ServerFailedError, usable_port
+from servers import SERVERS, ServerFailedError, restart_command, usable_port
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
@@ -94,7 +94,7 @@ def publish(expected: Expectation, work: Path) -> list[str]:
         shutil.rmtree(server, ignore_errors=True)
         server.mkdir(parents=True)
         with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
-            conformance(expected.run_arguments(url, folder))
+            conformance(expected.run_arguments(url, folder, restart_command(server)))
     (folder / RECORD).unlink()
     plain = folder / REPORT
     # Without a time in it, so that the same report is the same file.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -20,12 +21,14 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import psutil
 
 from v2_conformance.kits import write_kit
 from v2_conformance.suite.models import contract
@@ -34,6 +37,7 @@ READY_WITHIN_S = 180.0
 STARTS = 3
 _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
+_STARTED = "server.json"
 _LOG_TAIL_LINES = 40
 _LOOK_UP = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
 
@@ -126,7 +130,7 @@ def running_triton(
     python = _with(python, "pytriton")
     script = workdir / "models" / "serve_wheel.py"
     command = [str(python), str(script), f"--port={port}", *options]
-    with _running(command, {**os.environ, **(environment or {})}, workdir, port, models) as url:
+    with _running(command, workdir, port, models, environment) as url:
         yield url
 
 
@@ -147,7 +151,7 @@ def kserve_server(
     port = usable_port(port)
     names = _deploy("kserve", deployed, workdir / "models")
     command = [str(python), str(workdir / "models" / "server.py"), f"--port={port}"]
-    with _running(command, dict(os.environ), workdir, port, names) as url:
+    with _running(command, workdir, port, names) as url:
         yield url
 
 
@@ -170,7 +174,7 @@ def mlserver_server(
     settings.write_text(json.dumps({**json.loads(settings.read_text("utf-8")), **ports}), "utf-8")
     command = [str(python.with_name("mlserver")), "start", str(models)]
     names = [path.parent.name for path in written if path.name == "model-settings.json"]
-    with _running(command, dict(os.environ), workdir, port, names) as url:
+    with _running(command, workdir, port, names) as url:
         yield url
 
 
@@ -222,33 +226,89 @@ def usable_port(port: int | None) -> int:
 
 @contextmanager
 def _running(
-    command: list[str],
-    environment: dict[str, str],
+    command: Sequence[str],
     workdir: Path,
     port: int,
     models: Collection[str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """The running server's URL once `models`, by default all of the contract, are ready."""
-    url = f"http://127.0.0.1:{port}"
-    log = workdir / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=workdir,
-            env=environment,
-            # A process group of its own, for Triton has a child per model that must end with it.
-            start_new_session=True,
-        )
+    """The running server's URL once `models`, by default all of the contract, are ready.
+    `environment` has more variables for it."""
+    names = [model.model for model in contract().values()] if models is None else list(models)
+    server = _Server(list(command), dict(environment or {}), port, names)
+    process = server.start(workdir)
     try:
-        everything = [model.model for model in contract().values()]
-        names = everything if models is None else models
-        _await_ready(process, url, log, names)
-        yield url
+        yield server.url
     finally:
-        _stop(process)
+        _Server.of(workdir).stop()
+        process.wait()
+
+
+def restart_command(workdir: Path) -> str:
+    """The shell command that starts the server of `workdir` again and awaits its models."""
+    return shlex.join([sys.executable, str(Path(__file__).resolve()), str(workdir.resolve())])
+
+
+@dataclass
+class _Server:
+    """A server's command, and the models to wait for. `pid` leads its process group.
+
+    server.json keeps it, for a restart command is another process.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    port: int
+    models: list[str]
+    pid: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @classmethod
+    def of(cls, workdir: Path) -> _Server:
+        """The one that was started in `workdir`."""
+        return cls(**json.loads((workdir / _STARTED).read_text(encoding="utf-8")))
+
+    def start(self, workdir: Path) -> subprocess.Popen[bytes]:
+        """Start it and return once its models are ready. What it prints goes to server.log."""
+        log = workdir / "server.log"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=workdir,
+                env={**os.environ, **self.environment},
+                # A process group of its own: Triton has a child per model that must end with it.
+                start_new_session=True,
+            )
+        self.pid = process.pid
+        (workdir / _STARTED).write_text(json.dumps(asdict(self)), encoding="utf-8")
+        try:
+            _await_ready(process, self.url, log, self.models)
+        except BaseException:
+            self.stop()
+            process.wait()
+            raise
+        return process
+
+    def stop(self) -> None:
+        """End it and what it has started."""
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(self.pid)
+            self._signal(signal.SIGTERM)
+            deadline = time.monotonic() + _STOP_WITHIN_S
+            while time.monotonic() < deadline and leader.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(_POLL_S)
+        # A server that hangs, and children that outlived theirs.
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
 
 
 def _await_ready(
@@ -293,12 +353,8 @@ def log_tail(log: Path) -> str:
         return "".join(deque(lines, _LOG_TAIL_LINES))
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(_STOP_WITHIN_S)
-    # A server that hangs, and children that outlived theirs.
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    died = _Server.of(folder)
+    died.stop()
+    died.start(folder)

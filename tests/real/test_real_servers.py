@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
-from servers import SERVERS
+from servers import SERVERS, restart_command
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import Report
@@ -50,21 +49,14 @@ def expected() -> Expectation:
 
 @pytest.fixture(scope="module")
 def runs(expected: Expectation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Run]]:
-    """Two runs: on the same server where it survives the first one, else each on a new one."""
-    done: list[Run] = []
-    with ExitStack() as stack:
-        for folder in (REPORTS, REPORTS / "second"):
-            if not done or not expected.survives:
-                stack.close()
-                serve = SERVERS[expected.server]
-                url = stack.enter_context(serve(tmp_path_factory.mktemp(NAME)))
-            done.append(_run(url, expected, folder))
-        stack.close()
-        yield done
+    """Two runs on one server. If a case kills it, it is started again."""
+    server = tmp_path_factory.mktemp(NAME)
+    with SERVERS[expected.server](server) as url:
+        yield [_run(url, expected, folder, server) for folder in (REPORTS, REPORTS / "second")]
 
 
-def _run(url: str, expected: Expectation, folder: Path) -> Run:
-    code = main(expected.run_arguments(url, folder))
+def _run(url: str, expected: Expectation, folder: Path, server: Path) -> Run:
+    code = main(expected.run_arguments(url, folder, restart_command(server)))
     return Run(code, load_report(folder / REPORT), folder)
 
 
