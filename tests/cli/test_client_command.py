@@ -60,7 +60,7 @@ def test_client_fault_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str
     known.write_text(known.read_text().replace("TODO", "known"))
     assert client(tmp_path, "--expect", str(known), *broken) == 0
     out = capsys.readouterr().out
-    assert "MUST K3" in out
+    assert "MUST (blocks conformant) K3" in out
     assert main(["diff", report, report]) == 0
     assert main(["badge", report, str(tmp_path / "badges")]) in (0, 2)
 
@@ -120,7 +120,7 @@ def test_pattern_without_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_scenarios_are_listed(cli: Cli) -> None:
     lines = cli("list", "scenarios", code=0).out.splitlines()
     assert len(lines) == len(client_cases())
-    assert f"{K3}  MUST success" in lines
+    assert f"{K3}  MUST (blocks conformant) success" in lines
 
 
 def ask(url: str, data: bytes | None = None) -> bytes:

@@ -86,7 +86,7 @@ class TestRun:
         fault = ["--fault", "request-blobs-off-by-one"]
         printed = cli("run", *fault, "--report-dir", tmp_path, code=1).out
         assert "NOT CONFORMANT" in printed
-        assert "FAIL MUST P2/blob-follows-json[INT32]" in printed
+        assert "FAIL MUST (blocks conformant) P2/blob-follows-json[INT32]" in printed
 
     @pytest.mark.usefixtures("few")
     def test_a_warning_fails_a_strict_run_only(self, tmp_path: Path) -> None:
@@ -174,8 +174,11 @@ class TestOtherCommands:
         ("what", "line"),
         [
             ("requirements", "requirement catalogue 2.2.0"),
-            ("requirements", "P2  MUST     text    binary                1.0.0  Request blobs"),
-            ("cases", "P2/blob-follows-json[INT32]  MUST success"),
+            (
+                "requirements",
+                "P2  MUST (blocks conformant) text    binary                1.0.0  Request blobs",
+            ),
+            ("cases", "P2/blob-follows-json[INT32]  MUST (blocks conformant) success"),
             ("faults", "H5  header-length-clamped: "),
             ("client-faults", "K4  header-name-by-case: "),
             ("scenarios", "K4/letter-case[lower]"),

@@ -83,7 +83,7 @@ def problem(path: Path, wanted: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
     text = shown(failing())
-    assert text.startswith("FAIL  MUST  D1/x[INT32]\n")
+    assert text.startswith("FAIL  MUST (blocks conformant)  D1/x[INT32]\n")
     for words in (
         "Requirement D1: Values come back\n  What goes in must come out.",
         "The paper, 4.2, paragraph 3\n  https://paper.example",
@@ -214,7 +214,7 @@ def test_color_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
 @pytest.mark.parametrize("wanted", ["D1/x[INT32]", "D1/x*", "D1/*[INT32]", "D1"])
 def test_id_pattern_or_requirement_names_case(wanted: str, tmp_path: Path, cli: Cli) -> None:
     ended = cli("show", saved(tmp_path, failing(), failing("D2/x[INT32]")), wanted, code=0)
-    assert ended.out.startswith("FAIL  MUST  D1/x[INT32]")
+    assert ended.out.startswith("FAIL  MUST (blocks conformant)  D1/x[INT32]")
 
 
 def test_an_id_wins_over_what_else_it_matches_as_a_pattern(tmp_path: Path, cli: Cli) -> None:

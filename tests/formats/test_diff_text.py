@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from support.reports import case, report_of
+from support.reports import case, report_of, row_of
 from v2_conformance.formats.text.diff import as_markdown, as_text
 from v2_conformance.report.comparing.diff import ReportDiff, diff_reports
-from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.suite.causes.transport_findings import NotHttp
 from v2_conformance.suite.outcomes import Outcome
 
@@ -30,7 +30,7 @@ def text(found: ReportDiff) -> str:
 
 
 def hostile() -> ReportDiff:
-    row = RequirementResult(HOSTILE, "MUST", "text", Outcome.PASS, {}, HOSTILE, "", "", "", ())
+    row = row_of(id=HOSTILE, title=HOSTILE)
     cause = NotHttp(HOSTILE)
     old = report(case("H6/a"), case(HOSTILE))
     new = report(
@@ -81,7 +81,7 @@ def test_server_and_suite_are_told_apart(new: Report, said: list[str], unsaid: l
 
 
 def test_requirements_and_verdict() -> None:
-    row = RequirementResult("H6", "MUST", "text", Outcome.PASS, {}, "Title", "", "", "", ())
+    row = row_of(id="H6")
     changed = msgspec.structs.replace
     old = changed(
         report(verdict=OverallVerdict(True, True, (), ())),
@@ -93,9 +93,9 @@ def test_requirements_and_verdict() -> None:
     )
     shown = text(diff_reports(old, new))
     assert "verdict: conformant, robust -> not conformant\n" in shown
-    assert "  H6 MUST pass -> MUST fail\n" in shown
-    assert "  H7 MUST pass -> MAY pass\n" in shown
-    assert "  H8 MUST pass -> none" in shown
+    assert "  H6 MUST (blocks conformant) pass -> MUST (blocks conformant) fail\n" in shown
+    assert "  H7 MUST (blocks conformant) pass -> MAY pass\n" in shown
+    assert "  H8 MUST (blocks conformant) pass -> none" in shown
 
 
 def test_a_failure_is_said_in_the_words_of_its_cause_and_one_that_is_gone_is_not() -> None:

@@ -75,14 +75,20 @@ class TestMarkdown:
         shown = as_shown(markdown(report, Path("reports")))
         assert shown.startswith("### ✗ V2 binary tensor data: not conformant\n")
         for words in (
-            "Server 9.8.7", "binary", "v2-conformance", "1.2.3", "MUST P2 failed (1 case)",
-            "✗ fail | MUST |  P2", "✗ fail | SHOULD |  P4", "the reason of it",
-            "? inconclusive | MUST |  H6", "P2/case-2[INT32]", "reports/report.html",
+            "Server 9.8.7", "binary", "v2-conformance", "1.2.3",
+            "MUST (blocks conformant) P2 failed (1 case)",
+            "✗ fail | MUST (blocks conformant) |  P2", "✗ fail | SHOULD |  P4", "the reason of it",
+            "? inconclusive | MUST (blocks robust) |  H6",
+            "P2/case-2[INT32]", "reports/report.html",
         ):  # fmt: skip
             assert words in shown, words
-        must = next(line for line in shown.splitlines() if line.startswith("| MUST |"))
-        passed = sum(r.outcome is Outcome.PASS and r.level == "MUST" for r in report.requirements)
-        assert must.split("|")[2].strip() == str(passed)
+        for blocks in ("conformant", "robust"):
+            must = next(
+                line for line in shown.splitlines() if f"| MUST (blocks {blocks}) |" in line
+            )
+            passed = [row for row in report.requirements if row.blocks == blocks]
+            held = sum(row.outcome is Outcome.PASS for row in passed)
+            assert must.split("|")[2].strip() == str(held)
 
     def test_a_good_run_lists_no_failure(self) -> None:
         text = markdown(report_of())
@@ -129,8 +135,9 @@ class TestAnnotations:
         )
         assert lines == [
             "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary; "
-            "without BF16: requirements: 1 MUST fail, 1 SHOULD fail",
-            f"::error title=MUST S1 {catalogue()['S1'].title}::S1/case-2[INT32]: the reason of it",
+            "without BF16: requirements: 1 MUST (blocks conformant) fail, 1 SHOULD fail",
+            f"::error title=MUST (blocks conformant) S1 {catalogue()['S1'].title}::"
+            "S1/case-2[INT32]: the reason of it",
             f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: the "
             "reason of it",
         ]
@@ -140,8 +147,8 @@ class TestAnnotations:
         report = report_of(passes(failing))
         verdict, failure = annotation_lines(report)
         assert verdict.startswith("::notice title=V2 conformance%3A not conformant")
-        assert failure.startswith("::notice title=expected%3A MUST S1 ")
-        assert "fail, as expected | MUST |" in markdown(report)
+        assert failure.startswith("::notice title=expected%3A MUST (blocks conformant) S1 ")
+        assert "fail, as expected | MUST (blocks conformant) |" in markdown(report)
 
     def test_the_verdict_is_an_error_if_a_single_failure_was_not_expected(self) -> None:
         known = case("S1/x", "fail", expected=ExpectedFailure("known"))

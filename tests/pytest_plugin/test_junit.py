@@ -69,13 +69,16 @@ def blob(page: Path) -> dict[str, Any]:
 def check_rows(page: Path) -> None:
     """Rows of cases have requirement, level and wire log; a vendor's own test has none of them."""
     text = page.read_text()
-    for name in ("requirement", "level"):
+    for name in ("requirement", "grade"):
         assert f'<th class="sortable" data-column-type="{name}">' in text
     rows = {name: entries[0] for name, entries in blob(page)["tests"].items()}
     logs = {name: html.unescape(row["log"]) for name, row in rows.items()}
     assert {len(row["resultsTableRow"]) for row in rows.values()} == {6}
     bad = "v2-conformance::P2/blob-follows-json[INT32]"
-    assert (rows[bad]["requirement"], rows[bad]["level"]) == ("P2", "MUST")
+    assert (rows[bad]["requirement"], rows[bad]["grade"]) == (
+        "P2",
+        "MUST (blocks conformant)",
+    )
     for words in (
         "POST /v2/models/identity_int32/infer HTTP/1.1",
         "INPUT0 INT32 [8] · 32 bytes",
@@ -87,7 +90,7 @@ def check_rows(page: Path) -> None:
     assert "No log output captured" not in logs[good]
     assert "> Request · " in logs[good]
     own = next(name for name in rows if name.endswith("::test_own"))
-    assert (rows[own]["requirement"], rows[own]["level"]) == ("", "")
+    assert (rows[own]["requirement"], rows[own]["grade"]) == ("", "")
     assert "exchange 1" not in logs[own]
     assert "V2 binary tensors: ○ incomplete run" in text
 
@@ -114,6 +117,7 @@ class TestJUnit:
             assert properties(node) == {
                 "requirement": found.requirement,
                 "level": found.level,
+                "grade": found.grade,
                 "basis": found.basis,
                 "profile": found.profile,
                 "outcome": found.outcome.value,
@@ -205,7 +209,7 @@ class TestPytestHtml:
         report = report_of(outcomes={"P2": "fail", "S1": "fail"}, server=(HOSTILE, ""))
         text = verdict_html(report)
         assert "✗ not conformant" in text
-        assert "MUST P2 failed (1 case)" in text
+        assert "MUST (blocks conformant) P2 failed (1 case)" in text
         assert "<script" not in text
         blocked = OverallVerdict(False, False, (HOSTILE,) * 1000, ())
         report = msgspec.structs.replace(report, verdict=blocked)

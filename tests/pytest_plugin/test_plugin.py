@@ -261,7 +261,7 @@ class TestFailures:
         result.assert_outcomes(failed=1, deselected=len(suite_cases()) - 1)
         result.stdout.fnmatch_lines(
             [
-                "FAIL MUST H6/not-a-number[[]letters]",
+                "FAIL MUST (blocks robust) H6/not-a-number[[]letters]",
                 "sent to identity/UINT8 *the server accepted the request with 200*",
                 "why: A value that is not a decimal number*",
             ]

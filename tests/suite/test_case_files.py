@@ -215,6 +215,17 @@ def test_an_exception_has_a_level_of_its_own(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_an_exception_and_a_case_block_what_they_say(tmp_path: Path) -> None:
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    exceptions = "exceptions: [{of: {n: 2}, blocks: robust}]"
+    first, second = load(tmp_path, one(axes="{n: [1, 2]}", request=request, more=exceptions))
+    assert [case.facts(()).blocks for case in (first, second)] == ["conformant", "robust"]
+    (case,) = load(tmp_path, one(more="blocks: robust"))
+    assert case.grade == "MUST (blocks robust)"
+    (case,) = load(tmp_path, one(more="blocks: robust\n    level: SHOULD"))
+    assert (case.grade, case.facts(()).blocks) == ("SHOULD", None)
+
+
 def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
     request = '{inputs: [{shape: ["${n}"]}]}'
     exceptions = "exceptions: [{of: {n: 2}, outcome: either}]"

@@ -14,7 +14,7 @@ import msgspec
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.report.causes.patterns import read_pattern
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.document import CaseResult, OverallVerdict, Report
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
 from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.expectations.known import Expectation
@@ -90,21 +90,37 @@ def case(
     cause = members.pop("cause", _CAUSES.get(came))
     name = case_id.partition("/")[0]
     requirement = catalogue().get(name, _ANY)
-    usual = CaseResult(
-        id=case_id,
-        requirement=name,
-        profile=requirement.profile,
-        level=requirement.level,
-        basis=requirement.basis,
-        why=f"Why {name} is tested.",
-        content="0123456789abcdef",
-        outcome=came,
-        cause=cause,
-        message=describe(cause) if message is None else message,
-        duration_ms=1.5,
-        exchanges=exchanges,
-    )
-    return msgspec.structs.replace(usual, **members)
+    usual = {
+        "id": case_id,
+        "requirement": name,
+        "profile": requirement.profile,
+        "level": requirement.level,
+        "basis": requirement.basis,
+        "why": f"Why {name} is tested.",
+        "content": "0123456789abcdef",
+        "outcome": came,
+        "cause": cause,
+        "message": describe(cause) if message is None else message,
+        "duration_ms": 1.5,
+        "exchanges": exchanges,
+    }
+    return CaseResult(**{**usual, **members})
+
+
+def row_of(**members: Any) -> RequirementResult:
+    """A requirement of a report, a MUST that passed if nothing else is said."""
+    usual = {
+        "level": "MUST",
+        "basis": "text",
+        "outcome": Outcome.PASS,
+        "cases": {},
+        "title": "Title",
+        "statement": "It must.",
+        "follows": "",
+        "note": "",
+        "cite": (),
+    }
+    return RequirementResult(**{**usual, **members})
 
 
 def causes_of_all_kinds() -> Iterator[Cause]:

@@ -124,7 +124,7 @@ def bench_of(case: ClientCase) -> Iterator[Bench]:
 
 def judge(result: Result, fail: Callable[[str], Any], skip: Callable[[str], Any]) -> None:
     """Report what the scenario came to: a failure, or that the client cannot do it."""
-    words = f"{result.case.level} {result.case.id}: {result.message}"
+    words = f"{result.case.grade} {result.case.id}: {result.message}"
     if result.outcome is Outcome.UNSUPPORTED:
         skip(words)
     elif result.outcome is not Outcome.PASS:

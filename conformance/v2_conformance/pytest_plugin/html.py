@@ -1,4 +1,4 @@
-"""pytest-html's page, if one is written: requirement, level and wire log in each case's row.
+"""pytest-html's page, if one is written: requirement, grade and wire log in each case's row.
 
 Only registered if pytest-html is active, whose hooks these are. page.css and page.js go into the
 page: they make it fit any screen and label its inputs, which pytest-html does not.
@@ -27,6 +27,7 @@ _ROW_CHARS = 40_000
 _PAGE_CHARS = 5_000_000
 _REASONS = 5
 _NO_ROOM = "wire log: this page is full; report.json (see --v2-report-dir) has every byte"
+_COLUMNS = ((2, "requirement"), (3, "grade"))
 # Without it, a phone shows the page as wide as a desk's and tiny.
 _VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 
@@ -40,14 +41,14 @@ class Page:
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Two more columns."""
-        for at, name in ((2, "requirement"), (3, "level")):
+        for at, name in _COLUMNS:
             title = name.capitalize()
             cells.insert(at, f'<th class="sortable" data-column-type="{name}">{title}</th>')
 
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Requirement and level of a case; both are empty for the vendor's own tests."""
+        """Requirement and grade of a case; both are empty for the vendor's own tests."""
         known = dict(report.user_properties) if _is_case(report) else {}
-        for at, name in ((2, "requirement"), (3, "level")):
+        for at, name in _COLUMNS:
             cells.insert(at, f'<td class="col-{name}">{escape(known.get(name, ""))}</td>')
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:

@@ -113,4 +113,4 @@ class CaseFailed(Exception):
     """A case that did not pass."""
 
     def __init__(self, outcome: Outcome, case: Case, message: str) -> None:
-        super().__init__(f"{outcome.upper()} {case.level} {case.id}\n{message}\nwhy: {case.why}")
+        super().__init__(f"{outcome.upper()} {case.grade} {case.id}\n{message}\nwhy: {case.why}")

@@ -20,6 +20,7 @@ def set_properties(item: pytest.Item, case: Case, result: CaseResult | None = No
     values = {
         "requirement": case.requirement,
         "level": result.level if result else case.level,
+        "grade": result.grade if result else case.grade,
         "basis": catalogue()[case.requirement].basis,
         "profile": case.profile,
         "outcome": (result.outcome if result else Outcome.ERROR).value,

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import force_setattr
 
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.evidence import (
@@ -29,7 +30,7 @@ from v2_conformance.report.tested import (
 from v2_conformance.suite.causes.cause_base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Basis, Level
+from v2_conformance.suite.requirements import Basis, Blocks, Level, grade
 from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
 
@@ -102,12 +103,35 @@ class CitedDocument(Part, frozen=True):
     paragraph: int | None
 
 
-class RequirementResult(Part, frozen=True):
+class Graded(Part, frozen=True, kw_only=True):
+    """A level, and what a failure at it blocks: null unless it is a MUST.
+
+    Reports of catalogues before 3.0.0 do not say it: a derived MUST blocked `robust` then.
+    """
+
+    level: Level
+    basis: Basis
+    blocks: Annotated[
+        Blocks | None, Meta(description="What a failure blocks; null unless the level is MUST.")
+    ] = None
+
+    @property
+    def grade(self) -> str:
+        """The level and what a failure blocks, as people read it."""
+        return grade(self.level, self.blocks)
+
+    def __post_init__(self) -> None:
+        if self.level != "MUST":
+            force_setattr(self, "blocks", None)
+        elif self.blocks is None:
+            derived = self.basis == "derived"
+            force_setattr(self, "blocks", "robust" if derived else "conformant")
+
+
+class RequirementResult(Graded, frozen=True, kw_only=True):
     """A requirement, the number of its cases with each outcome, and the worst of those."""
 
     id: str
-    level: Level
-    basis: Basis
     outcome: Outcome
     cases: Annotated[
         dict[Outcome, Annotated[int, Meta(ge=1)]],
@@ -174,7 +198,7 @@ class ExpectedFailure(Part, frozen=True):
     link: Annotated[str, Meta(pattern="^https?://")] | None = None
 
 
-class CaseResult(Part, frozen=True, kw_only=True):
+class CaseResult(Graded, frozen=True, kw_only=True):
     """One case and what came of it. `message` is `cause` in words, for people."""
 
     id: str
@@ -182,8 +206,6 @@ class CaseResult(Part, frozen=True, kw_only=True):
     profile: Annotated[
         str, Meta(description="A server that does not claim it is not sent the case.")
     ]
-    level: Level
-    basis: Basis
     why: Annotated[str, Meta(description="Why the case is there, in plain words.")]
     content: Annotated[str, Meta(description="Digest of what the case sends and expects.")]
     outcome: Outcome

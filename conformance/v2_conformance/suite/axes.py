@@ -96,6 +96,7 @@ class _Exception:
 
     labels: Mapping[str, Collection[str]]
     level: str | None
+    blocks: str | None
     outcome: str | None
     thorough: bool | None
     left_out: bool
@@ -112,7 +113,8 @@ class _Exception:
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
         left_out = item.get("left_out", False)
-        return cls(labels, item.get("level"), item.get("outcome"), item.get("thorough"), left_out)
+        changes = {name: item.get(name) for name in ("level", "blocks", "outcome", "thorough")}
+        return cls(labels=labels, left_out=left_out, **changes)
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
         """Return True if it applies to the case with these labels."""
@@ -121,10 +123,8 @@ class _Exception:
     def change(self, entry: Mapping[str, Any], member: str) -> dict[str, Any]:
         """The entry of such a case."""
         changed = dict(entry)
-        if self.level is not None:
-            changed["level"] = self.level
-        if self.thorough is not None:
-            changed["thorough"] = self.thorough
+        own = {"level": self.level, "blocks": self.blocks, "thorough": self.thorough}
+        changed |= {name: value for name, value in own.items() if value is not None}
         if self.outcome is not None:
             changed["expect"] = {**entry.get("expect", {}), member: self.outcome}
         return changed

@@ -19,14 +19,14 @@ import msgspec
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import Basis, Level, catalogue
+from v2_conformance.suite.requirements import Basis, Blocks, Level, catalogue, grade
 from v2_conformance.suite.variations import variation
 
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
 _TOLD_ELSEWHERE = frozenset(
-    {"id", "why", "variations", "first", "members", "foreign_ids", "last_negative"}
+    {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative"}
 )
 
 
@@ -37,9 +37,15 @@ class CaseFacts(msgspec.Struct, frozen=True):
     requirement: str
     profile: str
     level: Level
+    blocks: Blocks | None
     basis: Basis
     why: str
     content: str
+
+    @property
+    def grade(self) -> str:
+        """The level and what a failure blocks, as people read it."""
+        return grade(self.level, self.blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +54,7 @@ class _Common:
 
     `expect` is as in schemas/case.schema.json. `large`, `huge` and `thorough` cases are planned
     only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
-    `huge` one is streamed: it is never in memory.
+    `huge` one is streamed: it is never in memory. `blocks` is None for what its requirement blocks.
     """
 
     id: str
@@ -57,6 +63,7 @@ class _Common:
     level: Level
     profile: str
     expect: Mapping[str, Any]
+    blocks: Blocks | None = None
     dangerous: bool = False
     large: bool = False
     huge: bool = False
@@ -85,15 +92,29 @@ class _Common:
         """Return what a report on a server that claims `profiles` says of the case."""
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
+        level = requirement.level_for(profiles) if own else self.level
         return CaseFacts(
             id=self.id,
             requirement=self.requirement,
             profile=self.profile,
-            level=requirement.level_for(profiles) if own else self.level,
+            level=level,
+            blocks=self._blocked(level),
             basis=requirement.basis,
             why=self.why,
             content=self.content,
         )
+
+    @property
+    def grade(self) -> str:
+        """Its own level, and what a failure blocks, as people read it."""
+        return grade(self.level, self._blocked(self.level))
+
+    def _blocked(self, level: Level) -> Blocks | None:
+        """Return what a failure at `level` blocks. A case of one's own can be a MUST of a SHOULD
+        requirement, which blocks nothing itself."""
+        if level != "MUST":
+            return None
+        return self.blocks or catalogue()[self.requirement].blocks or "conformant"
 
     @property
     def template(self) -> str:

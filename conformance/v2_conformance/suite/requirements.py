@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from v2_conformance.yaml_files import YamlFile
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
+Blocks = Literal["conformant", "robust"]
 Basis = Literal["text", "oip", "http", "derived"]
-# The strictest first.
+# The strictest first, and what blocks most.
 LEVELS: tuple[Level, ...] = get_args(Level)
+BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _FILE = "requirements.yaml"
 
@@ -63,6 +65,7 @@ class Requirement:
     `datatypes` are those that it is about, if it is about some: a server that has none of them need
     not meet it. Every other requirement holds whatever datatypes a server lacks.
     `untested` says why it has no case; it is empty for a requirement that has one.
+    `blocks` says what a server is not if a MUST case fails; None if it cannot have one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
@@ -79,6 +82,7 @@ class Requirement:
     title: str
     statement: str
     cite: tuple[Citation, ...]
+    blocks: Blocks | None = None
     follows: str = ""
     note: str = ""
     untested: str = ""
@@ -100,6 +104,18 @@ class Requirement:
             return self.level
         raised = [level for profile, level in self.level_in.items() if profile in profiles]
         return min(raised, key=LEVELS.index) if raised else self.level
+
+
+def grade(level: str, blocks: Blocks | None) -> str:
+    """Return a level with what a failure at it blocks, such as "MUST (blocks robust)"."""
+    return level if blocks is None else f"{level} (blocks {blocks})"
+
+
+GRADES: tuple[str, ...] = (
+    *(grade("MUST", blocks) for blocks in BLOCKS),
+    *(level for level in LEVELS if level != "MUST"),
+)
+"""Every grade, the strictest first."""
 
 
 @cache

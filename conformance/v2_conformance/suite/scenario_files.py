@@ -47,6 +47,7 @@ def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> Client
         "why": " ".join(entry["why"].split()),
         "level": entry.get("level", known.level),
         "profile": entry.get("profile", known.profile),
+        "blocks": entry.get("blocks"),
     }
     if "observed" in entry:
         return ObservedCase(**common, expect={"outcome": "success"}, observed=entry["observed"])

@@ -20,7 +20,7 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import folder
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.suite.requirements import Citation, Level
+from v2_conformance.suite.requirements import Blocks, Citation, Level
 
 Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 
@@ -61,7 +61,8 @@ class Variation:
     when the request is written, with its `parameters`; "" for nothing. `needs` names what a request
     must have, and `excludes` operations that do not go with it.
 
-    `level` is the level of a case that is sent in this way, if its own is not lower. With `either`,
+    `level` is the level of a case that is sent in this way, if its own is not lower, and `blocks`
+    what its failure blocks, None for what that of the case in other ways blocks. With `either`,
     a server may also reject it. `declined_by` are statuses with which a server may refuse this way
     of saying it, whatever is said.
     """
@@ -77,6 +78,7 @@ class Variation:
     needs: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     level: Level = "MUST"
+    blocks: Blocks | None = None
     either: bool = False
     declined_by: tuple[int, ...] = ()
 

@@ -35,6 +35,7 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
             request=apply(given, case.request, contract()[case.model], before, traits),
             variations=(*case.variations, name),
             level=max(case.level, given.level, key=LEVELS.index),
+            blocks=given.blocks or case.blocks,
             expect=expect,
         )
     return case

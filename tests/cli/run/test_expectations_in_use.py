@@ -62,7 +62,7 @@ class TestCommands:
         assert "NOT CONFORMANT" in printed
         assert f"not conformant; all {len(bad)} failures were expected" in printed
         assert "reasons that still begin with TODO: " in printed
-        assert "expected FAIL MUST P12/octet-stream-accepted[" in printed
+        assert "expected FAIL MUST (blocks conformant) P12/octet-stream-accepted[" in printed
         # The report can be judged later, too.
         assert main(["expect", str(report), str(file)]) == 0
         # Nothing changed, so nothing is written anew.
@@ -73,7 +73,7 @@ class TestCommands:
     def test_unexpected_failure(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(tmp_path, "expected: []", *FAULTS) == 1
         printed = capsys.readouterr().out
-        assert "unexpected: FAIL MUST P2/blob-follows-json[INT32]" in printed
+        assert "unexpected: FAIL MUST (blocks conformant) P2/blob-follows-json[INT32]" in printed
         assert "unexpected: FAIL SHOULD" not in printed
 
     def test_expected_but_passed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

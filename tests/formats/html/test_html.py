@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.pages import Page, ids_of, index_of, records_of
-from support.reports import case, exchange, passes, report_of
+from support.reports import case, exchange, passes, report_of, row_of
 from support.responses import message_with
 from v2_conformance.formats.html.page import case_anchor, render, requirement_anchor
 from v2_conformance.report.document import (
@@ -190,9 +190,7 @@ def test_requirements_are_shown_as_their_report_states_them() -> None:
 
 def test_requirements_that_this_catalogue_lacks_are_shown() -> None:
     whole = report_of(passes())
-    unknown = RequirementResult(
-        "Q1", "MUST", "text", Outcome.NOT_RUN, {}, "Old", "It was so.", "", "", ()
-    )
+    unknown = row_of(id="Q1", outcome=Outcome.NOT_RUN)
     page = Page(render(with_requirements(whole, *whole.requirements, unknown)))
     assert "req-Q1" in page.ids
     assert "Q · Other" in page.words

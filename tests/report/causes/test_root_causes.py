@@ -25,7 +25,7 @@ from v2_conformance.suite.causes.findings import (
 from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Level, catalogue
+from v2_conformance.suite.requirements import catalogue
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
@@ -41,11 +41,15 @@ class Some:
     requirement: str
     outcome: Outcome
     cause: Cause | None
-    level: Level = "MUST"
+    grade: str = "MUST (blocks conformant)"
 
 
 def some(
-    requirement: str, failing: int, cause: Cause, of: int | None = None, level: Level = "MUST"
+    requirement: str,
+    failing: int,
+    cause: Cause,
+    of: int | None = None,
+    grade: str = "MUST (blocks conformant)",
 ) -> list[Some]:
     """So many failures of a requirement, of so many cases."""
     total = failing if of is None else of
@@ -55,7 +59,7 @@ def some(
             requirement,
             Outcome.FAIL if n < failing else Outcome.PASS,
             cause if n < failing else None,
-            level,
+            grade,
         )
         for n in range(total)
     ]
@@ -123,8 +127,8 @@ def test_what_killed_the_server_explains_what_could_not_run() -> None:
 
 def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
     cases = [
-        *some("P4", 9, REFUSED, level="SHOULD"),
-        *some("O6", 20, WRONG, level="MAY"),
+        *some("P4", 9, REFUSED, grade="SHOULD"),
+        *some("O6", 20, WRONG, grade="MAY"),
         *some("H6", 1, NOT_JSON, 12),
     ]
     assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
@@ -132,7 +136,7 @@ def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
 
 def test_a_cause_with_must_cases_of_its_own_comes_before_one_that_only_explains_some() -> None:
     cases = [
-        *some("D1", 5, WRONG, 12, level="SHOULD"),
+        *some("D1", 5, WRONG, 12, grade="SHOULD"),
         *some("X1", 3, WRONG, 100),
         *some("H6", 1, NOT_JSON, 12),
     ]

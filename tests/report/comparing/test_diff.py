@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from support.reports import case as case_of
-from support.reports import report_of
+from support.reports import report_of, row_of
 from v2_conformance.report.comparing.diff import diff_reports
-from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.suite.causes.findings import AcceptedInvalidRequest
 from v2_conformance.suite.causes.transport_findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome
@@ -153,9 +153,7 @@ class TestWhatChanged:
         assert not found.complete
 
     def test_requirements_and_verdict(self) -> None:
-        row = RequirementResult(
-            "H6", "MUST", "text", Outcome.PASS, {}, "Title", "It must.", "", "", ()
-        )
+        row = row_of(id="H6")
         other = msgspec.structs.replace
         old = msgspec.structs.replace(
             report(verdict=2), requirements=(row, other(row, id="H7"), other(row, id="H8"))
@@ -167,7 +165,7 @@ class TestWhatChanged:
         found = diff_reports(old, new)
         assert found.verdict == ("conformant, robust", "not conformant")
         assert [(r.id, r.title, r.before, r.after) for r in found.requirements] == [
-            ("H6", "Title", "MUST pass", "MUST fail"),
-            ("H7", "Title", "MUST pass", "MAY pass"),
-            ("H8", "Title", "MUST pass", ""),
+            ("H6", "Title", "MUST (blocks conformant) pass", "MUST (blocks conformant) fail"),
+            ("H7", "Title", "MUST (blocks conformant) pass", "MAY pass"),
+            ("H8", "Title", "MUST (blocks conformant) pass", ""),
         ]

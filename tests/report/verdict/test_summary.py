@@ -78,7 +78,8 @@ def test_what_a_client_lacks_excuses_options_and_nothing_basic(basic: bool, hold
     came = summary(case(framing, Outcome.PASS), lacking, profiles=("client",)).verdict
     assert came.conformant is holds
     assert (
-        "MUST K1 was not tested: the client lacks what 1 case needs" in came.reasons
+        "MUST (blocks conformant) K1 was not tested: the client lacks what 1 case needs"
+        in came.reasons
     ) is not holds
 
 
@@ -108,7 +109,7 @@ def test_a_derived_must_that_did_not_pass_is_conformant_but_not_robust(outcome: 
     assert verdict(case(DERIVED, outcome)) == (True, False)
     came = summary(case(TEXT, Outcome.PASS), case(DERIVED, outcome))
     assert came.verdict.words == "conformant, not robust"
-    assert came.verdict.reasons[0].startswith(f"MUST {DERIVED.id} ")
+    assert came.verdict.reasons[0].startswith(f"MUST (blocks robust) {DERIVED.id} ")
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))
@@ -233,10 +234,10 @@ def test_reasons_count_cases_and_name_requirement_and_level() -> None:
         case(OTHER, Outcome.PASS),
     )
     assert set(came.verdict.reasons) == {
-        f"MUST {TEXT.id} failed (2 cases)",
-        f"MUST {DERIVED.id} did not run (1 case)",
+        f"MUST (blocks conformant) {TEXT.id} failed (2 cases)",
+        f"MUST (blocks robust) {DERIVED.id} did not run (1 case)",
     }
-    assert came.verdict.reasons[-1].startswith(f"MUST {DERIVED.id}")
+    assert came.verdict.reasons[-1].startswith(f"MUST (blocks robust) {DERIVED.id}")
 
 
 def test_an_error_of_the_suite_is_never_silent() -> None:
@@ -252,3 +253,22 @@ def test_a_report_gives_the_same_verdict_again() -> None:
     assert concluded(report) == report
     found = summary(*report.cases)
     assert (report.verdict, report.requirements) == (found.verdict, found.requirements)
+
+
+def test_a_failure_blocks_what_its_case_says_and_not_its_requirement() -> None:
+    came = summary(
+        case(TEXT, Outcome.PASS),
+        msgspec.structs.replace(case(TEXT, Outcome.FAIL, 2), blocks="robust"),
+    )
+    assert (came.verdict.conformant, came.verdict.robust) == (True, False)
+    assert came.verdict.reasons == (f"MUST (blocks robust) {TEXT.id} failed (1 case)",)
+    row = next(row for row in came.requirements if row.id == TEXT.id)
+    assert (row.outcome, row.blocks) == (Outcome.FAIL, "robust")
+
+
+@pytest.mark.parametrize(("basis", "blocks"), [("derived", "robust"), ("http", "conformant")])
+def test_a_report_from_before_blocks_says_it_by_the_basis(basis: str, blocks: str) -> None:
+    older = msgspec.to_builtins(case(TEXT, Outcome.FAIL)) | {"basis": basis}
+    assert older.pop("blocks")
+    assert msgspec.convert(older, CaseResult).blocks == blocks
+    assert msgspec.convert(older | {"level": "SHOULD"}, CaseResult).blocks is None

@@ -117,12 +117,12 @@ def test_lacks_excuse_their_own_cases(lacks: frozenset[str], absent: frozenset[s
     assert set(lost(conclusion, tried, SERVER_PROFILES)) <= excused(lacks)
     if lacks == {"FP16", "BYTES"}:  # then no model has tensors of different sizes
         words = " ".join(conclusion.verdict.reasons)
-        assert "MUST D14 was not tested: its cases need " in words
+        assert "MUST (blocks conformant) D14 was not tested: its cases need " in words
     elif not absent:
         assert conclusion.verdict.reasons == ()
         assert conclusion.verdict.robust
     elif lacks & {"FP16", "BOOL", "UINT32"} and absent == OPTIONAL:
-        assert "MUST M1 was not tested" in " ".join(conclusion.verdict.reasons)
+        assert "MUST (blocks conformant) M1 was not tested" in " ".join(conclusion.verdict.reasons)
         assert not conclusion.verdict.conformant
 
 
@@ -153,7 +153,9 @@ def test_a_profile_that_is_not_claimed_costs_only_its_own_requirements(left_out:
 
 def test_a_profile_of_codings_without_a_coding_is_not_shown() -> None:
     conclusion, _ = run_without({"gzip", "deflate"})
-    assert "MUST Z1 was not tested: its cases need" in " ".join(conclusion.verdict.reasons)
+    assert "MUST (blocks conformant) Z1 was not tested: its cases need" in " ".join(
+        conclusion.verdict.reasons
+    )
     assert not conclusion.verdict.conformant
 
 

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 
 
 def _requirements() -> Iterator[str]:
-    from v2_conformance.suite.requirements import catalogue, catalogue_version
+    from v2_conformance.suite.requirements import catalogue, catalogue_version, grade
 
     yield f"requirement catalogue {catalogue_version()}"
     for item in catalogue().values():
-        columns = f"{item.id:<4}{item.level:<9}{item.basis:<8}{item.profile:<22}{item.since:<7}"
+        level = grade(item.level, item.blocks if item.level == "MUST" else None)
+        columns = f"{item.id:<4}{level:<25}{item.basis:<8}{item.profile:<22}{item.since:<7}"
         others = ", ".join(item.superseded_by)
         yield columns + item.title + (f" (superseded by {others})" if others else "")
 
@@ -23,14 +24,14 @@ def _cases() -> Iterator[str]:
     from v2_conformance.suite.library import suite_cases
 
     for case in suite_cases(large=True, huge=True, thorough=True):
-        yield f"{case.id}  {case.level} {case.expects}"
+        yield f"{case.id}  {case.grade} {case.expects}"
 
 
 def _scenarios() -> Iterator[str]:
     from v2_conformance.suite.library import client_cases
 
     for case in client_cases():
-        yield f"{case.id}  {case.level} {case.expects}"
+        yield f"{case.id}  {case.grade} {case.expects}"
 
 
 def _faults() -> Iterator[str]:

@@ -62,5 +62,5 @@ def _test(case: CaseResult) -> dict[str, Any]:
         "message": visible(case.message),
         "rawStatus": case.outcome.value,
         "flaky": case.outcome is Outcome.FLAKY,
-        "tags": [case.level, case.requirement, case.profile],
+        "tags": [case.grade, case.requirement, case.profile],
     }

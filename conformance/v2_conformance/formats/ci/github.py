@@ -22,7 +22,7 @@ from v2_conformance.report.shown import soak_words
 from v2_conformance.report.shown.visible_text import on_one_line, short
 from v2_conformance.report.verdict.standing import Standing, claimed, standing
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.suite.requirements import GRADES
 from v2_conformance.terminal_safe_text import in_github_actions
 
 # GitHub drops a step's summary of more than 1 MiB; a step may run this command more than once.
@@ -148,7 +148,7 @@ def annotation_lines(report: Report) -> list[str]:
     lines = [_command(severity, f"V2 conformance: {found.words}", about)]
     for trouble in troubles[: MOST_ANNOTATIONS - 1]:
         row, case = trouble.requirement, trouble.case
-        title = f"{row.level} {row.id} {row.title}"
+        title = f"{row.grade} {row.id} {row.title}"
         text = LOOKS[row.outcome].label if case is None else f"{case.id}: {case.message}"
         kind = "error" if row.level == "MUST" else "warning"
         if trouble.expected:
@@ -177,8 +177,8 @@ def _levels(report: Report) -> list[str]:
         return ["No requirement was tested."]
     lines = ["| requirements | " + " | ".join(LOOKS[o].label for o in shown) + " |"]
     lines.append("|---|" + "--:|" * len(shown))
-    for level in LEVELS:
-        counts = Counter(row.outcome for row in rows if row.level == level)
+    for level in GRADES:
+        counts = Counter(row.outcome for row in rows if row.grade == level)
         if counts:
             lines.append(f"| {level} | " + " | ".join(str(counts[o]) for o in shown) + " |")
     return lines
@@ -200,7 +200,7 @@ def _troubles(report: Report) -> list[Trouble]:
         and row.cases
         and (row.level in _COUNTED or row.outcome is Outcome.ERROR)
     ]
-    rows.sort(key=lambda row: (LEVELS.index(row.level), WORST_FIRST.index(row.outcome)))
+    rows.sort(key=lambda row: (GRADES.index(row.grade), WORST_FIRST.index(row.outcome)))
     return [Trouble(row, first.get((row.id, row.outcome))) for row in rows]
 
 
@@ -209,7 +209,7 @@ def _table_row(trouble: Trouble) -> str:
     look = LOOKS[row.outcome]
     cells = [
         f"{look.sign} {look.label}" + (", as expected" if trouble.expected else ""),
-        row.level,
+        row.grade,
         inert(short(f"{row.id} {row.title}".strip(), _MESSAGE)),
         "" if case is None else f"{_clip(case.id)}<br>{_clip(case.message)}",
     ]
@@ -221,7 +221,7 @@ def _clip(text: str) -> str:
 
 
 def _in_short(report: Report, troubles: Sequence[Trouble]) -> str:
-    counts = Counter((found.requirement.level, found.requirement.outcome) for found in troubles)
+    counts = Counter((found.requirement.grade, found.requirement.outcome) for found in troubles)
     words = [f"{count} {level} {LOOKS[o].label}" for (level, o), count in counts.items()]
     about = short(claimed(report), _ABOUT)
     return f"{about}: requirements: {', '.join(words) or 'none fails'}"

@@ -64,7 +64,7 @@ def _add(suite: ElementTree.Element, case: CaseResult) -> None:
     )
     kind = _kind(case)
     if kind is not None:
-        words = visible(f"{case.level} {case.outcome.words}: {case.message}")
+        words = visible(f"{case.grade} {case.outcome.words}: {case.message}")
         if case.expected is not None:
             words = visible(f"expected: {case.expected.reason}; ") + words
         ElementTree.SubElement(test, kind, {"message": words, "type": case.outcome.value})

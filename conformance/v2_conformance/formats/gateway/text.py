@@ -33,7 +33,7 @@ def gateway_lines(report: GatewayReport) -> Iterator[str]:
             continue
         yield from ("", f"{effect.words} ({len(cases)})")
         for case in cases[:_SHOWN]:
-            yield from wrapped(f"{case.level} {case.id}: {case.outcomes}", "      ", first="  ")
+            yield from wrapped(f"{case.grade} {case.id}: {case.outcomes}", "      ", first="  ")
             text = case.what_changed[:_MOST_WORDS]
             if text:
                 yield from wrapped(text, "    ", 3, first="    ")

@@ -12,7 +12,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.fold import in_milliseconds
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.suite.requirements import GRADES
 
 _ROOM = 1_000_000
 """So many bytes of a page are for the rows."""
@@ -74,7 +74,7 @@ def index(cases: Listed) -> str:
             [
                 case.id,
                 _OUTCOMES.index(case.outcome),
-                LEVELS.index(case.level),
+                GRADES.index(case.grade),
                 case.requirement,
                 in_milliseconds(case.duration_ms),
                 places.setdefault(message, len(places)),
@@ -86,12 +86,12 @@ def index(cases: Listed) -> str:
             break
         rows.append(row)
     looks = [[str(outcome), LOOKS[outcome].sign, LOOKS[outcome].label] for outcome in _OUTCOMES]
-    head = _json({"outcomes": looks, "levels": LEVELS, "texts": list(places)})
+    head = _json({"outcomes": looks, "levels": GRADES, "texts": list(places)})
     return f'{head[:-1]},"cases":[{",".join(rows)}]}}'
 
 
 def _urgency(case: CaseResult) -> tuple[int, int]:
-    return WORST_FIRST.index(case.outcome), LEVELS.index(case.level)
+    return WORST_FIRST.index(case.outcome), GRADES.index(case.grade)
 
 
 def _size(text: str) -> int:

@@ -45,7 +45,7 @@ from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.claims import claims
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import LEVELS, Basis, Level, families
+from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
 
 # The page stays below 2 MB: the bytes of exchanges get what everything else leaves of this.
 _PAGE_BYTES = 1_950_000
@@ -202,6 +202,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "shares": _shares(counts),
         "counts": counts,
         "all_levels": LEVELS,
+        "all_grades": GRADES,
         "levels": _levels(rows),
         "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
         "families": _families(rows),
@@ -248,11 +249,11 @@ def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
     return shares
 
 
-def _levels(rows: Sequence[RequirementRow]) -> list[tuple[Level, Counter[Outcome], int]]:
+def _levels(rows: Sequence[RequirementRow]) -> list[tuple[str, Counter[Outcome], int]]:
     """For each level its requirements by outcome, and their number."""
     table = []
-    for level in LEVELS:
-        counts = Counter(row.entry.outcome for row in rows if row.entry.level == level)
+    for level in GRADES:
+        counts = Counter(row.entry.outcome for row in rows if row.entry.grade == level)
         if counts:
             table.append((level, counts, counts.total()))
     return table

@@ -188,15 +188,17 @@
     var words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     var active = choices.filter(function (choice) { return choice.value; });
     var filtering = words.length + active.length > 0, shownRows = 0, shownCases = 0;
+    // The grade "MUST (blocks robust)" is of the level MUST, too.
+    function chosen(choice, of) { return of[choice.id] === choice.value || of[choice.id].startsWith(choice.value + " ("); }
     function has(text) { return words.every(function (word) { return text.includes(word); }); }
     rows.forEach(function (one) {
       if (words.length && one.text === null) one.text = one.element.textContent.toLowerCase();
-      var shown = active.every(function (choice) { return one.element.dataset[choice.id] === choice.value; }) && has(one.text || "");
+      var shown = active.every(function (choice) { return chosen(choice, one.element.dataset); }) && has(one.text || "");
       one.element.hidden = !shown;
       shownRows += shown;
     });
     function matches(one) {
-      if (!active.every(function (choice) { return one[choice.id] === choice.value; })) return false;
+      if (!active.every(function (choice) { return chosen(choice, one); })) return false;
       if (words.length && one.text === null)
         one.text = [one.id, one.label, one.level, one.requirement, one.message, one.why].join(" ").toLowerCase();
       return has(one.text || "");

@@ -59,7 +59,7 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
     Only URLs and the last line, which has the report's name `path`, can be longer.
     """
     outcome = case.outcome.words.upper()
-    title = f"{outcome}  {case.level}  {plain(case.id)}"
+    title = f"{outcome}  {case.grade}  {plain(case.id)}"
     for number, line in enumerate(textwrap.wrap(title, WIDTH, subsequent_indent="      ")):
         text = Text(line, style="bold")
         if not number:

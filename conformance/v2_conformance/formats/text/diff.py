@@ -39,7 +39,7 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
             yield from ("", kind.words)
         for change in changes[:_SHOWN]:
             yield from wrapped(
-                f"{change.level} {change.id}: {_outcomes(change)}", "      ", first="  "
+                f"{change.grade} {change.id}: {_outcomes(change)}", "      ", first="  "
             )
             for text in _remarks(change):
                 yield from wrapped(text, "    ", 4, first="    ")
@@ -79,7 +79,7 @@ def _markdown(diff: ReportDiff) -> Iterator[str]:
         yield from ("| case | level | before | after | message |", "|---|---|---|---|---|")
         for change in changes[:_SHOWN]:
             words = "; ".join(_remarks(change))
-            cells = (change.id, change.level, change.before or "", change.after or "", words)
+            cells = (change.id, change.grade, change.before or "", change.after or "", words)
             yield f"| {' | '.join(map(inert, cells))} |"
         yield from _rest_of_table(changes)
 

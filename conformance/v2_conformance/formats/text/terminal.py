@@ -148,7 +148,7 @@ def _failures(causes: list[ShownCause]) -> list[str]:
         case = cause.first
         known = case.expected
         lines += wrapped(cause.words, "  ")
-        lines.append(plain(f"  {'expected ' if known else ''}{_title(case)}")[: columns()])
+        lines += wrapped(f"{'expected ' if known else ''}{_title(case)}", "    ", first="  ")
         text = known.reason if known else case.message
         lines += wrapped(text, "    ", limit=4, first="    ")
     if len(causes) > _SHOWN:
@@ -159,7 +159,7 @@ def _failures(causes: list[ShownCause]) -> list[str]:
 
 
 def _title(case: CaseResult) -> str:
-    return f"{case.outcome.upper()} {case.level} {case.id}"
+    return f"{case.outcome.upper()} {case.grade} {case.id}"
 
 
 def _reading(report: Report, requirement: str) -> str:

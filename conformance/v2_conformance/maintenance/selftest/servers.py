@@ -41,7 +41,6 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.choosing.shrunk import shrunk
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Level
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
@@ -187,7 +186,7 @@ class _Judged:
 
     id: str
     requirement: str
-    level: Level
+    grade: str
     outcome: Outcome
     cause: Cause | None
 
@@ -199,7 +198,7 @@ def _first_cause(results: Sequence[Result]) -> str:
         facts = result.case.facts(SERVER_PROFILES)
         judged.append(
             _Judged(
-                result.case.id, result.case.requirement, facts.level, result.outcome, result.cause
+                result.case.id, result.case.requirement, facts.grade, result.outcome, result.cause
             )
         )
     causes = root_causes(judged)

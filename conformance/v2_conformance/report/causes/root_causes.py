@@ -18,21 +18,21 @@ from typing import Generic, Protocol, TypeVar
 from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import LEVELS, Level, Requirement, catalogue
+from v2_conformance.suite.requirements import GRADES, Requirement, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
 
 
 class JudgedCase(Protocol):
-    """The parts of a case that grouping reads; `level` is the case's own."""
+    """The parts of a case that grouping reads; `grade` is the case's own."""
 
     @property
     def id(self) -> str: ...
     @property
     def requirement(self) -> str: ...
     @property
-    def level(self) -> Level: ...
+    def grade(self) -> str: ...
     @property
     def outcome(self) -> Outcome: ...
     @property
@@ -208,5 +208,5 @@ class _Grouping(Generic[Case]):
 
 
 def _gravest(cases: Iterable[JudgedCase]) -> int:
-    """Return the strictest level of some cases, 0 for MUST."""
-    return min(LEVELS.index(case.level) for case in cases)
+    """Return the place of the strictest grade of some cases, 0 for what blocks most."""
+    return min(GRADES.index(case.grade) for case in cases)

@@ -10,7 +10,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.causes.cause_base import counted
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.suite.requirements import GRADES
 
 _IDS = 6
 _NAME = 120
@@ -59,7 +59,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
             group,
             titles.get(group.requirement, ""),
             min(
-                group.cases, key=lambda case: (case.expected is not None, LEVELS.index(case.level))
+                group.cases, key=lambda case: (case.expected is not None, GRADES.index(case.grade))
             ),
         )
         for group in root_causes(report.cases)

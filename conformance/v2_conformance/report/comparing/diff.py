@@ -10,7 +10,7 @@ from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.causes.cause_base import describe
 from v2_conformance.suite.outcomes import Outcome, Told
-from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.requirements import Blocks, Level, grade
 
 
 class ChangeKind(Told):
@@ -32,18 +32,24 @@ class ChangeKind(Told):
 class CaseChange:
     """A case that changed.
 
-    `before` and `after` are its outcomes, None if the report does not have the case. `level` and
-    `words`, its cause, are the newer ones. `other_case` is True if the case of this id now sends or
-    expects something else.
+    `before` and `after` are its outcomes, None if the report does not have the case. `level`,
+    `blocks` and `words`, its cause, are the newer ones. `other_case` is True if the case of this id
+    now sends or expects something else.
     """
 
     kind: ChangeKind
     id: str
     level: Level
+    blocks: Blocks | None
     before: Outcome | None
     after: Outcome | None
     words: str
     other_case: bool
+
+    @property
+    def grade(self) -> str:
+        """The level and what a failure blocks, as people read it."""
+        return grade(self.level, self.blocks)
 
     @property
     def worse(self) -> bool:
@@ -113,6 +119,7 @@ def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange |
         kind=kind,
         id=case.id,
         level=case.level,
+        blocks=case.blocks,
         before=None if before is None else before.outcome,
         after=None if after is None else after.outcome,
         words=describe(case.cause),
@@ -203,4 +210,4 @@ def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:
 
 
 def _state(row: RequirementResult | None) -> str:
-    return "" if row is None else f"{row.level} {row.outcome}"
+    return "" if row is None else f"{row.grade} {row.outcome}"

@@ -30,7 +30,7 @@ from v2_conformance.report.tested import ServerInfo, SuiteInfo
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.causes.cause_base import Count, counted, describe
 from v2_conformance.suite.outcomes import Outcome, Told
-from v2_conformance.suite.requirements import Level
+from v2_conformance.suite.requirements import Blocks, Level, grade
 
 _WORKS = (Outcome.PASS, Outcome.DISPUTED)
 _FAILS = (Outcome.FAIL, Outcome.FLAKY)
@@ -101,6 +101,12 @@ class CaseEffect(Part, frozen=True):
     changes: tuple[Change, ...]
     answered_by_gateway: bool
     words: str
+    blocks: Blocks | None = None
+
+    @property
+    def grade(self) -> str:
+        """The level and what a failure blocks, as people read it."""
+        return grade(self.level, self.blocks)
 
     @property
     def outcomes(self) -> str:
@@ -221,6 +227,7 @@ def _effect(direct: CaseResult, through: CaseResult, both: Pair | None) -> CaseE
         changed,
         answered,
         describe(through.cause)[:_MOST_WORDS],
+        direct.blocks,
     )
 
 

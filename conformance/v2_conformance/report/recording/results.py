@@ -39,6 +39,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         requirement=facts.requirement,
         profile=facts.profile,
         level=facts.level,
+        blocks=facts.blocks,
         basis=facts.basis,
         why=facts.why,
         content=facts.content,

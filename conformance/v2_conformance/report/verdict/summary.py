@@ -29,7 +29,15 @@ from v2_conformance.suite.causes.circumstances import (
 from v2_conformance.suite.causes.client_findings import ClientLacks
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Basis, Level, Requirement, catalogue, documents
+from v2_conformance.suite.requirements import (
+    BLOCKS,
+    Blocks,
+    Level,
+    Requirement,
+    catalogue,
+    documents,
+    grade,
+)
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
@@ -77,14 +85,10 @@ def concluded(report: Report) -> Report:
             continue
         rows.append(_row(requirement, requirement.level_for(target.profiles), of_this))
         certain = [case for case in of_this if not isinstance(case.cause, AnswersDiffer)]
-        for reason, level in _reasons(requirement.id, certain):
-            found.add(reason, level, requirement.basis)
-        lost = _lost(requirement, of_this, target.unsupported)
-        if lost:
-            found.add(lost, "MUST", requirement.basis)
+        found.add_all(_reasons(requirement.id, certain))
+        found.add_all(_lost(requirement, of_this, target.unsupported))
     if soak is not None:
-        for reason, level, basis in _under_load(soak, report.cases):
-            found.add(reason, level, basis)
+        found.add_all(_under_load(soak, report.cases))
         found.robust += soak_words.blocking(soak)
         found.warnings += soak_words.warnings(soak)
     good = not found.conformant and not found.robust
@@ -104,6 +108,10 @@ def concluded(report: Report) -> Report:
     return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
 
 
+_Reason = tuple[Blocks | None, str]
+"""A problem, and what it blocks: None for a warning."""
+
+
 @dataclass
 class _Reasons:
     """Problems of a run, by what they block."""
@@ -112,11 +120,10 @@ class _Reasons:
     robust: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def add(self, reason: str, level: Level, basis: Basis | None) -> None:
-        if level != "MUST":
-            self.warnings.append(reason)
-        else:
-            (self.robust if basis == "derived" else self.conformant).append(reason)
+    def add_all(self, reasons: Iterable[_Reason]) -> None:
+        of = {"conformant": self.conformant, "robust": self.robust, None: self.warnings}
+        for blocks, reason in reasons:
+            of[blocks].append(reason)
 
 
 def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
@@ -169,22 +176,17 @@ def _of_the_run(report: Report) -> Iterable[str]:
         yield f"{left_out} of {total} cases were left out"
 
 
-def _under_load(
-    soak: Soak, cases: Iterable[CaseResult]
-) -> Iterable[tuple[str, Level, Basis | None]]:
-    """Yield the requirements whose answers were wrong only under load, with level and basis."""
-    levels = {case.id: (case.requirement, case.level) for case in cases}
-    counts: Counter[tuple[str, Level]] = Counter()
+def _under_load(soak: Soak, cases: Iterable[CaseResult]) -> Iterable[_Reason]:
+    """Yield the requirements whose answers were wrong only under load."""
+    by_id = {case.id: case for case in cases}
+    counts: Counter[tuple[str, Level, Blocks | None]] = Counter()
     for case_id, number in soak.wrong.items():
-        if case_id in levels:
-            counts[levels[case_id]] += number
-    for (requirement, level), number in sorted(counts.items()):
-        if level not in ("MUST", "SHOULD"):
-            continue
+        case = by_id.get(case_id)
+        if case is not None and case.level in ("MUST", "SHOULD"):
+            counts[case.requirement, case.level, case.blocks] += number
+    for (requirement, level, blocks), number in sorted(counts.items()):
         answers = counted(number, "answer")
-        known = catalogue().get(requirement)
-        basis = None if known is None else known.basis
-        yield f"{level} {requirement} did not hold under load ({answers})", level, basis
+        yield blocks, f"{grade(level, blocks)} {requirement} did not hold under load ({answers})"
 
 
 def _of_the_models(report: Report) -> Iterable[str]:
@@ -202,38 +204,46 @@ def _of_the_models(report: Report) -> Iterable[str]:
         yield describe(cause)
 
 
-def _reasons(requirement: str, cases: Iterable[CaseResult]) -> list[tuple[str, Level]]:
-    """Return what is wrong with a requirement, each with the level at which it counts."""
-    counts = Counter((case.level, case.outcome) for case in cases if not case.outcome.harmless)
-    reasons: list[tuple[str, Level]] = []
-    for (level, outcome), count in sorted(counts.items()):
-        if level in ("MAY", "DISPUTED") and outcome is not Outcome.ERROR:
-            continue
+def _reasons(requirement: str, cases: Iterable[CaseResult]) -> Iterable[_Reason]:
+    """Yield what is wrong with a requirement."""
+    counts = Counter(
+        (case.level, case.blocks, case.outcome)
+        for case in cases
+        if not case.outcome.harmless
+        and (case.level not in ("MAY", "DISPUTED") or case.outcome is Outcome.ERROR)
+    )
+    for (level, blocks, outcome), count in sorted(counts.items()):
         number = counted(count, "case")
-        reasons.append((f"{level} {requirement} {_WORDS[outcome]} ({number})", level))
-    return reasons
+        yield blocks, f"{grade(level, blocks)} {requirement} {_WORDS[outcome]} ({number})"
 
 
 def _lost(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
-) -> str:
-    """Return why a requirement was not tested, "" if it was.
+) -> Iterable[_Reason]:
+    """Yield why a requirement was not tested, if it was not.
 
     The server lacks something that each of its MUST cases needs and that it is not about, or a
     client lacks what one of them needs that asks for no option.
     """
     musts = [case for case in cases if case.level == "MUST"]
+    blocks = _strictest(musts)
+    what = f"{grade('MUST', blocks)} {requirement.id}"
     lacking = sum(isinstance(case.cause, ClientLacks) and case.cause.basic for case in musts)
     if lacking:
         number = "1 case needs" if lacking == 1 else f"{lacking} cases need"
-        return f"MUST {requirement.id} was not tested: the client lacks what {number}"
-    if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
-        return ""
+        yield blocks, f"{what} was not tested: the client lacks what {number}"
+    if lacking or any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
+        return
     needs = dict.fromkeys(need for case in musts for need in _needs(case.cause))
     about = requirement.datatypes
-    if not needs or (about and set(about) <= set(unsupported)):
-        return ""
-    return f"MUST {requirement.id} was not tested: its cases need {', '.join(needs)}"
+    if needs and not (about and set(about) <= set(unsupported)):
+        yield blocks, f"{what} was not tested: its cases need {', '.join(needs)}"
+
+
+def _strictest(cases: Iterable[CaseResult]) -> Blocks | None:
+    """Return what blocks most of what some cases block."""
+    there = {case.blocks for case in cases}
+    return next((blocks for blocks in BLOCKS if blocks in there), None)
 
 
 def _needs(cause: Cause | None) -> Iterable[str]:
@@ -247,11 +257,14 @@ def _needs(cause: Cause | None) -> Iterable[str]:
 
 def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) -> RequirementResult:
     counts = Counter(case.outcome for case in cases)
-    own = {case.outcome for case in cases if case.level == level} or set(counts)
+    of_level = [case for case in cases if case.level == level] or cases
+    own = {case.outcome for case in of_level}
+    harmed = [case for case in of_level if not case.outcome.harmless] or of_level
     worst = next((outcome for outcome in _WORST_FIRST if outcome in own), Outcome.NOT_RUN)
     return RequirementResult(
         id=requirement.id,
         level=level,
+        blocks=_strictest(harmed) if harmed else requirement.blocks if level == "MUST" else None,
         basis=requirement.basis,
         outcome=worst,
         cases=dict(counts),
