@@ -20,7 +20,7 @@ from v2_conformance.formats.text.case import lines
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import as_json
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongValue

@@ -16,7 +16,7 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, NotDone
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,

@@ -13,7 +13,7 @@ from support.responses import BLOB, GOOD, answer, entry, sized, v2
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes.cause_base import FirstDifference, describe
+from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import Cause, difference_in
 from v2_conformance.suite.causes.output_findings import (
     InvalidTensor,

@@ -25,7 +25,7 @@ from v2_conformance.report.files import (
     write_atomically,
     write_report,
 )
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import NotDone
 from v2_conformance.suite.causes.transport_findings import NotHttp
 

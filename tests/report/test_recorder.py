@@ -34,7 +34,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
 from v2_conformance.suite.causes.circumstances import RoleAbsent
 from v2_conformance.suite.causes.findings import WrongStatus

@@ -21,7 +21,7 @@ from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
-from v2_conformance.suite.causes.cause_base import FirstDifference, describe
+from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import CAUSES, AnsweredInForm, Cause, FailedAtFirst
 from v2_conformance.suite.causes.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
 from v2_conformance.suite.causes.findings import WrongStatus

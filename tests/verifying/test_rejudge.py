@@ -11,7 +11,7 @@ import pytest
 from support.reports import Document, case_of
 from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty, said
 from v2_conformance.report.document import Report
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 
 STATUS = {"kind": "wrong_status", "expected": "200", "got": 500, "body": "no"}

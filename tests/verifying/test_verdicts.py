@@ -12,7 +12,7 @@ from support.reports import Document, case_of, read_document, reconcluded
 from support.runs import GOOD, cases_that_differ, changed
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.files import as_json
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import AnsweredInForm, Cause
 from v2_conformance.suite.causes.circumstances import (
     Flooded,

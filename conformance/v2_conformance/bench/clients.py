@@ -22,7 +22,7 @@ import msgspec
 
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.errors import UsageError
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.tasks import Line, Said, Task, checked_line, read_lines
 
 STARTUP_S = 20.0

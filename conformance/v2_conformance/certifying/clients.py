@@ -24,7 +24,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases

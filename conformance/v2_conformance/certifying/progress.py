@@ -12,7 +12,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.choosing.sizes import Traffic, huge_traffic, large_traffic
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, wrapped

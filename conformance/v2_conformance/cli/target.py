@@ -85,7 +85,7 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     import yaml
 
     from v2_conformance.runs.matching_models import tensors_differ
-    from v2_conformance.suite.causes.cause_base import printable
+    from v2_conformance.suite.causes.base import printable
 
     document: dict[str, Any] = {"url": url}
     for placed in rows(type(options)):

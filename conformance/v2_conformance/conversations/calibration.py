@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 import msgspec
 
 from v2_conformance.judging.known_good import answer, problem_with, rank
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript

@@ -23,7 +23,7 @@ from v2_conformance.judging.relations.learning import (
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.causes.cause_base import describe, excerpt, printable
+from v2_conformance.suite.causes.base import describe, excerpt, printable
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE

@@ -11,7 +11,7 @@ from v2_conformance.report.comparing.proxy_signs import proxy_signs, signs_line
 from v2_conformance.report.document import Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import missing
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import (
     CodingsUnsupported,
     DatatypesUnsupported,

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.transcript import Response, Transcript
 

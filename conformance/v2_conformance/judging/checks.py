@@ -20,7 +20,7 @@ from v2_conformance.judging.verdict import Finding, Untested
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     ExtensionNotListed,

@@ -19,7 +19,7 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.causes.cause_base import FirstDifference, printable
+from v2_conformance.suite.causes.base import FirstDifference, printable
 from v2_conformance.suite.causes.output_findings import (
     InvalidTensor,
     WrongBytesElement,

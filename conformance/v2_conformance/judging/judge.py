@@ -23,7 +23,7 @@ from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,

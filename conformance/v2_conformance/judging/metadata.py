@@ -13,7 +13,7 @@ import msgspec
 from v2_conformance.judging.messages.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, parse_json
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding

@@ -17,7 +17,7 @@ from v2_conformance.judging.messages.response import (
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError, check_size, element_count, to_values
 from v2_conformance.protocol.message import parameters_of
-from v2_conformance.suite.causes.cause_base import FirstDifference, excerpt, printable
+from v2_conformance.suite.causes.base import FirstDifference, excerpt, printable
 from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,
     HeaderLengthNotJson,

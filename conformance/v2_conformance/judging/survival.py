@@ -14,7 +14,7 @@ from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,

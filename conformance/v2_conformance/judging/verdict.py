@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 

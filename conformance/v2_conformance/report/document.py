@@ -27,7 +27,7 @@ from v2_conformance.report.tested import (
     SuiteInfo,
     TargetInfo,
 )
-from v2_conformance.suite.causes.cause_base import Count, FirstDifference
+from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Blocks, Level, grade

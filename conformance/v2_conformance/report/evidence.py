@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpacked
-from v2_conformance.suite.causes.cause_base import Count
+from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.streamed import Streamed

@@ -33,7 +33,7 @@ from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.messages import packed, with_messages
 from v2_conformance.report.tested import ServerInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 
 RECORD = "report.jsonl"
 REPORT = "report.json"

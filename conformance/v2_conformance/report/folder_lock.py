@@ -24,7 +24,7 @@ import msgspec
 from v2_conformance.bounded_files import read_bounded, write_all
 from v2_conformance.errors import UsageError
 from v2_conformance.report.files import RECORD
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 
 LOCK = "run.lock"
 _LONGEST = 4096

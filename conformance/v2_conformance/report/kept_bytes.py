@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from v2_conformance.errors import ReportFileError
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.causes.cause_base import Count
+from v2_conformance.suite.causes.base import Count
 
 PLAIN = 16 * 1024
 """A message of at most so many bytes is kept as it is."""

@@ -27,7 +27,7 @@ from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples

@@ -16,7 +16,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.runs.discovery import discover_server
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import get_request, prepare

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, get_args
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words
+from v2_conformance.suite.causes.base import CauseBase, Count, body_words
 
 Observed = Literal[
     "announced_closes",

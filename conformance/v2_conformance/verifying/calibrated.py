@@ -19,7 +19,7 @@ from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,

@@ -18,7 +18,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import GetCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract, models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.exchanges import matching

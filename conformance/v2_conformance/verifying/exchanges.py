@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, known_good, problem_with
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.recorded.streamed import streamed_problem

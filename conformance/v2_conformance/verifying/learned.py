@@ -16,7 +16,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (

@@ -25,7 +25,7 @@ from v2_conformance.report.tested import Shard
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import digest

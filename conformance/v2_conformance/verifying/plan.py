@@ -11,7 +11,7 @@ from v2_conformance.judging.relations.learning import Learned
 from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.choosing.sharding import shards

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.causes.cause_base import Count
+from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.values.offset_pattern import (
     BLOCK,
     pattern_block,

@@ -17,7 +17,7 @@ from v2_conformance.report.causes.patterns import (
 )
 from v2_conformance.suite.causes import causes, circumstances, findings, transport_findings
 from v2_conformance.suite.causes import output_findings as outputs
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause
 
 REFUSED = findings.WrongStatus("200", 503, "busy")

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from v2_conformance.report.files import as_json
 from v2_conformance.resources import schema_document
-from v2_conformance.suite.causes.cause_base import FirstDifference, describe, excerpt, printable
+from v2_conformance.suite.causes.base import FirstDifference, describe, excerpt, printable
 from v2_conformance.suite.causes.causes import (
     CAUSES,
     KINDS,

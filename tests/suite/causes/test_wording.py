@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from support.snapshots import Snapshot
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import CAUSES, Cause
 from v2_conformance.suite.causes.transport_findings import NotHttp
 

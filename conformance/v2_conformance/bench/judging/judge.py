@@ -26,7 +26,7 @@ from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, WrongReading, WrongRequest
 from v2_conformance.suite.causes.circumstances import ProfileNotClaimed
 from v2_conformance.suite.causes.client_findings import (

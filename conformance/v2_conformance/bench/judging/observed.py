@@ -23,7 +23,7 @@ from v2_conformance.judging.observed.http_syntax import bare_line, wrong_in_chun
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.cause_base import excerpt
+from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.client_findings import InvalidRequestHttp, RequestRule
 from v2_conformance.suite.observations import Observed

@@ -32,7 +32,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable, known
 from v2_conformance.protocol.message import Tensor, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.client_findings import (
     NoHeaderLengthSent,
     StaleField,

@@ -17,7 +17,7 @@ from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
     BrokenCoding,

@@ -52,7 +52,7 @@ def publish(options: PublishOptions) -> int:
     from v2_conformance.formats.site.build import Admission, build
     from v2_conformance.formats.site.entries import placed
     from v2_conformance.formats.site.folder import opened, replace_site
-    from v2_conformance.suite.causes.cause_base import counted
+    from v2_conformance.suite.causes.base import counted
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.signatures.allowed_signers import read_allowed_signers
 

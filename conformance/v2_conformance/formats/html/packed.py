@@ -39,7 +39,7 @@ from v2_conformance.report.shown.fold import (
 )
 from v2_conformance.report.shown.said import said_lines
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import NotKept
 
 _LEVEL = 6

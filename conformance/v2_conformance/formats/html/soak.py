@@ -10,7 +10,7 @@ from typing import Any
 from v2_conformance.report.document import Soak
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.shown.soak_words import KIND_WORDS
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.soaking import KINDS, Phase, Quantity, Trend
 
 WIDTH, HEIGHT = 640, 170

@@ -13,7 +13,7 @@ from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomi
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.signatures.signing import signature_path
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
 from v2_conformance.verifying.signatures.signature import Signed, check_signature
 from v2_conformance.verifying.verification import Verification, verify

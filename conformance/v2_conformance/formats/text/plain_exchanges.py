@@ -16,7 +16,7 @@ from v2_conformance.report.shown.fold import (
     in_bytes,
 )
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 
 _MOST_EXCHANGES = 6
 _MOST_SECTIONS = 12

@@ -19,7 +19,7 @@ from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.standing import claimed, standing
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
 from v2_conformance.report.verdict.standing import server_name
-from v2_conformance.suite.causes.cause_base import counted, printable
+from v2_conformance.suite.causes.base import counted, printable
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.suite.requirements import digest

@@ -6,7 +6,7 @@ from v2_conformance.judging.messages.response import validate
 from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.suite.causes.cause_base import excerpt, printable
+from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.findings import InvalidErrorBody
 from v2_conformance.wire.transcript import Response
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.protocol.message import parameters_of
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import RepeatedMember
 from v2_conformance.suite.causes.output_findings import DataAndSize
 from v2_conformance.wire.transcript import Response

@@ -18,7 +18,7 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, 
 from v2_conformance.protocol.message import MessageError, Part, Tensor, json_object, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
     BrokenCoding,

@@ -18,7 +18,7 @@ from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
-from v2_conformance.suite.causes.cause_base import Count, excerpt, printable
+from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse

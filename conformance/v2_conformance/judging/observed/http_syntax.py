@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.cause_base import excerpt
+from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.observations import HttpRule, InvalidHttp
 from v2_conformance.wire.messages import Chunk, Head, Section, read_chunks, read_head
 

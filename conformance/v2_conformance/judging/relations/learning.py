@@ -18,7 +18,7 @@ from v2_conformance.judging.metadata import model_metadata, single_version, stat
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.transcript import Response

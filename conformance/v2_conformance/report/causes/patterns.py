@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, Union
 import msgspec
 from msgspec import inspect
 
-from v2_conformance.suite.causes.cause_base import CauseBase, FirstDifference, printable
+from v2_conformance.suite.causes.base import CauseBase, FirstDifference, printable
 from v2_conformance.suite.causes.causes import CAUSES, KINDS, Cause
 
 Place: TypeAlias = tuple[str | int, ...]

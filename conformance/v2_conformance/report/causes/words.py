@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import GRADES
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from v2_conformance.report.causes.patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.standing import standing
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.outcomes import Outcome, Told
 from v2_conformance.suite.requirements import Blocks, Level, grade
 

@@ -28,7 +28,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.document_part import Part
 from v2_conformance.report.tested import ServerInfo, SuiteInfo
 from v2_conformance.report.verdict.standing import standing
-from v2_conformance.suite.causes.cause_base import Count, counted, describe
+from v2_conformance.suite.causes.base import Count, counted, describe
 from v2_conformance.suite.outcomes import Outcome, Told
 from v2_conformance.suite.requirements import Blocks, Level, grade
 

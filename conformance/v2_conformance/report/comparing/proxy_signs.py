@@ -19,7 +19,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
-from v2_conformance.suite.causes.cause_base import Count, printable
+from v2_conformance.suite.causes.base import Count, printable
 from v2_conformance.suite.outcomes import Word
 from v2_conformance.wire.messages import read_head
 

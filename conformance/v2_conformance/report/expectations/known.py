@@ -18,7 +18,7 @@ import msgspec
 from v2_conformance.errors import ExpectFileError
 from v2_conformance.report.causes.patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml

@@ -17,7 +17,7 @@ from v2_conformance.report.expectations.known import (
     Expectations,
     judge_expectations,
 )
-from v2_conformance.suite.causes.cause_base import describe
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
 

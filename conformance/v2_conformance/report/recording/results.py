@@ -19,7 +19,7 @@ from v2_conformance.report.kept_bytes import keep
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.soak.soaking import Soaked, WrongAnswer
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.causes.output_findings import WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome

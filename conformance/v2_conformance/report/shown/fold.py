@@ -24,7 +24,7 @@ from v2_conformance.report.shown.annotate import (
     annotate_response,
 )
 from v2_conformance.report.shown.visible_text import is_visible, short, visible
-from v2_conformance.suite.causes.cause_base import FirstDifference
+from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.offset_pattern import pattern_bytes

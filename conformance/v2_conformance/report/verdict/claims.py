@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 

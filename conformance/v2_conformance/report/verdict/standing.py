@@ -15,7 +15,7 @@ from v2_conformance.report.document import (
     Report,
 )
 from v2_conformance.report.shown.visible_text import short, visible
-from v2_conformance.suite.causes.cause_base import counted
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import NotOverHttp2, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
 

@@ -18,7 +18,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.standing import claim, verdict_words
-from v2_conformance.suite.causes.cause_base import counted, describe
+from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,

@@ -49,7 +49,7 @@ from v2_conformance.runs.scheduling.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome

@@ -17,7 +17,7 @@ from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 
 OUTPUT = "server.log"
 READY_WITHIN_S = 60.0

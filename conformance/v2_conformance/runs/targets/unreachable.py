@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from v2_conformance.judging.metadata import status_words
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 

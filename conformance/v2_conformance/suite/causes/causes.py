@@ -20,7 +20,7 @@ from v2_conformance.suite.causes import (
     output_findings,  # noqa: F401
     transport_findings,  # noqa: F401
 )
-from v2_conformance.suite.causes.cause_base import (
+from v2_conformance.suite.causes.base import (
     CauseBase,
     Count,
     FirstDifference,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, body_words
+from v2_conformance.suite.causes.base import CauseBase, Count, body_words
 from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
 from v2_conformance.suite.models import ROLE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count
+from v2_conformance.suite.causes.base import CauseBase, Count
 
 RequestRule = Literal[
     "chunk",

@@ -6,7 +6,7 @@ What is wrong with an output is in `output_findings`.
 from __future__ import annotations
 
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.cause_base import CauseBase, counted, listed
+from v2_conformance.suite.causes.base import CauseBase, counted, listed
 
 # Status codes and error bodies
 

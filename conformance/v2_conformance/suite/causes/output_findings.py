@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.cause_base import CauseBase, FirstDifference, counted
+from v2_conformance.suite.causes.base import CauseBase, FirstDifference, counted
 
 _WRONG_VALUE = "wrong_value"  # one finding in all datatypes and forms
 

@@ -5,7 +5,7 @@ A response that is whole but badly framed is here, too, and what a server may de
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.cause_base import CauseBase, Count, counted
+from v2_conformance.suite.causes.base import CauseBase, Count, counted
 from v2_conformance.suite.http_versions import error_name
 
 # What a server may decline, which shows nothing

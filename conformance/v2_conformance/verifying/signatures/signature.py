@@ -14,7 +14,7 @@ from v2_conformance.report.signatures.sshsig import (
     fingerprint,
     read_signature,
 )
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
 from v2_conformance.verifying.verification import Verification
 

@@ -24,7 +24,7 @@ from h2.events import (
 from h2.exceptions import H2Error
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.causes.cause_base import printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.http_versions import REFUSED_STREAM, error_name
 from v2_conformance.wire.http2.notation import Fields, read_request_head, write_response_head
 from v2_conformance.wire.http2.session import Http2Session
