@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -117,7 +116,7 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     prefixes = iter(partial(read, _PREFIX.size), b"")
     try:
         elements = list(map(read, map(_Lengths().__getitem__, prefixes)))
-    except _CutOff:
+    except struct.error:
         raise _first_cut(data) from None
     if elements:
         last = len(elements[-1])
@@ -136,17 +135,11 @@ class _Prefixes(dict[int, bytes]):
         return prefix
 
 
-class _CutOff(Exception):
-    """Fewer bytes are left than a length has."""
-
-
 class _Lengths(dict[bytes, int]):
     """Lengths that each distinct prefix states."""
 
     def __missing__(self, prefix: bytes) -> int:
-        if len(prefix) != _PREFIX.size:
-            raise _CutOff
-        length: int = _PREFIX.unpack(prefix)[0]
+        length: int = _PREFIX.unpack(prefix)[0]  # an error if it was cut off
         self[prefix] = length
         return length
 
@@ -368,30 +361,20 @@ def _flatten(data: object, shape: Shape) -> tuple[list[Any], set[type]]:
 
 
 def _texts(elements: Sequence[bytes]) -> list[str]:
-    with suppress(UnicodeDecodeError):
-        return list(map(bytes.decode, elements))
-    return [_text(index, element) for index, element in enumerate(elements)]
-
-
-def _text(index: int, value: bytes) -> str:
     try:
-        return value.decode()
+        return list(map(bytes.decode, elements))
     except UnicodeDecodeError as error:
         raise ElementError(
-            f"element {index} is not UTF-8 at its byte {error.start}: it has no JSON form"
+            f"element {elements.index(error.object)} is not UTF-8 at its byte {error.start}: it "
+            "has no JSON form"
         ) from error
 
 
 def _encoded(texts: Sequence[str]) -> list[bytes]:
-    with suppress(UnicodeEncodeError):
-        return list(map(str.encode, texts))
-    return [_utf8(index, text) for index, text in enumerate(texts)]
-
-
-def _utf8(index: int, value: str) -> bytes:
     try:
-        return value.encode()
+        return list(map(str.encode, texts))
     except UnicodeEncodeError as error:
+        index = texts.index(error.object)
         raise ElementError(f"element {index} is a string with an unpaired surrogate") from error
 
 

@@ -6,13 +6,13 @@ keeps the two equal. Members that are not here are errors, and so are members th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.evidence import (
@@ -24,6 +24,7 @@ from v2_conformance.report.kept_bytes import Deflated
 from v2_conformance.report.tested import (
     EVERYTHING,
     Selection,
+    ServerInfo,
     SuiteInfo,
     TargetInfo,
 )
@@ -342,3 +343,15 @@ class RecordLine(Part, frozen=True, kw_only=True):
     case: CaseResult | None = None
     soak: Soak | None = None
     footer: RecordFooter | None = None
+
+
+def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:
+    """Return `target` with the name and the version that a client gives, the first time it does."""
+    if target.client is None:
+        return target
+    lines = (line for case in cases if case.said is not None for line in case.said.lines)
+    named = next((line.client for line in lines if line.client is not None), None)
+    if named is None:
+        return target
+    server = ServerInfo(named.name, named.version, ())
+    return replace(target, server=server)

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -26,12 +26,12 @@ from v2_conformance.report.document import (
     RecordLine,
     Report,
     Soak,
+    with_client_name,
 )
 from v2_conformance.report.document_part import REPORT_FORMAT
-from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
+from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.messages import packed, with_messages
-from v2_conformance.report.tested import ServerInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
 
@@ -271,37 +271,28 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
 
 
 def _check_bounds(
-    path: Path, cases: Iterable[CaseResult], relations: Relations | None, soak: Soak | None
+    path: Path, cases: Sequence[CaseResult], relations: Relations | None, soak: Soak | None
 ) -> None:
     """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
     is the only part of a report that can be, or for messages that unpack to more than a run has.
     """
-    left = _LONGEST_MESSAGES
-    if soak is not None:
-        left -= _size_of(one.exchange for one in soak.kept)
-        _check_left(path, left)
-    for model in () if relations is None else relations.models:
-        sets = (*model.samples, *model.special)
-        left -= sum(size_of(value.data) for values in sets for value in values)
-        left -= _size_of(model.learned)
-        _check_left(path, left)
+    models = () if relations is None else relations.models
+    kept = () if soak is None else soak.kept
+    exchanges = chain(
+        (one.exchange for one in kept),
+        *(model.learned for model in models),
+        *(case.exchanges for case in cases),
+    )
+    values = chain.from_iterable(chain(*(m.samples for m in models), *(m.special for m in models)))
+    messages = sum(size_of(one.request_kept) + size_of(one.response_kept) for one in exchanges)
+    if messages + sum(size_of(value.data) for value in values) > _LONGEST_MESSAGES:
+        most = _LONGEST_MESSAGES >> 20
+        raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
     for case in cases:
-        left -= _size_of(case.exchanges)
-        _check_left(path, left)
         if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
             raise ReportFileError(
                 f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
             )
-
-
-def _size_of(exchanges: Iterable[RecordedExchange]) -> int:
-    return sum(size_of(one.request_kept) + size_of(one.response_kept) for one in exchanges)
-
-
-def _check_left(path: Path, left: int) -> None:
-    if left < 0:
-        most = _LONGEST_MESSAGES >> 20
-        raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
 
 
 def _is_shallow(value: object, levels: int) -> bool:
@@ -363,20 +354,9 @@ def _fold(path: Path, lines: BinaryIO) -> Report:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    _check_bounds(path, cases.values(), header.relations, soak)
-    return _folded(header, list(cases.values()), calibration, footer, soak)
-
-
-def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:
-    """Return `target` with the name and the version that a client gives, the first time it does."""
-    if target.client is None:
-        return target
-    lines = (line for case in cases if case.said is not None for line in case.said.lines)
-    named = next((line.client for line in lines if line.client is not None), None)
-    if named is None:
-        return target
-    server = ServerInfo(named.name, named.version, ())
-    return msgspec.structs.replace(target, server=server)
+    results = list(cases.values())
+    _check_bounds(path, results, header.relations, soak)
+    return _folded(header, results, calibration, footer, soak)
 
 
 def _folded(

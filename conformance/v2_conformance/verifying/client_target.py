@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from v2_conformance.bench.listener import BENCH
-from v2_conformance.report.document import Report
-from v2_conformance.report.files import with_client_name
+from v2_conformance.report.document import Report, with_client_name
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.verifying.discovered import Discovered

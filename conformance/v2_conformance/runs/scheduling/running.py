@@ -11,13 +11,11 @@ from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.found_alone import cut_off, found_alone, unclear
 from v2_conformance.runs.scheduling.side_by_side import (
     SideBySide,
-    cut_off,
-    found_alone,
     shares,
     shows_interference,
-    unclear,
 )
 from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
 
