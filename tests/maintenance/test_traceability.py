@@ -12,19 +12,20 @@ from typing import Any
 import pytest
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.maintenance.traceability import statements as module
 from v2_conformance.maintenance.traceability.gaps import find_gaps
 from v2_conformance.maintenance.traceability.links import Trace, suite_trace
 from v2_conformance.maintenance.traceability.page import traceability_page
-from v2_conformance.maintenance.traceability.statements import (
+from v2_conformance.resources import folder, schema
+from v2_conformance.suite import statements as module
+from v2_conformance.suite.requirements import Citation, catalogue, documents
+from v2_conformance.suite.statements import (
     DocumentSection,
     Erratum,
     Statement,
     errata,
+    link,
     sections,
 )
-from v2_conformance.resources import folder, schema
-from v2_conformance.suite.requirements import Citation, catalogue, documents
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -48,7 +49,9 @@ def with_statements(*made: Statement, paragraphs: int = 1, document: str = "trit
 
 
 def made(**changes: Any) -> Statement:
-    return replace(Statement("triton/made-up/1.1", 1, "It is made up.", ("P2",)), **changes)
+    return replace(
+        Statement("triton/made-up/1.1", 1, "It is made up.", "made up", ("P2",)), **changes
+    )
 
 
 def test_the_suite_has_no_gaps() -> None:
@@ -84,6 +87,7 @@ def with_case(id: str, of: str, **changes: Any) -> Trace:
 
 
 MADE_UP = "It is made up."
+NOWHERE = Citation("oip", "Made up", 1)
 ERRATUM = Erratum(("triton/made-up/1.1",), "It is.", "It is not.", MADE_UP)
 GAPS: dict[str, tuple[Callable[[], Trace], list[str]]] = {
     "no case and no reason": (
@@ -152,11 +156,23 @@ GAPS: dict[str, tuple[Callable[[], Trace], list[str]]] = {
         ["P2 cites triton, Made up, paragraph 1, but no statement of that paragraph names P2"],
     ),
     "a requirement of the text that no statement names": (
-        lambda: with_requirement("H2", basis="text", cite=(Citation("rfc9110", "5.1"),)),
+        lambda: with_requirement("H2", basis="text", cite=(Citation("rfc9110", "5.1", 2),)),
         ["H2 has the basis text, but no statement names it"],
     ),
+    "a citation without words": (
+        lambda: with_requirement("H2", cite=(Citation("rfc9110", "5.1", 99),)),
+        ["H2 cites rfc9110, 5.1, paragraph 99, but `base` does not have its words"],
+    ),
+    "a variation that cites nothing known": (
+        lambda: replace(links(), variations={**links().variations, "made-up": NOWHERE}),
+        ["made-up cites oip, Made up, paragraph 1, but `base` does not have its words"],
+    ),
+    "a sentence that nobody cites": (
+        lambda: replace(links(), base=[*links().base, NOWHERE]),
+        ["nobody cites oip, Made up, paragraph 1, but `base` has its words"],
+    ),
     "an erratum of no statement": (
-        lambda: replace(links(), errata=[ERRATUM]),
+        lambda: replace(links(), errata=[*links().errata, ERRATUM]),
         ["an erratum names triton/made-up/1.1, which is not a statement"],
     ),
 }
@@ -194,6 +210,31 @@ def test_a_statement_as_another_has_its_words_and_requirements() -> None:
     source = by_name[translated.same_as]
     assert source.name == "triton/request/8.2"
     assert (translated.says, translated.requirements) == (source.says, source.requirements)
+
+
+LINK = re.compile(
+    r"https://[^#\s]+#(section-[0-9.]+)?:~:text=[^-\s,&]+(,[^-\s,&]+)?(&text=[^-\s,&]+(,[^-\s,&]+)?)*"
+)
+
+
+def test_every_citation_opens_its_document_at_the_sentence() -> None:
+    cited = [(link(at, who), at) for who, at in links().citations()]
+    assert len(cited) > 600
+    for url, at in cited:
+        assert LINK.fullmatch(url), at
+        assert (f"#section-{at.section}:" in url) == at.document.startswith("rfc"), at
+    assert link(Citation("rfc9112", "6.2", 2), "C9").endswith(
+        "rfc9112.html#section-6.2:~:text=A%20sender%20MUST%20NOT%20send%20a,"
+        "Transfer%2DEncoding%20header%20field"
+    )
+
+
+def test_a_citation_opens_at_the_sentences_of_its_requirement_alone() -> None:
+    """P2 is about one sentence of the paragraph, P8 about two."""
+    place = Citation("triton", "Binary Tensor Request", 1)
+    assert link(place, "P2").count("text=") == 1
+    assert link(place, "P8").count("text=") == 2
+    assert link(place).count("text=") == 5
 
 
 def test_every_requirement_fault_and_template_is_in_the_page() -> None:
@@ -243,6 +284,8 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ),
         ("paragraphs: 1", "paragraphs: 0", "0 is less than the minimum"),
         ("evidence: ", "proof: ", "'evidence' is a required"),
+        (" … ", " ... … ... … ", "does not match"),
+        (" … ", " … `", "does not match"),
     ],
 )
 def test_broken_statements_are_refused(edited: Path, old: str, new: str, message: str) -> None:

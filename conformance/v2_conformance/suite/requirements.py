@@ -55,7 +55,7 @@ class Citation:
 
     document: str
     section: str
-    paragraph: int | None = None
+    paragraph: int
 
 
 @dataclass(frozen=True)

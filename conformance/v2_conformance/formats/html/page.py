@@ -228,8 +228,9 @@ def _row(entry: RequirementResult, cases: Sequence[CaseResult]) -> RequirementRo
 
 def _source(cited: CitedDocument) -> Source:
     url, place = cited.url, cited.section
-    if _RFC.fullmatch(url):
-        url, place = f"{url}#section-{place}", f"section {place}"
+    if rfc := _RFC.match(url):
+        url = f"{url}#section-{place}" if rfc.end() == len(url) else url  # a report of before 3.0
+        place = f"section {place}"
     if cited.paragraph is not None:
         place += f", paragraph {cited.paragraph}"
     safe = url.startswith(("https://", "http://"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from v2_conformance.maintenance.traceability.links import BASE_DOCUMENTS, Trace
-from v2_conformance.suite.requirements import documents
+from v2_conformance.suite.requirements import Citation, documents
 
 
 def find_gaps(trace: Trace) -> list[str]:
@@ -17,6 +17,7 @@ def find_gaps(trace: Trace) -> list[str]:
         *_statements_without_links(trace),
         *_paragraphs_without_statements(trace),
         *_citations_without_statements(trace),
+        *_citations_without_words(trace),
     ]
 
 
@@ -97,8 +98,23 @@ def _citations_without_statements(trace: Trace) -> Iterator[str]:
             link = (cited.document, cited.section, cited.paragraph, requirement.id)
             if cited.document not in BASE_DOCUMENTS and link not in named:
                 yield (
-                    f"{requirement.id} cites {cited.document}, {cited.section}, paragraph "
-                    f"{cited.paragraph}, but no statement of that paragraph names {requirement.id}"
+                    f"{requirement.id} cites {_place(cited)}, but no statement of that paragraph "
+                    f"names {requirement.id}"
                 )
         if requirement.basis == "text" and not trace.statements_of(requirement.id):
             yield f"{requirement.id} has the basis text, but no statement names it"
+
+
+def _citations_without_words(trace: Trace) -> Iterator[str]:
+    """Citations that no link can open at a sentence, and sentences that nobody cites."""
+    cited = {at: who for who, at in trace.citations() if at.document in BASE_DOCUMENTS}
+    for at, who in cited.items():
+        if at not in trace.base:
+            yield f"{who} cites {_place(at)}, but `base` does not have its words"
+    for at in trace.base:
+        if at not in cited:
+            yield f"nobody cites {_place(at)}, but `base` has its words"
+
+
+def _place(at: Citation) -> str:
+    return f"{at.document}, {at.section}, paragraph {at.paragraph}"

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.maintenance.traceability.statements import (
-    DocumentSection,
-    Erratum,
-    Statement,
-    errata,
-    sections,
-)
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
-from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.requirements import Citation, Requirement, catalogue
 from v2_conformance.suite.scenario_files import scenario_files
+from v2_conformance.suite.statements import (
+    DocumentSection,
+    Erratum,
+    Statement,
+    base_sentences,
+    errata,
+    sections,
+)
+from v2_conformance.suite.variations import variations
 from v2_conformance.yaml_files import read_yaml
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
@@ -33,15 +35,18 @@ BASE_DOCUMENTS = ("oip", "rfc9110", "rfc9112", "rfc8259", "rfc1950", "rfc1952")
 class Trace:
     """Everything that is linked.
 
-    `faults` maps the name of a fault to the requirement it breaks, `case_files` the id of a case
-    template to the name of its file.
+    `base` are the places in the base documents whose words are known. `faults` maps the name of a
+    fault to the requirement it breaks, `variations` the name of a variation to what it cites, and
+    `case_files` the id of a case template to the name of its file.
     """
 
     sections: Sequence[DocumentSection]
     errata: Sequence[Erratum]
+    base: Collection[Citation]
     requirements: Mapping[str, Requirement]
     cases: Sequence[Case]
     faults: Mapping[str, str]
+    variations: Mapping[str, Citation] = field(default_factory=dict)
     case_files: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -69,6 +74,14 @@ class Trace:
         """The statements on which `requirement` rests."""
         return [item for item in self.statements.values() if requirement in item.requirements]
 
+    def citations(self) -> Iterator[tuple[str, Citation]]:
+        """Yield every citation, and who cites: a requirement, a variation or an erratum."""
+        for requirement in self.requirements.values():
+            yield from ((requirement.id, cited) for cited in requirement.cite)
+        yield from self.variations.items()
+        for erratum in self.errata:
+            yield from (("an erratum", at) for at in erratum.where if isinstance(at, Citation))
+
     def level(self, case: Case) -> str:
         """The level of a case for a server that claims every profile."""
         requirement = self.requirements.get(case.requirement)
@@ -82,10 +95,12 @@ def suite_trace() -> Trace:
     return Trace(
         sections(),
         errata(),
+        base_sentences(),
         catalogue(),
         every_case(),
         {fault.name: fault.requirement for fault in FAULTS.values()}
         | {fault.name: fault.requirement for fault in CLIENT_FAULTS.values()},
+        {one.name: one.cite for one in variations().values()},
         _case_files(),
     )
 

@@ -17,6 +17,7 @@ from v2_conformance.suite.requirements import (
     documents,
     families,
 )
+from v2_conformance.suite.statements import link, link_of
 
 _TEMPLATE = "page.md.j2"
 
@@ -28,7 +29,9 @@ def traceability_page(trace: Trace) -> str:
         """The statements that it rests on, or else what it cites of the base documents."""
         statements = [_statement(statement.name) for statement in trace.statements_of(one.id)]
         cited = (c for c in one.cite if c.document in BASE_DOCUMENTS)
-        return statements or dict.fromkeys(f"{c.document} {c.section}" for c in cited)
+        return statements or dict.fromkeys(
+            f"[{c.document} {c.section}]({link(c, one.id)})" for c in cited
+        )
 
     def tested(one: Requirement) -> list[str]:
         """The templates of its cases, or why it has none."""
@@ -50,6 +53,7 @@ def traceability_page(trace: Trace) -> str:
         "broken": lambda id: [f"`{name}`" for name in trace.faults_of(id)],
         "faults": lambda id: len(trace.faults_of(id)),
         "grounds": grounds,
+        "link": link_of,
         "place": _place,
         "requirement": _requirement,
         "source": _source,
@@ -87,7 +91,7 @@ def _place(at: str | Citation) -> str:
     """Where an erratum is."""
     if isinstance(at, str):
         return _statement(at)
-    return f"{at.document}, {at.section}, paragraph {at.paragraph}"
+    return f"[{at.document}, {at.section}, paragraph {at.paragraph}]({link(at)})"
 
 
 def _statement(name: str) -> str:

@@ -38,6 +38,7 @@ from v2_conformance.suite.requirements import (
     documents,
     grade,
 )
+from v2_conformance.suite.statements import link
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
@@ -275,7 +276,7 @@ def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) ->
         cite=tuple(
             CitedDocument(
                 document=documents()[cited.document].title,
-                url=documents()[cited.document].url,
+                url=link(cited, requirement.id),
                 section=cited.section,
                 paragraph=cited.paragraph,
             )

@@ -1,33 +1,43 @@
-"""What the extension's documents state, and their errata, read from cases/statements.yaml."""
+"""What the documents state, in which sentences, and their errata: cases/statements.yaml."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
+from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.requirements import Citation
+from v2_conformance.suite.requirements import Citation, documents
 from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
 
 _FILE = "statements.yaml"
+_BETWEEN = " … "
+"""Stands between the first and the last words of a sentence."""
+
+# The words of sentences by document, section, paragraph and requirement. Under "" are those of all
+# sentences of the paragraph.
+_Sentences = dict[tuple[str, str, int, str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Statement:
     """One statement of a document, in our words. `name` is DOCUMENT/SECTION KEY/PARAGRAPH.NUMBER.
 
-    It has either `requirements` or a `reason` why it has none. `same_as` names the statement of
-    another document whose words, requirements and reason it shares.
+    `words` are the first and the last words of the sentence, as the document's page shows them. A
+    statement has either `requirements` or a `reason` why it has none. `same_as` names the statement
+    of another document whose text, requirements and reason it shares.
     """
 
     name: str
     paragraph: int
     says: str
+    words: str
     requirements: tuple[str, ...] = ()
     reason: str = ""
     same_as: str = ""
@@ -87,6 +97,57 @@ def errata() -> tuple[Erratum, ...]:
     return msgspec.convert(_statements_file().document["errata"], tuple[Erratum, ...])
 
 
+def link(cited: Citation, requirement: str = "") -> str:
+    """Return the URL that opens the cited document at the sentences on which `requirement` rests.
+
+    Without a requirement, or if no sentence of the paragraph is said to be about it, these are all
+    sentences of the paragraph that are known.
+    """
+    known = derived("sentences", _sentences)
+    place = (cited.document, cited.section, cited.paragraph)
+    words = known.get((*place, requirement)) or known.get((*place, ""), ())
+    anchor = f"section-{cited.section}" if cited.document.startswith("rfc") else ""
+    return _url(cited.document, anchor, words)
+
+
+def link_of(statement: Statement) -> str:
+    """Return the URL that opens the statement's document at its sentence."""
+    return _url(statement.name.partition("/")[0], "", [statement.words])
+
+
+def _url(document: str, anchor: str, words: Iterable[str]) -> str:
+    """Return a URL with a text fragment, https://wicg.github.io/scroll-to-text-fragment/."""
+    texts = [",".join(map(_escaped, sentence.split(_BETWEEN))) for sentence in words]
+    return f"{documents()[document].url}#{anchor}:~:text={'&text='.join(texts)}"
+
+
+def _escaped(words: str) -> str:
+    """Escape what has a meaning in a text fragment: the hyphen, too, is a delimiter."""
+    return quote(words, safe="").replace("-", "%2D")
+
+
+def base_sentences() -> dict[Citation, str]:
+    """Return the words of each sentence of the base documents that is cited."""
+    return {
+        Citation(document, section, int(paragraph)): words
+        for document, cited in _statements_file().document["base"].items()
+        for section, paragraphs in cited.items()
+        for paragraph, words in paragraphs.items()
+    }
+
+
+def _sentences() -> _Sentences:
+    found: dict[tuple[str, str, int, str], dict[str, None]] = {}
+    for section in sections():
+        for one in section.statements:
+            for requirement in (*one.requirements, ""):
+                place = (section.document, section.title, one.paragraph, requirement)
+                found.setdefault(place, {})[one.words] = None
+    for cited, words in base_sentences().items():
+        found[cited.document, cited.section, cited.paragraph, ""] = {words: None}
+    return {place: tuple(words) for place, words in found.items()}
+
+
 def _entries_by_name(file: YamlFile) -> dict[str, Mapping[str, Any]]:
     """Every statement as the file has it, by its name."""
     entries: dict[str, Mapping[str, Any]] = {}
@@ -126,6 +187,7 @@ def _statement(name: str, entries: Mapping[str, Mapping[str, Any]]) -> Statement
         name,
         int(entries[name]["at"].partition(".")[0]),
         entry["says"],
+        entries[name].get("words", entry["words"]),
         tuple(entry.get("requirements", ())),
         entry.get("reason", ""),
         same_as,
