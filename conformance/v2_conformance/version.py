@@ -1,3 +1,35 @@
-"""The version of the suite, of its distribution and of what it writes."""
+"""The version of the suite, and the digest of the code that decides its verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
 
 __version__ = "0.2.0"
+
+_DECIDING = (
+    "bench/judging",
+    "conversations",
+    "judging",
+    "protocol",
+    "report/verdict",
+    "suite",
+    "wire",
+)
+"""The rooms that decide which verdict follows from recorded bytes."""
+
+
+@cache
+def judging_digest(package: Path = Path(__file__).parent) -> str:
+    """Return the digest of the source code that decides verdicts: two builds of one version differ.
+
+    It is the same on every platform and version of Python, whether installed or in a checkout.
+    """
+    total = hashlib.sha256()
+    for room in _DECIDING:
+        for path in sorted((package / room).rglob("*.py"), key=lambda path: path.parts):
+            text = path.read_bytes().replace(b"\r\n", b"\n")
+            total.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode())
+            total.update(text)
+    return total.hexdigest()[:16]

@@ -16,6 +16,7 @@ from support.responses import HOSTILE
 from v2_conformance.cli.main import main
 from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.report.document import OverallVerdict, Report
+from v2_conformance.suite.requirements import catalogue_version
 
 SVG = "{http://www.w3.org/2000/svg}"
 REPORTS: dict[str, Report] = {
@@ -47,7 +48,9 @@ def texts(report: Report) -> list[str]:
 @pytest.mark.parametrize("words", REPORTS)
 def test_both_forms_say_the_verdict(words: str) -> None:
     report = REPORTS[words]
-    claimed = f"{words}: binary; without BF16" if words.startswith("conformant") else words
+    release = catalogue_version().rpartition(".")[0]
+    about = f": binary; without BF16 (catalogue {release})"
+    claimed = words + about if words.startswith("conformant") else words
     assert texts(report) == ["V2 binary tensors", claimed]
     document = endpoint_of(report)
     assert (document.schemaVersion, document.message) == (1, claimed)

@@ -20,8 +20,8 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import OverallVerdict
 from v2_conformance.report.files import as_json, load_report
+from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import digest
 
 # Passes, fails (MUST and SHOULD) and is not claimed, in a second.
 SOME = "P1 or P2 or P4 or P12 or W1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import shutil
 from collections.abc import Iterator
@@ -23,7 +22,6 @@ from v2_conformance.suite.requirements import (
     catalogue,
     check_catalogue,
     check_profile,
-    digest,
     documents,
     families,
 )
@@ -36,10 +34,8 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.copytree(folder("cases"), copy)
     monkeypatch.setattr(module, "folder", lambda name: copy)
     module._file.cache_clear()
-    digest.cache_clear()
     yield copy / "requirements.yaml"
     module._file.cache_clear()
-    digest.cache_clear()
 
 
 def edit(path: Path, old: str, new: str) -> int:
@@ -175,21 +171,6 @@ def test_refusal_names_file_and_line(edited: Path) -> None:
     line = edit(edited, "level: MUST\n", "level: SHALL\n")
     with pytest.raises(CaseFileError, match=rf"^cases/requirements\.yaml:{line}: "):
         check_catalogue()
-
-
-def test_digest_is_that_of_all_case_files_in_order() -> None:
-    paths = [*sorted(folder("cases").glob("*.yaml")), *sorted(folder("cases").glob("clients/*"))]
-    together = b"".join(path.read_bytes() for path in paths)
-    assert digest() == hashlib.sha256(together).hexdigest()[:16]
-
-
-@pytest.mark.parametrize("name", ["models.yaml", "clients/reading.yaml"])
-def test_digest_changes_with_any_case_file(edited: Path, name: str) -> None:
-    before = digest()
-    with (edited.parent / name).open("a", encoding="utf-8") as file:
-        file.write("# edited\n")
-    digest.cache_clear()
-    assert digest() != before
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -27,8 +27,10 @@ from v2_conformance.suite.causes.circumstances import ProfileNotClaimed, RoleAbs
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.requirements import Requirement, catalogue, digest
+from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version
+from v2_conformance.version import judging_digest
 from v2_conformance.wire.transcript import Ending
 
 Document = dict[str, Any]
@@ -201,7 +203,12 @@ def report_of(
     report = concluded(
         Report(
             suite=SuiteInfo(
-                "v2-conformance", suite_version, suite_catalogue or digest(), REPORT_FORMAT
+                "v2-conformance",
+                suite_version,
+                suite_catalogue or digest(),
+                REPORT_FORMAT,
+                "" if suite_catalogue else catalogue_version(),
+                judging_digest(),
             ),
             target=msgspec.structs.replace(tested, **target),
             started=started,

@@ -184,7 +184,7 @@ def test_shards_of_another_catalogue_are_refused(three: list[Path], tmp_path: Pa
         report["suite"]["catalogue"] = "0123456789abcdef"
 
     message = refused([edited(three[0], tmp_path, change, seal=True), *three[1:]])
-    assert "with the catalogue 0123456789abcdef" in message
+    assert "(0123456789abcdef), and this is v2-conformance" in message
     assert message.endswith("merge with the version that ran the shards")
 
 

@@ -19,12 +19,15 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.verifying.verification import verify
+from v2_conformance.version import judging_digest
 
 # Other suites, and what is no report.
 
 
 def other_catalogue(report: Document) -> None:
-    report["suite"].update(version="0.0.1", catalogue="0123456789abcdef")
+    report["suite"].update(version="0.0.1", catalogue="0123456789abcdef", catalogue_version="1.0.0")
 
 
 def test_the_cases_of_another_catalogue_that_are_the_same_are_judged(
@@ -34,9 +37,64 @@ def test_the_cases_of_another_catalogue_that_are_the_same_are_judged(
     assert found.exit_code == 2, text  # which cases there were is not known here
     assert not cases_that_differ(found)
     assert not any(case.unjudged for case in found.cases)
-    assert "another version made it" in text
+    assert "its catalogue asks or expects something else" in text
     assert "cannot be confirmed here" in text
-    assert "v2-conformance 0.0.1, catalogue 0123456789abcdef" in text
+    assert "v2-conformance 0.0.1, catalogue 1.0.0 (0123456789abcdef)" in text
+
+
+def another_build(report: Document) -> None:
+    report["suite"].update(version="0.0.1", catalogue_version="1.0.1", judging="0123456789abcdef")
+
+
+def test_another_build_is_noted_and_its_report_is_judged_again_in_full(
+    clean: Path, tmp_path: Path
+) -> None:
+    found, text = changed(clean, tmp_path, another_build)
+    assert found.exit_code == 0, text
+    assert "another build made it" in text
+    assert f"its judging code is 0123456789abcdef, this one's is {judging_digest()}" in text
+    assert "another build" not in changed(clean, tmp_path, lambda report: None)[1]
+
+    def worse(report: Document) -> None:
+        another_build(report)
+        report["verdict"]["robust"] = not report["verdict"]["robust"]
+
+    found, text = changed(clean, tmp_path, worse)
+    assert found.exit_code == 1
+    assert "another build made it, so compare with what v2-conformance 0.0.1, catalogue" in text
+
+
+def other_words(report: Document) -> None:
+    report["requirements"][0].update(title="Anything goes", statement="Do as you like.", note="No.")
+    case_of(report, GOOD)["why"] = "Nothing goes wrong."
+    report["verdict"].update(reasons=["none at all"], standing="certified", claim="everything")
+
+
+def test_words_of_another_build_are_not_compared_and_not_published(
+    clean: Path, tmp_path: Path
+) -> None:
+    def change(report: Document) -> None:
+        another_build(report)
+        other_words(report)
+
+    found, text = changed(clean, tmp_path, change)
+    assert found.exit_code == 0, text
+    assert found.report.requirements[0].title == "Anything goes"
+    here = verify(clean, suite_cases()).report
+    shown = found.in_present_words
+    assert (shown.requirements, shown.verdict) == (here.requirements, here.verdict)
+    assert [case.why for case in shown.cases] == [case.why for case in here.cases]
+
+
+@pytest.mark.parametrize("member", ["requirements", "cases", "verdict"])
+def test_words_of_this_build_are_compared(clean: Path, tmp_path: Path, member: str) -> None:
+    def change(report: Document) -> None:
+        own = {name: report[name] for name in ("requirements", "cases", "verdict")}
+        own = copy.deepcopy(own)
+        other_words(report)
+        report.update({name: value for name, value in own.items() if name != member})
+
+    assert changed(clean, tmp_path, change)[0].exit_code == 1
 
 
 def test_a_case_that_another_catalogue_has_otherwise_is_not_judged_and_named(

@@ -14,7 +14,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 LABEL = "V2 binary tensors"
 OUTDATED = "outdated"
-"""What the badge of a published report says once the suite has other cases than it had."""
+"""What the badge of a published report says once the catalogue asks something else."""
 # Colors that differ for color-blind eyes, and on which white text has a contrast of 5 to 1.
 _COLORS = {
     Outcome.PASS: "075c96",
@@ -23,7 +23,7 @@ _COLORS = {
     Outcome.NOT_RUN: "59626d",
 }
 _PADDING = 7
-_LONGEST = 100
+_LONGEST, _SHORT = 100, 20
 # Widths of 11 px Verdana, wider than what stands in for it, in tenths of a pixel, rounded up.
 _WIDTHS = {"il": 31, ", ": 40, "frt": 48, "cs": 58, "V": 76, "m": 108}
 _OTHER = 71
@@ -43,7 +43,7 @@ def svg(report: Report, *, outdated: bool = False) -> str:
     left, right = _width(LABEL), _width(message)
     about = (
         f"{LABEL}: {found.words} ({claimed(report)}, "
-        f"{report.started[:10]}, {report.suite.name} {report.suite.version})"
+        f"{report.started[:10]}, {report.suite.in_words})"
     )
     about = escape(short(visible(about), 400))
     return (
@@ -60,13 +60,15 @@ def svg(report: Report, *, outdated: bool = False) -> str:
 
 
 def _message(report: Report, found: Standing, outdated: bool) -> tuple[str, str]:
-    """The verdict and, if it certifies something, what that is; and its color."""
+    """The verdict and, if it certifies something, what and by which catalogue; and its color."""
     verdict, color = report.verdict, _COLORS[found.tone]
     if outdated:
         return OUTDATED, _COLORS[Outcome.NOT_RUN]
     if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
         return found.words, color
-    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}", color
+    release = ".".join(report.suite.catalogue_version.split(".")[:2])
+    about = f" (catalogue {short(visible(release), _SHORT)})" if release else ""
+    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}{about}", color
 
 
 def _text(text: str, start: int, width: int) -> str:

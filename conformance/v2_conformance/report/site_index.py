@@ -30,12 +30,13 @@ class SiteMaker(Part, frozen=True):
 
     name: Literal["v2-conformance"]
     version: str
-    catalogue: Annotated[
-        str, Meta(description="Digest of the cases by which all reports were judged again.")
-    ]
+    catalogue: Annotated[str, Meta(description="Digest of what that suite asks and expects.")]
     format: Annotated[
         int, Meta(description="Version of this format.", ge=SITE_FORMAT, le=SITE_FORMAT)
     ]
+    catalogue_version: Annotated[
+        str, Meta(description="Version of the catalogue by which all reports were judged again.")
+    ] = ""
 
 
 class LevelCount(Part, frozen=True):
@@ -70,7 +71,7 @@ class SiteReport(Part, frozen=True, kw_only=True):
         bool,
         Meta(
             description="Whether the verdict came out the same when every case was judged again. "
-            "False for a report that another version or catalogue made."
+            "False for a report of a catalogue that asks or expects something else."
         ),
     ]
     claim: Annotated[
@@ -79,7 +80,7 @@ class SiteReport(Part, frozen=True, kw_only=True):
     profiles: tuple[str, ...]
     started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
     suite: Annotated[str, Meta(description="The version of the suite that made the report.")]
-    catalogue: Annotated[str, Meta(description="Digest of the cases of that suite.")]
+    catalogue: Annotated[str, Meta(description="Digest of what that suite asks and expects.")]
     digest: Annotated[
         str, Meta(description="`integrity.digest` of the report.", pattern="^[0-9a-f]{64}$")
     ]
@@ -100,6 +101,9 @@ class SiteReport(Part, frozen=True, kw_only=True):
     endpoint: Annotated[
         SitePath, Meta(description="badge.json, for services that draw badges, likewise.")
     ]
+    catalogue_version: Annotated[
+        str, Meta(description="Version of the catalogue that the verdict is about; empty if old.")
+    ] = ""
 
 
 class SiteProduct(Part, frozen=True):

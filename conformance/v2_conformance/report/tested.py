@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.document_part import REPORT_FORMAT, FieldText, Part
+from v2_conformance.suite.library import digest
+from v2_conformance.suite.requirements import catalogue_version
+from v2_conformance.version import __version__, judging_digest
 
 
 class SuiteInfo(Part, frozen=True):
@@ -18,13 +22,46 @@ class SuiteInfo(Part, frozen=True):
     catalogue: Annotated[
         str,
         Meta(
-            description="Digest of the cases: "
-            "`cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16`."
+            description="Digest of what the catalogue asks and expects. Its words do not change it."
         ),
     ]
     report: Annotated[
         int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
     ]
+    catalogue_version: Annotated[
+        str, Meta(description="Version of the catalogue of requirements; empty in old reports.")
+    ] = ""
+    judging: Annotated[
+        str,
+        Meta(
+            description="Digest of the code that decides verdicts, which tells builds of one "
+            "version apart; empty in old reports."
+        ),
+    ] = ""
+
+    @property
+    def of_catalogue(self) -> str:
+        """The catalogue in words: its version, which old reports lack, and its digest."""
+        version = self.catalogue_version
+        return f"{version} ({self.catalogue})" if version else self.catalogue
+
+    @property
+    def in_words(self) -> str:
+        """The suite and its catalogue in words."""
+        return f"{self.name} {self.version}, catalogue {self.of_catalogue}"
+
+
+@cache
+def this_suite() -> SuiteInfo:
+    """Return what a report that this installation makes says of the suite."""
+    return SuiteInfo(
+        "v2-conformance",
+        __version__,
+        digest(),
+        REPORT_FORMAT,
+        catalogue_version(),
+        judging_digest(),
+    )
 
 
 class ServerInfo(Part, frozen=True):

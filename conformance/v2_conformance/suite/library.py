@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.choosing.selection import asked_for
-from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.variations import Variation, variations
+
+if TYPE_CHECKING:
+    from v2_conformance.suite.relations import Relation
 
 GENERATED = "M7/generated"
 REQUESTS_FILE = "generated_requests.yaml"
+
+# Members that only people read: they decide neither what is sent nor the verdict.
+_WORDS_OF_REQUIREMENTS = frozenset(
+    {
+        "cite",
+        "combines",
+        "findings",
+        "follows",
+        "note",
+        "prerequisite_of",
+        "since",
+        "statement",
+        "title",
+        "untested",
+    }
+)
+_WORDS_OF_VARIATIONS = frozenset({"cite", "does", "why"})
+_WORDS_OF_RELATIONS = frozenset({"holds", "why"})
 
 
 def suite_cases(*, large: bool = False, huge: bool = False, thorough: bool = False) -> list[Case]:
@@ -30,6 +58,33 @@ def client_cases() -> Sequence[Case]:
 def every_case() -> Sequence[Case]:
     """Every case that there is, including those that run only when asked for, and scenarios."""
     return (*_cases(thorough=True), *_scenarios())
+
+
+@cache
+def digest() -> str:
+    """Return the digest of what the catalogue asks and expects; it has no words for people.
+
+    A report that has it was asked exactly what this installation asks, at the same levels.
+    """
+    return derived("digest", _digest_of_what_is_asked)
+
+
+def _digest_of_what_is_asked() -> str:
+    from v2_conformance.suite.relations import relations
+
+    asked = [
+        [_without(requirement, _WORDS_OF_REQUIREMENTS) for requirement in catalogue().values()],
+        [[case.id, case.content] for case in every_case()],
+        list(contract().values()),
+        [_without(variation, _WORDS_OF_VARIATIONS) for variation in variations().values()],
+        [_without(relation, _WORDS_OF_RELATIONS) for relation in relations().values()],
+    ]
+    text = json.dumps(msgspec.to_builtins(asked), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without(entry: Requirement | Variation | Relation, words: Collection[str]) -> dict[str, Any]:
+    return {f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in words}
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -141,20 +140,6 @@ def families() -> dict[str, str]:
 def documents() -> dict[str, Document]:
     """The documents that citations name, by their key."""
     return msgspec.convert(_data()["documents"], dict[str, Document])
-
-
-@cache
-def digest() -> str:
-    """The version of the cases in a report: the same cases, the same digest.
-
-    It is what `cat cases/*.yaml cases/clients/*.yaml | sha256sum | cut -c1-16` prints in the C
-    locale.
-    """
-    total = hashlib.sha256()
-    for each in (folder("cases"), folder("cases") / "clients"):
-        for path in sorted(each.glob("*.yaml"), key=lambda path: path.name):
-            total.update(path.read_bytes())
-    return total.hexdigest()[:16]
 
 
 def check_profile(name: str) -> str:

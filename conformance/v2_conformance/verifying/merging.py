@@ -21,18 +21,16 @@ from v2_conformance.report.document import CaseResult, MergedShard, Report
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.recording.recorder import Note
 from v2_conformance.report.recording.results import case_result
-from v2_conformance.report.tested import Shard
+from v2_conformance.report.tested import Shard, this_suite
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.plan import named, plan_again
 from v2_conformance.verifying.setting import setting
 from v2_conformance.verifying.verification import Verification, verify
-from v2_conformance.version import __version__
 
 _TIMES = ("first_byte_ms", "duration_ms", "closed_before_ms")
 
@@ -76,11 +74,10 @@ def _part(path: Path, cases: Sequence[Case]) -> Verification:
     suite, shard = found.report.suite, found.report.selection.shard
     if found.unsealed:
         raise ReportFileError(f"{path} is the record of a run: name its report.json")
-    if found.foreign:
+    if found.foreign or found.other_build:
         raise ReportFileError(
-            f"{path} was made by v2-conformance {printable(suite.version, 40)} with the catalogue "
-            f"{printable(suite.catalogue, 20)}, and this is {__version__} with {digest()}: merge "
-            "with the version that ran the shards"
+            f"{path} was made by v2-conformance {printable(suite.in_words, 80)}, and this is "
+            f"{this_suite().in_words}: merge with the version that ran the shards"
         )
     if found.edits:
         raise ReportFileError(f"{path} does not hold: {found.edits[0]}")

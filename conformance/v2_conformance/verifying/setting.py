@@ -27,7 +27,9 @@ from v2_conformance.wire.endpoint_bindings import BINDINGS
 class Setting:
     """Facts about the whole run from its report, and the cases of this installation by id.
 
-    `plan` is that of the run, made again, None if this installation cannot make it. `masks` says
+    `same_suite` says whether the catalogue of the run asks and expects what this one does, and
+    `same_words` whether this very build made the report. `plan` is that of the run, made again,
+    None if this installation cannot make it. `masks` says
     whether secrets are masked in its exchanges, `mask` in which header fields.
     """
 
@@ -36,6 +38,7 @@ class Setting:
     mask: Mask
     masks: bool
     same_suite: bool
+    same_words: bool
     report: Report
     cases: Mapping[str, Case]
     plan: DerivedPlan | None
@@ -82,6 +85,7 @@ def setting(
     cases: Sequence[Case],
     *,
     same_suite: bool,
+    same_words: bool = True,
     plan: DerivedPlan | None = None,
     models: Sequence[Learned] = (),
 ) -> Setting:
@@ -112,6 +116,7 @@ def setting(
         mask,
         masks,
         same_suite,
+        same_words,
         report,
         {case.id: stood_in(case, target.unsupported) for case in cases},
         plan,

@@ -9,21 +9,20 @@ from pathlib import Path
 import msgspec
 
 from v2_conformance.judging.relations.plan import bindings_of, relation_plan
-from v2_conformance.report.document import OverallVerdict, Report
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.files import read_report
+from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.requirements import digest
 from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.learned import learned_again, relation_edits
-from v2_conformance.verifying.plan import cases_of, claim_edits, named, plan_edits
+from v2_conformance.verifying.plan import DerivedPlan, cases_of, claim_edits, named, plan_edits
 from v2_conformance.verifying.recorded.consistency import date_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.verifying.soaked import BELIEVED, soak_edits
-from v2_conformance.version import __version__
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,10 @@ class Verification:
     """Result of judging a report again.
 
     `edits` cannot be true of an unedited report whatever its cases show; `unclear` may be true or
-    forged. `verdict` is the one that the cases give now. `foreign` says whether another suite made
-    the report, and `unsealed` whether it is the record of a run, which has no digest. `believed` is
+    forged. `again` is the report as its cases make it now, in the words of this installation.
+    `foreign` says whether its catalogue asks or expects something else, `other_build` whether
+    another build of the suite made it, and `unsealed` whether it is the record of a run, which has
+    no digest. `believed` is
     what has to be believed of the whole run, in clauses. `digest` is computed from the content, ""
     for a record. `masks` says whether secrets are masked in it.
     """
@@ -42,12 +43,25 @@ class Verification:
     cases: tuple[Rejudged, ...]
     edits: tuple[str, ...]
     unclear: tuple[str, ...]
-    verdict: OverallVerdict
+    again: Report
     foreign: bool
+    other_build: bool
     unsealed: bool
     believed: tuple[str, ...]
     digest: str
     masks: bool
+
+    @property
+    def verdict(self) -> OverallVerdict:
+        """The verdict that the cases give now."""
+        return self.again.verdict
+
+    @property
+    def in_present_words(self) -> Report:
+        """The report, in the words of this installation if another build with the same catalogue
+        made it: its own could say anything.
+        """
+        return self.again if self.other_build and not self.foreign else self.report
 
     @property
     def stated(self) -> str:
@@ -92,14 +106,22 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     report, suite = file.report, file.report.suite
     of_client = report.target.client is not None
     cases = [case for case in cases if case.of_clients is of_client]
-    foreign = (suite.version, suite.catalogue) != (__version__, digest())
+    here = this_suite()
+    foreign, other_build = suite.catalogue != here.catalogue, suite != here
     where = whereabouts(report)
     begun = None if foreign else cases_of(report, cases)
     again = learned_again(report, where.address, where.mask, masks=where.masks, cases=begun)
     plan, edits = (None, []) if foreign else plan_edits(report, cases, again.models)
     if report.relations is not None:
         cases = relation_plan(again.models, cases)
-    known = setting(report, cases, same_suite=not foreign, plan=plan, models=again.models)
+    known = setting(
+        report,
+        cases,
+        same_suite=not foreign,
+        same_words=not other_build,
+        plan=plan,
+        models=again.models,
+    )
     if not file.is_intact:
         edits.insert(0, "the report was edited: its digest is not that of its content")
     found = Discovered(())
@@ -112,21 +134,26 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
             edits += relation_edits(report, again, bound)
     judged = _rejudged(report, known)
     outcomes = tuple(
-        msgspec.structs.replace(recorded, outcome=case.outcome)
+        msgspec.structs.replace(recorded, outcome=case.outcome, why=_why(recorded, plan))
         for recorded, case in zip(report.cases, judged, strict=True)
     )
     planned = report.planned if plan is None else dict(plan.counts)
     now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
-        edits += [*found.edits, *_edits(report, now), *soak_edits(report, known)]
+        edits += [
+            *found.edits,
+            *_edits(report, now, same_words=known.same_words),
+            *soak_edits(report, known),
+        ]
     return Verification(
         path,
         report,
         judged,
         tuple(edits),
         found.unclear,
-        now.verdict,
+        msgspec.structs.replace(now, integrity=report.integrity),
         foreign,
+        other_build,
         file.is_record,
         (*found.believed, *_of_shards(report), *([BELIEVED] if report.soak else [])),
         file.digest,
@@ -157,8 +184,19 @@ def _of_shards(report: Report) -> Iterator[str]:
         yield f"that the runs of its {len(report.shards)} shards were against the same server"
 
 
-def _edits(report: Report, again: Report) -> Iterator[str]:
-    """Yield what in a report of this very suite does not follow from its cases."""
+def _why(recorded: CaseResult, plan: DerivedPlan | None) -> str:
+    """Return why a case is there, in the words of this installation if it has the case."""
+    case = None if plan is None else plan.chosen.get(recorded.id)
+    return recorded.why if case is None else case.why
+
+
+def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
+    """Yield what in a report on this very catalogue does not follow from its cases.
+
+    Words are compared only if this very build made it.
+    """
+    if not same_words:
+        report, again = _without_words(report), _without_words(again)
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
     names = dict.fromkeys((*stated, *follows))
     other = [name for name in names if stated.get(name) != follows.get(name)]
@@ -166,3 +204,14 @@ def _edits(report: Report, again: Report) -> Iterator[str]:
         yield f"the rows of these requirements do not follow from the cases: {named(other)}"
     if report.verdict != again.verdict:
         yield "the verdict with its reasons and warnings does not follow from the cases"
+
+
+def _without_words(report: Report) -> Report:
+    rows = tuple(
+        msgspec.structs.replace(row, title="", statement="", follows="", note="", cite=())
+        for row in report.requirements
+    )
+    verdict = msgspec.structs.replace(
+        report.verdict, reasons=(), warnings=(), standing="", claim=""
+    )
+    return msgspec.structs.replace(report, requirements=rows, verdict=verdict)

@@ -22,7 +22,7 @@ from v2_conformance.report.document import (
     RequirementResult,
 )
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import catalogue, digest
+from v2_conformance.suite.requirements import catalogue, catalogue_version
 from v2_conformance.wire.transcript import Ending
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"
@@ -37,7 +37,7 @@ def test_a_good_report_says_what_it_is_about() -> None:
     assert page.title == "Server 9.8.7: conformant, robust · V2 binary tensor data"
     for words in (
         "Server 9.8.7", "conformant, robust", "2025-01-02 02:04 UTC", "1 min 15 s, run complete",
-        "v2-conformance 1.2.3", digest(), "http://server.example:8000",
+        "v2-conformance 1.2.3", catalogue_version(), "http://server.example:8000",
         f"{len(passes())} cases by outcome",
     ):  # fmt: skip
         assert words in page.words

@@ -31,8 +31,9 @@ class Column:
     """A server, or a client, as `what` says.
 
     `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
-    if there is none. It is `outdated` if another version or catalogue made it and it could not be
-    confirmed. `explained` maps a requirement whose failures all come from others to those.
+    if there is none. It is `outdated` if its catalogue asks or expects something else, so that it
+    could not be confirmed. `explained` maps a requirement whose failures all come from others to
+    those.
     """
 
     label: str
@@ -44,6 +45,7 @@ class Column:
     date: str
     suite: str
     catalogue: str
+    catalogue_name: str
     requirements: Mapping[str, RequirementResult]
     left: Mapping[str, int]
     findings: Findings
@@ -87,6 +89,7 @@ def column_of(report: Report, page: str) -> Column:
         date=_day(report),
         suite=short(f"{suite.name} {suite.version}", _SHORT),
         catalogue=short(suite.catalogue, _SHORT),
+        catalogue_name=short(suite.of_catalogue, _SHORT),
         requirements={row.id: row for row in report.requirements},
         left=missing(report),
         findings=findings(report),

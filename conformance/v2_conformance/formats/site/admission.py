@@ -12,6 +12,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomically
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.signatures.signing import signature_path
+from v2_conformance.report.tested import this_suite
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
@@ -34,8 +35,8 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Admitted:
-    """A report that holds. `confirmed` is False if another version or catalogue made it, `signed`
-    what became of its signature, None if it has none."""
+    """A report that holds. `confirmed` is False if its catalogue asks something else, and
+    `signed` is what became of its signature, None if it has none."""
 
     verified: Verification
     confirmed: bool
@@ -64,7 +65,7 @@ def stage(path: Path, folder: Path) -> Path:
 def admit(
     copy: Path, cases: Sequence[Case], signers: Sequence[AllowedSigner], *, outdated: bool
 ) -> Admitted:
-    """Judge a staged report again. With `outdated`, one that another version or catalogue made is
+    """Judge a staged report again. With `outdated`, one whose catalogue asks something else is
     taken if nothing in it is wrong. Raises RefusedError with the reason."""
     try:
         found = verify(copy, cases)
@@ -122,7 +123,7 @@ def _what_is_open(found: Verification) -> str:
 def _other_suite(found: Verification) -> str:
     suite = found.report.suite
     return (
-        f"v2-conformance {printable(suite.version, 40)}, catalogue {printable(suite.catalogue, 40)}"
-        ", made it, so it cannot be confirmed here: run the suite again, or publish it as outdated "
-        "with --outdated"
+        f"it is about catalogue {printable(suite.of_catalogue, 40)}; this one, "
+        f"{this_suite().of_catalogue}, asks or expects something else: run the suite again, or "
+        "publish it as outdated with --outdated"
     )

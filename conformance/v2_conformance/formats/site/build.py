@@ -26,7 +26,8 @@ from v2_conformance.report.site_index import (
     SiteProduct,
 )
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.requirements import digest
+from v2_conformance.suite.library import digest
+from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
 from v2_conformance.version import __version__
 
@@ -51,7 +52,7 @@ def add_report(source: Path, staged: Path, home: str, by: Admission) -> Entry:
     """
     copy = stage(source, staged)
     admitted = admit(copy, by.cases, by.signers, outdated=by.outdated)
-    report, outdated = admitted.verified.report, not admitted.confirmed
+    report, outdated = admitted.verified.in_present_words, not admitted.confirmed
     svg, endpoint = (form.file_name for form in BADGES)
     write_atomically(staged / PAGE.file_name, report_page.render(report))
     write_atomically(staged / svg, badge.svg(report, outdated=outdated))
@@ -94,7 +95,7 @@ def build(entries: Sequence[Entry], built: Path, base_url: str | None) -> list[s
             _write(built / page, render_matrix(columns, kind=kind, other=other), files, built)
     files.append(INDEX)
     index = SiteIndex(
-        SiteMaker("v2-conformance", __version__, digest(), SITE_FORMAT),
+        SiteMaker("v2-conformance", __version__, digest(), SITE_FORMAT, catalogue_version()),
         base_url,
         tuple(entry.site for entry in entries),
         tuple(product for product, _ in products),

@@ -60,7 +60,7 @@ class Entry:
 
 def entry_of(source: Path, staged: Path, home: str, admitted: Admitted) -> Entry:
     """The entry of a report that was admitted; it has no folder yet."""
-    report = admitted.verified.report
+    report = admitted.verified.in_present_words
     column = column_of(report, "")
     return Entry(
         source=source,
@@ -130,7 +130,7 @@ def _subject(report: Report) -> tuple[object, ...]:
 
 def _site_report(admitted: Admitted, column: Column) -> SiteReport:
     verified, signed = admitted.verified, admitted.signed
-    report = verified.report
+    report = verified.in_present_words
     target, verdict, suite = report.target, report.verdict, report.suite
     return SiteReport(
         id="",
@@ -157,6 +157,7 @@ def _site_report(admitted: Admitted, column: Column) -> SiteReport:
         report="report.json.gz",
         badge="badge.svg",
         endpoint="badge.json",
+        catalogue_version=short(suite.catalogue_version, _WORD),
     )
 
 

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
+from v2_conformance.report.tested import SuiteInfo, this_suite
 from v2_conformance.report.verdict.standing import server_name
 from v2_conformance.suite.causes.base import counted, printable
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.observations import AllKept, NothingObserved
-from v2_conformance.suite.requirements import digest
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.verification import Verification
-from v2_conformance.version import __version__
 
 _GOOD = (CONFORMANT, NOT_ROBUST, CONSISTENT)
 _SHOWN = 20
@@ -24,16 +23,19 @@ def verification_lines(found: Verification) -> list[str]:
     """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
     report, suite = found.report, found.report.suite
     said = wrapped(
-        f"{found.path.name}: {_tested(report)}, {report.started}, made by v2-conformance "
-        f"{suite.version}, catalogue {suite.catalogue}"[:_LONGEST],
+        f"{found.path.name}: {_tested(report)}, {report.started}, made by {suite.in_words}"[
+            :_LONGEST
+        ],
         "  ",
     )
     if found.foreign:
         said += wrapped(
-            f"another version made it; this is v2-conformance {__version__}, catalogue {digest()}: "
-            "cases that send and expect the same are judged again",
+            f"its catalogue asks or expects something else than this one; this is "
+            f"{this_suite().in_words}: cases that send and expect the same are judged again",
             "  ",
         )
+    elif found.other_build:
+        said += wrapped(_other_build(suite), "  ")
     if not report.complete:
         said.append("the run is incomplete: it was stopped before its last case")
     if found.unsealed:
@@ -53,6 +55,15 @@ def verification_lines(found: Verification) -> list[str]:
     for edit in found.edits:
         said += wrapped(f"EDITED  {edit}", "        ")
     return [*said, "", *wrapped(_conclusion(found), "  ")]
+
+
+def _other_build(suite: SuiteInfo) -> str:
+    here = this_suite()
+    note = f"another build made it; this is {here.in_words}"
+    if suite.judging != here.judging:
+        code = printable(suite.judging, 40) or "an unknown build"
+        note += f"; its judging code is {code}, this one's is {here.judging}"
+    return f"{note}: everything is judged again, words are not compared"
 
 
 def _tested(report: Report) -> str:
@@ -115,6 +126,14 @@ def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _conclusion(found: Verification) -> str:
+    words = _verdict(found)
+    if found.exit_code == 1 and found.other_build:
+        suite = printable(found.report.suite.in_words, 160)
+        words += f"; another build made it, so compare with what {suite} says"
+    return words
+
+
+def _verdict(found: Verification) -> str:
     stated, now = found.stated.upper(), found.now.upper()
     if found.exit_code == 0:
         rest = found.on_belief_alone
@@ -131,8 +150,6 @@ def _conclusion(found: Verification) -> str:
     if not found.foreign:
         return f"{stated} cannot be confirmed: what is named above could not be shown again"
     return (
-        f"{stated} cannot be confirmed here: with another version or catalogue nobody can tell "
-        "which cases such a run has; verify it with v2-conformance "
-        f"{printable(found.report.suite.version, 40)}, catalogue "
-        f"{printable(found.report.suite.catalogue, 40)}"
+        f"{stated} cannot be confirmed here, because its catalogue may have other cases; verify it "
+        f"with {printable(found.report.suite.in_words, 160)}"
     )

@@ -29,7 +29,6 @@ from v2_conformance.report.document import (
     RecordLine,
     Report,
 )
-from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
 from v2_conformance.report.files import (
     RECORD,
@@ -60,16 +59,14 @@ from v2_conformance.report.tested import (
     Model,
     Selection,
     ServerInfo,
-    SuiteInfo,
     TargetInfo,
+    this_suite,
 )
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.soak.soaking import Soaked
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.requirements import digest
-from v2_conformance.version import __version__
 
 ROOM = 24 * 1024 * 1024
 """Bytes that all responses of a run may take in its report, before base64, besides what answers
@@ -292,7 +289,7 @@ def _header(
         http2=target.http2,
     )
     return RecordHeader(
-        suite=SuiteInfo("v2-conformance", __version__, digest(), REPORT_FORMAT),
+        suite=this_suite(),
         target=msgspec.convert(target.mask.document(msgspec.to_builtins(tested)), TargetInfo),
         started=started.isoformat(timespec="seconds"),
         own=own,

@@ -1,0 +1,53 @@
+"""The digest of the judging code: equal on every machine, another one for every other build."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.resources import PACKAGE
+from v2_conformance.version import judging_digest
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    """A copy of the package's source code at another place."""
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "kits"))
+    return copy
+
+
+def test_a_copy_has_the_same_digest_whatever_its_line_endings(build: Path) -> None:
+    assert judging_digest(build) == judging_digest()
+    for path in build.rglob("*.py"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (build / "judging" / "__pycache__").mkdir()
+    (build / "judging" / "__pycache__" / "judge.cpython-399.pyc").write_bytes(b"code")
+    judging_digest.cache_clear()
+    assert judging_digest(build) == judging_digest()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bench/judging/judge.py",
+        "conversations/case.py",
+        "judging/observed/exchanges.py",
+        "protocol/message.py",
+        "report/verdict/summary.py",
+        "suite/causes/causes.py",
+        "wire/messages.py",
+    ],
+)
+def test_any_change_of_the_code_that_decides_changes_it(build: Path, name: str) -> None:
+    with (build / name).open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    assert judging_digest(build) != judging_digest()
+
+
+def test_other_code_does_not_change_it(build: Path) -> None:
+    with (build / "cli" / "main.py").open("a", encoding="utf-8") as file:
+        file.write("# edited\n")
+    assert judging_digest(build) == judging_digest()
