@@ -7,7 +7,7 @@ described at the top of each file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import yaml
 
 from v2_conformance import terminal_safe_text as text
 from v2_conformance.report.document import Report
+from v2_conformance.suite.cases import CaseFacts
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 
@@ -32,9 +33,9 @@ class Expectation:
 
     It may as well be a client: then `adapter` is the script of the kit `clients` that puts it on
     the bench. `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases`
-    patterns to outcomes, of which the first that matches counts. `seen` and `reasons` are
-    sentences, by requirement. A requirement that passes has them, too, where cases of a lower
-    level fail.
+    patterns to outcomes, of which the first that matches counts. `seen`, `reasons` and `mended`
+    are texts by requirement. A requirement that passes has them, too, if cases of a lower level
+    fail.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Expectation:
     cases: Mapping[str, str]
     seen: Mapping[str, str]
     reasons: Mapping[str, str]
+    mended: Mapping[str, str] = field(default_factory=dict)
     adapter: str = ""
 
     @property
@@ -55,14 +57,13 @@ class Expectation:
         """SERVER-VERSION, as the file is named."""
         return self.path.stem
 
-    def failing_levels(self, requirement: str) -> list[str]:
-        """The levels at which `requirement` has cases that fail, as they are written here."""
-        levels = [
-            case.level
-            for case in (client_cases() if self.adapter else suite_cases())
-            if case.requirement == requirement and self.outcome_of(case.id) == Outcome.FAIL
-        ]
-        return list(dict.fromkeys(levels))
+    def failing(self) -> dict[str, list[CaseFacts]]:
+        """The cases that fail, as they are written here, by requirement."""
+        found: dict[str, list[CaseFacts]] = {}
+        for case in client_cases() if self.adapter else suite_cases():
+            if case.profile in self.profiles and self.outcome_of(case.id) == Outcome.FAIL:
+                found.setdefault(case.requirement, []).append(case.facts(self.profiles))
+        return found
 
     def outcome_of(self, case_id: str) -> str:
         """What is expected of a case; a pass if nothing is written of it."""
@@ -92,6 +93,7 @@ def load_expectation(path: Path) -> Expectation:
     cases: dict[str, str] = {}
     seen: dict[str, str] = {}
     reasons: dict[str, str] = {}
+    mended: dict[str, str] = {}
     for requirement, entry in document["requirements"].items():
         if isinstance(entry, str):
             requirements[requirement] = entry
@@ -100,6 +102,8 @@ def load_expectation(path: Path) -> Expectation:
             reasons[requirement] = entry["reason"]
             if "seen" in entry:
                 seen[requirement] = entry["seen"]
+            if "mended" in entry:
+                mended[requirement] = entry["mended"]
             cases.update(entry.get("cases", {}))
     return Expectation(
         path,
@@ -113,6 +117,7 @@ def load_expectation(path: Path) -> Expectation:
         cases,
         seen,
         reasons,
+        mended,
         document.get("adapter", ""),
     )
 

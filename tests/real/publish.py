@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,8 +31,9 @@ from servers import SERVERS, ServerFailedError, restart_command, usable_port
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
+from v2_conformance.suite.cases import CaseFacts
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
@@ -42,7 +43,6 @@ TABLE = "<!-- Written by `tox -e publish`, from tests/real/expectations/. -->\n"
 TABLE_END = "<!-- The end of what it writes. -->\n"
 # Their own defaults: with any free port each publication would differ in every request.
 _PORTS = {"kserve": 8080, "mlserver": 8080, "triton": 8000}
-_FEW = 12
 _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 
 
@@ -147,21 +147,24 @@ def readme(text: str, expectations: Sequence[Expectation]) -> str:
 def front_page(text: str, expectations: Sequence[Expectation]) -> str:
     """`text` of README.md, its table of servers made anew."""
     before, _, rest = text.partition(TABLE)
-    rows = "".join(_row(expected) for expected in expectations if not expected.adapter)
-    head = "| server | profiles | verdict | MUST requirements that fail |\n|---|---|---|---|\n"
+    servers = [expected for expected in expectations if not expected.adapter]
+    head = (
+        "| server | profiles | verdict | blocks conformant | blocks robust | mended in |\n"
+        "|---|---|---|---|---|---|\n"
+    )
+    rows = "".join(map(_row, servers))
     return before + TABLE + head + rows + TABLE_END + rest.partition(TABLE_END)[2]
 
 
 def _row(expected: Expectation) -> str:
-    failing = [
-        key
-        for key, outcome in expected.requirements.items()
-        if outcome == Outcome.FAIL and catalogue()[key].level_for(expected.profiles) == "MUST"
-    ]
-    shown = " ".join(failing[:_FEW]) + (f" and {len(failing) - _FEW} more" * (len(failing) > _FEW))
+    failing = expected.failing()
+    blocked = {key: {case.blocks for case in failing.get(key, ())} for key in expected.requirements}
+    blocking = [" ".join(key for key in blocked if block in blocked[key]) for block in BLOCKS]
+    mended = "; ".join(f"{key} {where}" for key, where in expected.mended.items())
     verdict = "conformant" if expected.conformant else "not conformant"
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    return f"| {server} | {', '.join(expected.profiles)} | {verdict} | {shown} |\n"
+    cells = (server, ", ".join(expected.profiles), verdict, *blocking, mended)
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _section(expected: Expectation) -> Iterator[str]:
@@ -174,12 +177,13 @@ def _section(expected: Expectation) -> Iterator[str]:
     )
     yield f"| requirements | what the {'client' if expected.adapter else 'server'} does |"
     yield "|---|---|"
+    failing = expected.failing()
     by_sentence: dict[str, list[str]] = {}
     for requirement, sentence in expected.seen.items():
         by_sentence.setdefault(sentence, []).append(requirement)
     for sentence, requirements in by_sentence.items():
         escaped = sentence.strip().replace("|", "\\|")
-        yield f"| {_listed(expected, requirements)} | {escaped} |"
+        yield f"| {_listed(expected, failing, requirements)} | {escaped} |"
     yield ""
     lacking = [
         key for key, outcome in expected.requirements.items() if outcome == Outcome.UNSUPPORTED
@@ -191,18 +195,17 @@ def _section(expected: Expectation) -> Iterator[str]:
         yield f"Not tested: {' '.join(untested)}.\n"
 
 
-def _listed(expected: Expectation, requirements: Sequence[str]) -> str:
-    """The requirements by level: "MUST H6 H7, SHOULD H8"; one alone with its title."""
-    by_level: dict[str, list[str]] = {}
+def _listed(
+    expected: Expectation, failing: Mapping[str, Sequence[CaseFacts]], requirements: Sequence[str]
+) -> str:
+    """The requirements by their gravest grade: "MUST (blocks robust) H6 H7, SHOULD H8"; one alone
+    with its title."""
+    by_grade: dict[str, list[str]] = {}
     for key in requirements:
-        outcome = expected.requirements[key]
-        levels: list[str] = [catalogue()[key].level_for(expected.profiles)]
-        if outcome != Outcome.FAIL:
-            levels = ["DISPUTED"] if outcome == Outcome.DISPUTED else expected.failing_levels(key)
-        for level in levels:
-            by_level.setdefault(level, []).append(key)
+        grades = (case.grade for case in failing.get(key, ()))
+        by_grade.setdefault(min(grades, key=GRADES.index, default="DISPUTED"), []).append(key)
     title = f" {catalogue()[requirements[0]].title}" if len(requirements) == 1 else ""
-    return ", ".join(f"{level} {' '.join(keys)}" for level, keys in by_level.items()) + title
+    return ", ".join(f"{grade} {' '.join(keys)}" for grade, keys in by_grade.items()) + title
 
 
 def _environment(folder: Path, package: str) -> Path:

@@ -37,8 +37,15 @@ def some(**changes: Any) -> Expectation:
         profiles=("binary",),
         survives=True,
         conformant=False,
-        requirements={"H6": "fail", "H7": "fail", "H8": "fail", "O6": "disputed", "L1": "not_run"},
-        cases={},
+        requirements={
+            "P9": "pass",
+            "H6": "fail",
+            "H7": "fail",
+            "H8": "fail",
+            "O6": "disputed",
+            "L1": "not_run",
+        },
+        cases={"H6/*": "fail", "H7/*": "fail", "H8/*": "fail"},
         seen={"H6": "Refused.", "H7": "Refused.", "H8": "Refused.", "O6": "As JSON | binary."},
         reasons={},
     )
@@ -71,7 +78,7 @@ def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title(
     text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [some()])
     assert text.startswith(f"By hand.\n{publish.BEGIN}\n## some 1.0: not conformant\n")
     assert "old" not in text
-    assert "| MUST H6 H7, SHOULD H8 | Refused. |" in text
+    assert "| MUST (blocks robust) H6 H7, SHOULD H8 | Refused. |" in text
     assert "| DISPUTED O6 binary_data_output true, output listed " in text
     assert "As JSON \\| binary. |" in text
     assert "Not tested: L1.\n" in text
@@ -79,12 +86,21 @@ def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title(
 
 def test_a_requirement_that_passes_is_listed_with_the_level_of_its_failing_cases() -> None:
     partly = some(
+        profiles=("binary", "compression"),
         requirements={"Z1": "pass"},
         cases={"Z1/coding-names[GZIP]": "fail"},
         seen={"Z1": "GZIP is refused."},
     )
     text = publish.readme(f"By hand.\n{publish.BEGIN}", [partly])
     assert "| SHOULD Z1 Compressed requests count decoded bytes | GZIP is refused. |" in text
+
+
+def test_the_front_page_keeps_apart_what_a_failure_blocks_and_says_what_is_mended() -> None:
+    text = publish.front_page(
+        f"{publish.TABLE}{publish.TABLE_END}",
+        [some(cases={"P9/*": "fail", "H6/*": "fail", "H8/*": "fail"}, mended={"H6": "2.0"})],
+    )
+    assert "| binary | not conformant | P9 | H6 | H6 2.0 |\n" in text
 
 
 @pytest.fixture
