@@ -22,6 +22,7 @@ from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.maintenance.selftest import servers as selftest
 from v2_conformance.maintenance.selftest.trials import FaultTrial, Half
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.result import Result
@@ -58,13 +59,14 @@ WRONG = Result(suite_cases()[0], Verdict(Outcome.FAIL, WrongStatus("200", 500, "
 
 class TestRun:
     def test_embedded_conforms(self, tmp_path: Path, cli: Cli) -> None:
-        profiles = ["--profile", "raw", "--profile", "bf16"]
+        profiles = [word for name in SERVER_PROFILES[1:] for word in ("--profile", name)]
         printed = cli("run", *profiles, "-n", "2", "--report-dir", tmp_path, code=0)
         report = load_report(tmp_path / "report.json")  # valid by the schema, or this raises
         assert report.complete
         assert report.verdict.conformant
         assert report.verdict.robust
         assert [case.id for case in report.cases] == [case.id for case in suite_cases()]
+        assert {case.outcome for case in report.cases} == {"pass", "disputed"}
         assert (tmp_path / "report.json").stat().st_size < 3_000_000
         assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
         assert "CONFORMANT, ROBUST" in printed.out

@@ -110,8 +110,9 @@ class TestStopped:
             finally:
                 release.set()
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-    @pytest.mark.parametrize("workers", ["1", "2"])
+    @pytest.mark.parametrize(
+        ("number", "workers"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2"), (signal.SIGHUP, "1")]
+    )
     def test_a_signal_leaves_a_report_that_says_incomplete(
         self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
     ) -> None:

@@ -19,11 +19,3 @@ def test_a_session_into_a_folder_in_use_is_refused(workers: str, pytester: pytes
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([f"*v2-conformance: {folder} is in use: the run with process*"])
         assert [path.name for path in folder.iterdir()] == ["run.lock"]
-
-
-def test_a_session_leaves_no_lock(pytester: pytest.Pytester, server: ReferenceServer) -> None:
-    folder = Path(pytester.path) / "reports"
-    options = [f"--v2-url={server.url}", f"--v2-report-dir={folder}", "-k", "P4", "-n", "2"]
-    assert pytester.runpytest_subprocess(*options).ret == 0
-    assert (folder / "report.json").exists()
-    assert not (folder / "run.lock").exists()

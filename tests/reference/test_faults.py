@@ -38,16 +38,12 @@ _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}
 
 
 def run_against(
-    url: str,
-    chosen: Sequence[Case],
-    workers: int = 1,
-    timeout: float = 30,
-    binding: str | None = None,
+    url: str, chosen: Sequence[Case], timeout: float = 30, binding: str | None = None
 ) -> dict[str, Result]:
     """The results of `chosen` by case id."""
     of_run = partial(make_target, url, profiles=SERVER_PROFILES, binding=binding)
     engine = Engine(of_run(timeout=timeout), discover(of_run(timeout=30)))
-    return {event.result.case.id: event.result for event in run(engine, chosen, workers)}
+    return {event.result.case.id: event.result for event in run(engine, chosen)}
 
 
 @cache
@@ -96,7 +92,6 @@ def test_a_server_without_faults_passes_every_case_every_time(server: ReferenceS
     # What is observed depends on all that is sent.
     sent = [c for c in sample(suite_cases(), _LEFT_OUT) if not isinstance(c, ObservedCase)]
     again = run_against(server.url, sent)
-    parallel = run_against(server.url, suite_cases(), workers=2)
     wrong = {
         name: result.message
         for name, result in first.items()
@@ -104,10 +99,9 @@ def test_a_server_without_faults_passes_every_case_every_time(server: ReferenceS
     }
     assert not wrong
     assert len(first) == len(suite_cases())
-    for results in (again, parallel):
-        assert {name: result.outcome for name, result in results.items()} == {
-            name: first[name].outcome for name in results
-        }
+    assert {name: result.outcome for name, result in again.items()} == {
+        name: first[name].outcome for name in again
+    }
 
 
 def test_every_requirement_with_a_must_case_has_a_fault() -> None:

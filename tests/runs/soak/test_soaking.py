@@ -117,7 +117,7 @@ def test_open_files_that_leak_are_found_with_the_kind_that_leaks_them(
 ) -> None:
     target, pid = served
     found = results(target, chosen("P2/blob", "D1/", "C8/"))
-    load = Load(6, 8, pid)
+    load = Load(3, 8, pid)
     seen = soak(target, discover(target), soakables(found), load, lambda words: None)
     (files,) = [one for one in trends(seen.samples, seen.phases) if one.quantity == "files"]
     assert files.movement == "grows"  # so short a soak calls nothing a leak
