@@ -12,6 +12,8 @@ from v2_conformance.judging.messages.request import may_have_id, read_request
 from v2_conformance.protocol.names import HEADER_LENGTH
 
 TEXT = b'{"id":"a","inputs":[]}'
+CHUNKS = b"5\r\n{    \r\n1\r\n}\r\n0\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked"
 
 
 def request(body: bytes = TEXT, *fields: bytes, target: bytes = b"/v2/models/m/infer") -> bytes:
@@ -79,10 +81,19 @@ def test_an_id_on_which_servers_may_differ_is_none(data: bytes) -> None:
         request().replace(b"Content-Length: 22", b"Content-Length: 22\t"),
         b"\r\n" + request(),
         request(target=b"/v2/models/a%zz/infer"),
+        request().replace(b"Host: h", b"host: h "),
+        request().replace(b"Host: h", b"Host:   h"),
+        request().replace(b"Content-Length: 22", b"Content-Length: 22 "),
+        request(CHUNKS, b"Transfer-Encoding: CHUNKED"),
+        request(CHUNKS, b"Transfer-Encoding: chunked "),
+        request(CHUNKS.replace(b"5\r", b"5;a=1\r"), CHUNKED),
+        request(CHUNKS.replace(b"5\r", b"05\r"), CHUNKED),
+        request(CHUNKS.replace(b"0\r", b"0;a\r"), CHUNKED),
+        request(CHUNKS[:-2] + b"X-Checksum: 1\r\n\r\n", CHUNKED),
         request(target=b"/v2/models/\"/infer"),
     ],
 )  # fmt: skip
-def test_what_a_proxy_may_refuse_is_not_plain(data: bytes) -> None:
+def test_what_http_layers_refuse_is_not_plain(data: bytes) -> None:
     assert not read_request(data).plain
 
 
@@ -91,9 +102,12 @@ def test_what_a_proxy_may_refuse_is_not_plain(data: bytes) -> None:
     [
         request(target=b"/v2/models/%6D%2d_%7E%30/infer"),
         request(TEXT, b"Content-Type: \tapplication/json\t"),
+        request(CHUNKS, CHUNKED),
+        request(CHUNKS, b"transfer-encoding:chunked"),
+        request(b"B\r\nhello world\r\n0\r\n\r\n", CHUNKED),
     ],
 )
-def test_what_every_proxy_passes_on_is_plain(data: bytes) -> None:
+def test_what_all_http_layers_pass_on_is_plain(data: bytes) -> None:
     assert read_request(data).plain
 
 

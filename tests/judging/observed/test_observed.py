@@ -215,6 +215,15 @@ def test_a_400_to_what_is_no_http_may_look_as_it_likes() -> None:
     assert seen("error_bodies", exchange(page)) is not None
 
 
+@pytest.mark.parametrize("trailers", [b"", b"X-Checksum: 1\r\n"])
+def test_the_refusal_of_odd_chunks_may_look_as_it_likes(trailers: bytes) -> None:
+    head = REQUEST.partition(b"\r\n\r\n")[0].replace(b"Content-Length:", b"X-Length:")
+    chunks = b"2\r\n{}\r\n0\r\n" + trailers + b"\r\n"
+    sent = head + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
+    shown = seen("error_bodies", exchange(http(b"", 400), sent))
+    assert (shown is None) == bool(trailers)
+
+
 @pytest.mark.parametrize("status", [400, 404, 500])
 def test_the_error_of_a_router_may_look_as_it_likes(status: int) -> None:
     page = http(b"no such page", status)

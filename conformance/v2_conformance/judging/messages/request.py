@@ -15,7 +15,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
 from v2_conformance.wire.http2.notation import as_http1
-from v2_conformance.wire.messages import decimal
+from v2_conformance.wire.messages import decimal, read_chunks
 
 _LONGEST = 256 * 1024
 # Sizes that every proxy accepts (nginx: large_client_header_buffers).
@@ -27,9 +27,11 @@ _PLAIN_TARGET = re.compile(
     rb"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]"
     rb"|%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]))*"
 )
-# nginx and Node take no tab around what they frame and route a request by.
-_TAB_IN_FRAMING = re.compile(
-    rb"(?i)\r\n(?:host|connection|content-length|transfer-encoding):[^\r]*\t"
+# By these fields, HTTP layers frame and route a request: nginx and Node take no tab around their
+# values, Django no space behind Host, and Sanic no other case of the coding.
+_ODD_FRAMING = re.compile(
+    rb"\r\n(?:(?i:host|connection|content-length|transfer-encoding):(?:  |[^\r]*(?:\t| (?=\r|\Z)))"
+    rb"|(?i:transfer-encoding):(?! ?chunked(?:\r|\Z)))"
 )
 _HEAD_END = b"\r\n\r\n"
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
@@ -44,7 +46,7 @@ class ReadRequest:
     """A request as read. `fields` are by lower-case name, in their order.
 
     `body` is without transfer coding. `plain` says whether it is whole and valid HTTP that any
-    proxy passes on, so that the answer is the inference server's.
+    HTTP layer and proxy passes on, so that the answer is the inference server's.
     """
 
     method: str
@@ -136,8 +138,11 @@ def _read(data: Buffer) -> ReadRequest:
     if head is None:
         return ReadRequest("", "1.1", (), b"", plain=False)
     fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
-    raw = bytes(data).partition(b"\r\n\r\n")[0]
-    odd = _is_odd(raw, head.target) or {name for name, _ in fields} >= _TWO_LENGTHS
+    raw = bytes(data).partition(_HEAD_END)[0]
+    names = {name for name, _ in fields}
+    odd = _is_odd(raw, head.target) or names >= _TWO_LENGTHS
+    if not odd and "transfer-encoding" in names:
+        odd = _has_odd_chunks(bytes(data), len(raw) + len(_HEAD_END))
     return ReadRequest(
         head.method.decode("latin-1"),
         "2" if data is not recorded else head.http_version.decode("latin-1"),
@@ -158,8 +163,20 @@ def _is_odd(head: bytes, target: bytes) -> bool:
     return (
         len(head) > _LONG_HEAD
         or _PLAIN_TARGET.fullmatch(target) is None
-        or _TAB_IN_FRAMING.search(head) is not None
+        or _ODD_FRAMING.search(head) is not None
     )
+
+
+def _has_odd_chunks(data: bytes, start: int) -> bool:
+    """Return True if the chunks from `start` on have more than sizes and data: extensions, zeros
+    before a size, trailers. Some HTTP layers refuse these.
+    """
+    for chunk in read_chunks(data, start):
+        if not chunk.size:
+            return data[chunk.start :] != b"0\r\n\r\n"
+        if data[chunk.start : chunk.data].lower() != b"%x\r\n" % chunk.size:
+            return True
+    return True
 
 
 # The same known-good request follows most cases.
