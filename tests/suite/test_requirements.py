@@ -156,7 +156,7 @@ def test_requirements_are_values_that_hash_and_pickle() -> None:
             "a prerequisite of itself: P5 -> E4 -> P5",
         ),
         ("  - id: P1\n", "  - id: P1\n    combines: false\n", "True was expected"),
-        ("version: 2.", "version: v2.", "does not match"),
+        ("version: 3.", "version: v2.", "does not match"),
         ("    commit: tr", "    date: tr", "does not match"),
         ("    sha256: 0df4", "    # 0df4", "'sha256' is a required property"),
     ],

@@ -19,7 +19,7 @@ import msgspec
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import Basis, Blocks, Citation, Level, catalogue, grade
+from v2_conformance.suite.requirements import Basis, Blocks, Level, catalogue, grade
 from v2_conformance.suite.variations import variation
 
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
@@ -115,11 +115,6 @@ class _Common:
         if level != "MUST":
             return None
         return self.blocks or catalogue()[self.requirement].blocks or "conformant"
-
-    @property
-    def cite(self) -> tuple[Citation, ...]:
-        """What allows the way in which it is sent, besides what its requirement cites."""
-        return ()
 
     @property
     def template(self) -> str:
@@ -225,11 +220,6 @@ class RequestCase(_Common):
         """See _Common."""
         definitions = [variation(name).definition for name in self.variations]
         return {"variations": definitions} if definitions else {}
-
-    @property
-    def cite(self) -> tuple[Citation, ...]:
-        """See _Common."""
-        return tuple(dict.fromkeys(variation(name).cite for name in self.variations))
 
     @property
     def alone(self) -> bool:

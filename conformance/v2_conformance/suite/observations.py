@@ -29,6 +29,7 @@ Observed = Literal[
     "framing",
     "ids",
     "interim_responses",
+    "interim_responses_to_http_1_0",
     "json_types",
     "line_ends",
     "nothing_after",
@@ -40,6 +41,7 @@ Observed = Literal[
     "status_lines",
     "survival",
     "transfer_codings",
+    "transfer_codings_to_http_1_0",
     "unique_members",
 ]
 """What is observed, by the names that `observed` in schemas/case.schema.json allows."""

@@ -172,8 +172,33 @@ def test_broken_rule_has_its_cause(what: Observed, received: bytes, cause: Cause
     assert seen(what, received) == Observation(what, "D1/made-by-hand", 1, 1, cause)
 
 
+@pytest.mark.parametrize("rule", ["transfer_codings", "interim_responses"])
+def test_what_breaks_a_rule_for_http_1_0_alone_is_observed_apart(rule: Observed) -> None:
+    apart: Observed = f"{rule}_to_http_1_0"  # type: ignore[assignment]
+    received = {
+        "transfer_codings": STATUS + b"\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "interim_responses": b"HTTP/1.1 103 \r\n\r\n" + GOOD,
+    }[rule]
+    old_request = REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+    old = exchange(received, old_request)
+    new = exchange(received)
+    broken = seen(apart, old, new)
+    assert broken is not None
+    assert (broken.judged, broken.wrong) == (1, 1)
+    assert seen(rule, old, new) == Observation(rule, "D1/made-by-hand", 1, 0)
+    assert seen(apart, exchange(GOOD, old_request)) == Observation(apart, broken.case, 1, 0)
+
+
 def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
-    elsewhere = {"client_errors", "announced_closes", "continues", *OF_VERDICTS, *OF_CLIENTS}
+    elsewhere = {
+        "interim_responses_to_http_1_0",
+        "transfer_codings_to_http_1_0",
+        "client_errors",
+        "announced_closes",
+        "continues",
+        *OF_VERDICTS,
+        *OF_CLIENTS,
+    }
     assert {what for what, _ in KEPT} | elsewhere == set(OBSERVED)
     assert {what for what, _, _ in BROKEN} | elsewhere == set(OBSERVED)
 

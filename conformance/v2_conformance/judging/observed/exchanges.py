@@ -7,6 +7,7 @@ matter: concurrent cases, and a report that is judged again, give the same resul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -75,24 +76,30 @@ def observe(
         for purpose, transcript in exchanges
         if transcript.streamed is None
     ]
-    judged: dict[Observed, int] = {}
+    judged: Counter[Observed] = Counter()
     wrong: dict[Observed, list[Cause]] = {}
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.
     unbroken = not any(look.syntax.broken for look in looks)
     if unbroken:
-        judged = dict.fromkeys(_RULES, sum(map(_shows_syntax, looks)))
+        showing = list(filter(_shows_syntax, looks))
+        judged = Counter(_observed_by(rule, look) for look in showing for rule in _RULES)
     for look in looks:
-        for what, check in _checks(look, unbroken=unbroken):
+        for rule, check in _checks(look, unbroken=unbroken):
+            what = _observed_by(rule, look)
             try:
                 shown = check(look)
             except Finding as finding:
                 shown = True
                 wrong.setdefault(what, []).append(finding.cause)
-            if shown:
-                judged[what] = judged.get(what, 0) + 1
+            judged[what] += shown
     return tuple(
         _seen(what, case.id, count, wrong.get(what, ())) for what, count in judged.items() if count
     )
+
+
+def _observed_by(rule: Observed, look: Look) -> Observed:
+    """Return the name under which the exchange shows `rule`: some have another by HTTP/1.0."""
+    return _BY_HTTP_1_0.get(rule, rule) if look.request.version == "1.0" else rule
 
 
 def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Observation:
@@ -320,6 +327,11 @@ _RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
     "interim_responses": ("interim_response",),
 }
 """Rules of HTTP whose breach is in the bytes of a response."""
+_BY_HTTP_1_0: Mapping[Observed, Observed] = {
+    "transfer_codings": "transfer_codings_to_http_1_0",
+    "interim_responses": "interim_responses_to_http_1_0",
+}
+"""What allows a client of HTTP/1.0 less than others, and is a case of its own for it."""
 
 _OF_ANY: _Checks = (
     ("error_status", _error_status),

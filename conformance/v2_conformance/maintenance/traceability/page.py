@@ -16,6 +16,7 @@ from v2_conformance.suite.requirements import (
     catalogue_version,
     documents,
     families,
+    grade,
 )
 from v2_conformance.suite.statements import link, link_of
 
@@ -56,6 +57,7 @@ def traceability_page(trace: Trace) -> str:
         "link": link_of,
         "place": _place,
         "requirement": _requirement,
+        "graded": _graded,
         "source": _source,
         "statement": _statement,
         "templates": lambda id: len(trace.templates_of(id)),
@@ -80,11 +82,17 @@ def _source(document: Document) -> str:
 
 
 def _template(trace: Trace, template: str, requirement: Requirement) -> str:
-    levels = sorted({case.level for case in trace.templates[template]} - {requirement.level})
-    note = f" ({', '.join(levels)})" if levels else ""
+    grades = sorted({case.grade for case in trace.templates[template]} - {_graded(requirement)})
+    note = f" ({', '.join(grades)})" if grades else ""
     file = trace.case_files.get(template)
     where = f"../cases/{file}" if file else "authoring-cases.md"  # it describes generated requests
     return f"[{template}]({where}){note}"
+
+
+def _graded(requirement: Requirement) -> str:
+    """Return the level of a requirement with what a failure at it blocks."""
+    blocks = requirement.blocks if requirement.level == "MUST" else None
+    return grade(requirement.level, blocks)
 
 
 def _place(at: str | Citation) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import (
     CaseResult,
+    CitedDocument,
     OverallVerdict,
     Report,
     RequirementResult,
@@ -31,12 +31,15 @@ from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
     BLOCKS,
+    LEVELS,
     Blocks,
     Level,
     Requirement,
     catalogue,
+    documents,
     grade,
 )
+from v2_conformance.suite.statements import link
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
@@ -256,7 +259,9 @@ def _needs(cause: Cause | None) -> Iterable[str]:
 
 def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) -> RequirementResult:
     counts = Counter(case.outcome for case in cases)
-    of_level = [case for case in cases if case.level == level] or cases
+    if all(case.level != level for case in cases):  # a part of the suite may have lower ones alone
+        level = min((case.level for case in cases), key=LEVELS.index, default=level)
+    of_level = [case for case in cases if case.level == level]
     own = {case.outcome for case in of_level}
     harmed = [case for case in of_level if not case.outcome.harmless] or of_level
     worst = next((outcome for outcome in _WORST_FIRST if outcome in own), Outcome.NOT_RUN)
@@ -271,5 +276,13 @@ def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) ->
         statement=requirement.statement,
         follows=requirement.follows,
         note=requirement.note,
-        cite=cited_documents(requirement.cite, requirement.id),
+        cite=tuple(
+            CitedDocument(
+                document=documents()[cited.document].title,
+                url=link(cited, requirement.id),
+                section=cited.section,
+                paragraph=cited.paragraph,
+            )
+            for cited in requirement.cite
+        ),
     )

@@ -34,10 +34,12 @@ _OBSERVED: Mapping[Observed, Http1Feature] = {
     "folded_fields": "response_syntax",
     "framing": "response_syntax",
     "interim_responses": "response_syntax",
+    "interim_responses_to_http_1_0": "response_syntax",
     "line_ends": "response_syntax",
     "nothing_after": "response_syntax",
     "status_lines": "response_syntax",
     "transfer_codings": "response_syntax",
+    "transfer_codings_to_http_1_0": "response_syntax",
 }
 # RFC 9113, section 8.2.2. TE may only be "trailers".
 _OF_THE_CONNECTION = frozenset(

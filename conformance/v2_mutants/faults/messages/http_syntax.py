@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Response
+from v2_conformance.reference.http_messages import Framing, Response
 from v2_mutants.registry import Right, What, fault, then
 
 
@@ -122,6 +123,26 @@ for _name, _requirement, _text, _what in (
 ):  # fmt: skip
     fault(_name, _requirement, Behaviour.serialize)(_text, _what)
 
+fault("transfer-coding-for-http-1.0", "C11", Behaviour.finish)(
+    "A response to HTTP/1.0 ends with its connection and has `Transfer-Encoding: identity`.",
+    lambda right, request, response: (
+        replace(
+            right(),
+            framing=Framing.CLOSE,
+            headers=(*response.headers, ("Transfer-Encoding", "identity")),
+        )
+        if request.version == "1.0"
+        else right()
+    ),
+)
+fault("interim-response-for-http-1.0", "C18", Behaviour.interim_responses)(
+    "Each response to a client of HTTP/1.0 is preceded by 103.",
+    then(
+        lambda sent, request: (
+            sent + b"HTTP/1.1 103 Early Hints\r\n\r\n" if request.version == "1.0" else sent
+        )
+    ),
+)
 fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
     "Each response is preceded by a 103 that has a Content-Length.",
     then(
