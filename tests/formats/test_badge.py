@@ -13,7 +13,6 @@ import pytest
 from support.commands import Cli
 from support.reports import report_of, saved
 from support.responses import HOSTILE
-from v2_conformance.cli.main import main
 from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.suite.requirements import catalogue_version
@@ -122,17 +121,3 @@ def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> 
         str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
     ]
     assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == "not conformant"
-
-
-def test_what_is_no_report_or_no_folder_is_one_line(tmp_path: Path, cli: Cli) -> None:
-    path = saved(REPORTS["not conformant"], tmp_path / "report.json")
-    for arguments in ([str(tmp_path / "no.json"), str(tmp_path)], [str(path), str(path)]):
-        assert len(cli("badge", *arguments, code=2).err.splitlines()) == 1
-
-
-def test_a_run_writes_the_badge_and_no_older_one_survives(tmp_path: Path) -> None:
-    (tmp_path / "badge.svg").write_text("conformant")
-    (tmp_path / "badge.json").write_text("{}")
-    assert main(["run", "--report-dir", str(tmp_path), "--case", "P1"]) == 1
-    assert json.loads((tmp_path / "badge.json").read_text())["message"] == "incomplete run"
-    assert "incomplete run" in (tmp_path / "badge.svg").read_text()

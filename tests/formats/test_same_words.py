@@ -135,9 +135,8 @@ def test_what_the_json_says_follows_from_the_cases() -> None:
         assert report.verdict.standing == words
 
 
-@pytest.mark.parametrize("options", [["--case", "P2"], ["--case", "P2", "--case", "H1"]])
-def test_selection_is_an_incomplete_run(options: list[str], tmp_path: Path, cli: Cli) -> None:
-    printed = cli("run", *options, "--report-dir", tmp_path, code=1).out
+def test_selection_is_an_incomplete_run(tmp_path: Path, cli: Cli) -> None:
+    printed = cli("run", "--case", "P2", "--report-dir", tmp_path, code=1).out
     assert "INCOMPLETE RUN" in printed
     assert "NOT CONFORMANT" not in printed
     assert load_report(tmp_path / "report.json").verdict.standing == "incomplete run"

@@ -213,13 +213,6 @@ class TestReports:
         report = load_report(pytester.path / "out" / "report.json")
         assert not report.complete
 
-    def test_a_secret_is_in_no_message(self, pytester: pytest.Pytester, bad: str) -> None:
-        header = ["--v2-header", "Authorization: Bearer t0p-s3cret-t0ken"]
-        result = start(pytester, "--v2-url", bad, *header, "-m", "P4", "--v2-report-dir", "out")
-        assert result.ret == 1
-        written = [path.read_text() for path in (pytester.path / "out").iterdir()]
-        assert not any("t0p-s3cret" in text for text in [*written, result.stdout.str()])
-
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
     def test_a_secret_that_is_repeated_in_base64_is_in_no_report_of_pytest(
         self,
@@ -341,12 +334,6 @@ class TestFailures:
         lines = [line for line in result.errlines if line]
         assert len(lines) == 1
         assert "none of the contract's models" in lines[0]
-
-    def test_misspelt_profile_is_named(self, pytester: pytest.Pytester, good: str) -> None:
-        result = start(pytester, "--v2-url", good, "--v2-profile", "rwa")
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        (line,) = [line for line in result.errlines if line]
-        assert "unknown profile 'rwa': did you mean raw?" in line
 
     @pytest.mark.parametrize(
         "options",
