@@ -16,6 +16,7 @@ from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,
     AnsweredInJson,
+    AnsweredWith,
     Cause,
     Rejected,
 )
@@ -26,7 +27,12 @@ from v2_conformance.suite.causes.findings import (
     SchemaViolation,
     WrongStatus,
 )
-from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm, WrongValue
+from v2_conformance.suite.causes.output_findings import (
+    MissingOutput,
+    WrongForm,
+    WrongShape,
+    WrongValue,
+)
 from v2_conformance.suite.causes.transport_findings import (
     ConnectionClosed,
     ConnectionRefused,
@@ -244,6 +250,18 @@ def test_a_disputed_case_reports_the_reading_and_fails_only_for_wrong_values() -
     assert verdict(GOOD, case) == Verdict(Outcome.DISPUTED, AnsweredInForm(("binary",)))
     assert verdict(GOOD_JSON, case) == Verdict(Outcome.DISPUTED, AnsweredInForm(("json",)))
     assert isinstance(failure(v2(answer(sized()), BLOB[::-1]), case), WrongValue)
+
+
+def test_a_case_that_records_values_fails_only_for_other_types_and_shapes() -> None:
+    case = make_case({"outcome": "either", "outputs": {"0": "binary"}, "compare": "recorded"})
+    other = verdict(v2(answer(sized()), BLOB[::-1]), case)
+    assert other.outcome is Outcome.PASS
+    assert isinstance(other.cause, AnsweredWith)
+    assert other.cause != verdict(GOOD, case).cause
+    assert verdict(http(ERROR_BODY, 400), case) == Verdict(Outcome.PASS, Rejected(400))
+    assert isinstance(failure(GOOD_JSON, case), WrongForm)
+    free = make_case({"outcome": "either", "outputs": {"0": "any"}, "compare": "recorded"})
+    assert isinstance(failure(v2(answer(entry(data=[9], shape=[1]))), free), WrongShape)
 
 
 # No whole response.

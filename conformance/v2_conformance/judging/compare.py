@@ -49,12 +49,9 @@ def compare_tensors(
     With `truth`, BOOL elements count as zero or not zero (D7). With a `tolerance`, floats may
     differ by it, and only elements that differ by more are compared bit for bit.
     """
+    compare_types(expected, got)
     label = printable(expected.name)
     tensor = got.tensor
-    if tensor.datatype != expected.datatype:
-        raise Finding(WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
-    if tensor.shape != expected.shape:
-        raise Finding(WrongShape(label, expected.shape, tensor.shape))
     if expected.datatype == "BYTES":
         _compare_elements(label, expected.blob, got)
         return
@@ -68,6 +65,21 @@ def compare_tensors(
         differing = _count(left, right, DATATYPES[expected.datatype].size or 1)
         found = _difference(label, expected, got, at)
         raise Finding(WrongValue(found, element_count(expected.shape), differing))
+
+
+def compare_types(expected: Tensor, got: ReadOutput) -> None:
+    """Raise Finding unless `got` has the datatype and shape of `expected`."""
+    label, tensor = printable(expected.name), got.tensor
+    if tensor.datatype != expected.datatype:
+        raise Finding(WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
+    if tensor.shape != expected.shape:
+        raise Finding(WrongShape(label, expected.shape, tensor.shape))
+
+
+def values_shown(got: ReadOutput) -> str:
+    """Return the first elements of a tensor of numbers or booleans, for people."""
+    values = to_values(got.tensor.datatype, got.tensor.blob)
+    return ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
 
 
 def check_no_other_number(expected: Tensor, data: object) -> None:

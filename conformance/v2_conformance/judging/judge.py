@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
-from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.compare import compare_tensors, compare_types, values_shown
 from v2_conformance.judging.messages.errors import is_error
 from v2_conformance.judging.messages.response import (
     ReadMessage,
@@ -28,6 +28,7 @@ from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,
     AnsweredInJson,
+    AnsweredWith,
     Cause,
     NotDone,
     Rejected,
@@ -98,14 +99,14 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
 
 
 def judge_success(
-    expected: tuple[Expected, ...], response: Response, *, truth: bool = False
+    expected: tuple[Expected, ...], response: Response, compare: str = "bits"
 ) -> ReadMessage:
-    """Raise Finding unless the response has the expected outputs (`truth`: see compare)."""
+    """Raise Finding unless the response has the expected outputs (`compare`: as cases say it)."""
     if response.status != 200:
         raise Finding(WrongStatus("200", response.status, excerpt(response.body)))
     message = read_message(response)
     for item in expected:
-        _judge_output(item, message, truth=truth)
+        _judge_output(item, message, compare)
     return message
 
 
@@ -172,14 +173,16 @@ def _judge_request(
     if prepared.request.streamed is not None and streamed is not None:
         check_streamed(prepared.request.streamed, response, streamed)
         return Verdict(settled, Accepted() if case.expects == "either" else None)
-    truth = case.expect.get("compare") == "truth"
-    message = judge_success(prepared.expected, response, truth=truth)
+    compare = case.expect.get("compare", "bits")
+    message = judge_success(prepared.expected, response, compare)
     try:
         apply_checks(case, prepared, response, message)
     except Finding as finding:
         if case.level != "MAY":
             raise
         return Verdict(Outcome.PASS, NotDone(finding.cause))
+    if compare == "recorded":
+        return Verdict(settled, AnsweredWith("; ".join(map(values_shown, message.outputs))))
     if case.expects == "disputed":
         forms = {output.form for output in message.outputs}
         return Verdict(Outcome.DISPUTED, AnsweredInForm(tuple(sorted(forms))))
@@ -231,7 +234,7 @@ def _accepted(case: RequestCase, response: Response) -> Finding:
     return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
 
 
-def _judge_output(item: Expected, message: ReadMessage, *, truth: bool) -> None:
+def _judge_output(item: Expected, message: ReadMessage, compare: str) -> None:
     found = [output for output in message.outputs if output.tensor.name == item.tensor.name]
     label = printable(item.tensor.name)
     if not found:
@@ -240,7 +243,11 @@ def _judge_output(item: Expected, message: ReadMessage, *, truth: bool) -> None:
     for output in found:
         if item.form not in ("any", output.form):
             raise Finding(WrongForm(label, item.form, output.form))
-        compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)
+        if compare == "recorded":
+            compare_types(item.tensor, output)
+        else:
+            truth = compare == "truth"
+            compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)
 
 
 def _without_response(

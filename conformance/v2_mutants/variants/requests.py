@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from math import isfinite
 from typing import Any
 
-from v2_conformance.protocol.datatypes import Buffer, Shape, blob_size, check_blob, to_values
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    Shape,
+    blob_size,
+    check_blob,
+    to_values,
+)
 from v2_conformance.protocol.message import RepeatedMemberError, Tensor, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
@@ -70,6 +79,24 @@ variant("unknown-parameters-refused", "docs/disputes.md, S14 and O15", Behaviour
     "Parameters of inputs that the server does not know are rejected.",
     refuses(lambda entry: bool(set(entry.parameters) - {BINARY_DATA_SIZE})),
 )
+
+
+@variant("elements-coerced", "docs/disputes.md, J2 and J10", Behaviour.json_blob)
+def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
+    """Fractions are cut off for integers; a word is 0 as a number, and every text is true."""
+    if not isinstance(entry.data, list):
+        return right()
+    kind = DATATYPES[entry.spec.datatype].kind
+    return right(replace(entry, data=[_coerced(kind, element) for element in entry.data]))
+
+
+def _coerced(kind: str, element: Any) -> Any:
+    if isinstance(element, str) and kind == "bool":
+        return element != ""
+    if isinstance(element, str) and kind in ("int", "float"):
+        return _coerced(kind, float(element) if element[:1].isdigit() else 0.0)
+    whole = kind == "int" and isinstance(element, float) and isfinite(element)
+    return int(element) if whole else element
 
 
 @variant.several("numbers-are-doubles", "docs/disputes.md, D15, and RFC 8259, section 6")

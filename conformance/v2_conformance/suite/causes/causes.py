@@ -236,6 +236,16 @@ class AnsweredInForm(CauseBase, frozen=True):
         return f"the server answered in {' and '.join(self.forms)} form"
 
 
+class AnsweredWith(CauseBase, frozen=True):
+    """The values that came back, where the documents leave open what the server makes of a request.
+
+    `values` are the first ones of each output, as people write them.
+    """
+
+    says = "the server answered with {values}"
+    values: str
+
+
 class GeneratedRequests(CauseBase, frozen=True):
     """`count` generated requests were answered exactly.
 

@@ -89,7 +89,6 @@ def _size_wraps(item: JsonObject) -> JsonObject:
 for _name, _text, _repair in (
     ("minus-one-inferred", "The dimension -1 is found out from the data.", _inferred),
     ("negative-dimension-absolute", "A negative dimension is taken as positive.", _absolute),
-    ("data-of-zero-shape-dropped", "The data of an input of shape [0] is dropped.", _emptied),
     ("dimension-modulo-32-bits", "A dimension is cut to 32 bits.", _modulo(32, 34)),
     ("dimension-modulo-64-bits", "A dimension is cut to 64 bits.", _modulo(64, 70)),
     ("negative-pair-in-json", "Two negative dimensions cancel out.", _both_negative("json")),
@@ -99,6 +98,10 @@ for _name, _text, _repair in (
     ("own-size-modulo-64-bits", "Without data, a size of 2^64 is 0.", _size_wraps),
 ):
     fault(_name, "J5", Behaviour.request_input)(_text, _reads_input(_repair))
+
+fault("data-of-zero-shape-dropped", "J1", Behaviour.request_input)(
+    "The data of an input of shape [0] is dropped.", _reads_input(_emptied)
+)
 
 
 # --- J6: inputs
