@@ -164,7 +164,7 @@ def _chunks(request: Request) -> list[int]:
 
 
 fault("chunk-size-of-16-bits", "C2", Behaviour.handle)(
-    "The size of a chunk is read in 16 bits: a mebibyte is 0, which ends the body.",
+    "The size of a chunk is read in 16 bits: 983,040 is 0, which ends the body.",
     lambda right, request: (
         right.server.error(400, "a chunk does not end where its size says")
         if any(size >= 2**16 for size in _chunks(request))
