@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from support.behaviours import Floats, Noisy, OtherFloats
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
@@ -36,32 +37,16 @@ from v2_mutants.servers import MutantServer
 PATTERNS = ["P2", "S2", "O1", "P1"]
 
 
-class Noisy(Behaviour):
-    """A model whose numbers differ a little from answer to answer."""
-
-    noise = itertools.count(1)
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = super().output_tensor(output, tensor)
-        if made.datatype != "FP32":
-            return made
-        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * (next(self.noise) % 9)
-        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
-
-
-class Rarely(Behaviour):
+class Rarely(OtherFloats):
     """Models that answer every ninth request in another way."""
 
     answered = itertools.count(1)
     every = 9
     noisy = "OUTPUT1"
 
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = super().output_tensor(output, tensor)
-        if output.name != self.noisy or next(self.answered) % self.every:
-            return made
-        values = np.frombuffer(made.blob, "<f4") + np.float32(1)
-        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        right = output.name != self.noisy or next(self.answered) % self.every
+        return values if right else values + np.float32(1)
 
 
 class MoreRarely(Rarely):
@@ -72,25 +57,23 @@ class MoreRarely(Rarely):
     noisy = "OUTPUT0"
 
 
-class WrongBesideOthers(Behaviour):
+class WrongBesideOthers(OtherFloats):
     """Models whose first output is another one if two requests are in progress."""
 
     _met = threading.Condition()
     _here = 0
     _beside = False
 
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = super().output_tensor(output, tensor)
-        if output.name != "OUTPUT0" or made.datatype != "FP32":
-            return made
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        if output.name != "OUTPUT0":
+            return values
         with self._met:
             self._here += 1
             self._beside = self._here > 1
             self._met.notify_all()
             mixed = self._met.wait_for(lambda: self._beside, timeout=0.005)
             self._here -= 1
-        values = np.frombuffer(made.blob, "<f4") + np.float32(mixed)
-        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+        return values + np.float32(mixed)
 
 
 def run(

@@ -9,7 +9,7 @@ from functools import cache
 from hostile.http_kinds import INFER, NO_ANSWER, UNREAD, UNREADABLE
 from hostile.kit import HEAD, MARK, Answer, add, always, answering, changing
 from support.responses import http
-from support.servers import Peer
+from support.servers import Peer, Step, steps
 
 MIB = 1 << 20
 DISCOVERY = b"GET /v2 "
@@ -19,35 +19,24 @@ NO_TARGET = "v2-conformance: http"
 SILENT = dict.fromkeys(NO_ANSWER, "inconclusive")
 
 
-def says(*data: bytes) -> Answer:
-    """Sends `data` and closes."""
+def says(*done: Step) -> Answer:
+    """Takes these steps, and closes."""
+    script = steps(*done)
 
     def answer(peer: Peer, request: bytes) -> bool:
-        for piece in data:
-            peer.send(piece)
+        script(peer)
         return False
 
     return answer
 
 
 def endless(start: bytes, piece: bytes) -> Answer:
-    def answer(peer: Peer, request: bytes) -> bool:
-        peer.send(start)
-        peer.forever(piece)
-        return False
-
-    return answer
+    return says(start, lambda peer: peer.forever(piece))
 
 
 def stalls(start: bytes = b"") -> Answer:
     """Sends `start`, and then nothing."""
-
-    def answer(peer: Peer, request: bytes) -> bool:
-        peer.send(start)
-        peer.until_closed()
-        return False
-
-    return answer
+    return says(start, Peer.until_closed)
 
 
 def drips(data: bytes, every_s: float) -> Answer:
@@ -65,21 +54,7 @@ def drips(data: bytes, every_s: float) -> Answer:
 
 def resets(start: bytes = b"") -> Answer:
     """Sends `start`, then a TCP reset."""
-
-    def answer(peer: Peer, request: bytes) -> bool:
-        peer.send(start)
-        peer.reset()
-        return False
-
-    return answer
-
-
-def one_long_field(peer: Peer, request: bytes) -> bool:
-    peer.send(HEAD + b"X-Long: ")
-    for _ in range(100):
-        peer.send(b"x" * MIB)
-    peer.send(b"\r\nContent-Length: 0\r\n\r\n")
-    return False
+    return says(start, Peer.reset)
 
 
 @cache
@@ -118,7 +93,7 @@ TLS_HELLO = b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76" + bytes(range(118))
 TO_INFERENCE: dict[str, Answer] = {
     "headers without end": endless(HEAD, b"A: b\r\n" * 100),
     "a header without end": endless(HEAD + b"A: ", b"b" * 1000),
-    "a header of 100 MiB": one_long_field,
+    "a header of 100 MiB": says(HEAD + b"X-Long: ", *[b"x" * MIB] * 100),
     "names of headers without end": endless(HEAD, b"a" * 1000),
     "a status line without end": endless(b"HTTP/1.1 200 ", b"O" * 1000),
     "interim responses without end": endless(b"", b"HTTP/1.1 103 Hint\r\n\r\n"),

@@ -26,7 +26,7 @@ from hostile.kit import (
 )
 from hostile.message_kinds import FAILED
 from support.responses import http, v2
-from support.servers import Peer, Scripted, served
+from support.servers import Peer, Scripted, served, serving
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
@@ -142,11 +142,8 @@ def _answers_unasked() -> Iterator[str]:
             if not early:
                 peer.send(served(request))
 
-    server = Scripted((talk,), None)
-    try:
+    with serving(talk) as server:
         yield server.url
-    finally:
-        server.close()
 
 
 @contextlib.contextmanager
@@ -165,11 +162,8 @@ def _one_connection() -> Iterator[str]:
             while True:
                 peer.send(served(peer.request()))
 
-    server = Scripted((talk,), None)
-    try:
+    with serving(talk) as server:
         yield server.url
-    finally:
-        server.close()
 
 
 @contextlib.contextmanager

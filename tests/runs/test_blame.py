@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -16,7 +15,7 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.causes import DidNotSurvive, FailedBesideOthers
+from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.circumstances import KilledBy, Unavailable, WasDown
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
@@ -127,42 +126,3 @@ class TestBusy:
         assert {result.outcome for result in rest} == {Outcome.INCONCLUSIVE}
         busy = Unavailable(503, "Fri, 31 Dec 2999 23:59:59 GMT", "busy")
         assert {result.cause for result in rest} == {busy}
-
-
-class Races(Behaviour):
-    """Answers with 500 whenever two requests are in progress at once."""
-
-    busy = 0
-
-    def handle(self, request: Request) -> Response:
-        if not request.target.endswith("/infer"):
-            return super().handle(request)
-        self.busy += 1
-        threading.Event().wait(0.005)
-        alone = self.busy == 1
-        self.busy -= 1
-        return super().handle(request) if alone else self.error(500, "busy")
-
-
-class TestCompany:
-    def test_what_fails_only_beside_others_is_flaky_and_says_so(self, start: Start) -> None:
-        cases = chosen("P2/", "D1/", "O1/")
-        target = target_of(start(Races).url)
-        results = [event.result for event in run(Engine(target, discover(target)), cases, 4)]
-        assert {result.outcome for result in results} == {Outcome.PASS, Outcome.FLAKY}
-        told = [r.cause for r in results if isinstance(r.cause, FailedBesideOthers)]
-        flaky = [r for r in results if r.outcome is Outcome.FLAKY]
-        assert len(told) == len(flaky) > 0
-        beside = [cause.beside for cause in told]
-        own = [c.case if isinstance(c, DidNotSurvive) else c for c in beside]
-        assert WrongStatus in {type(cause) for cause in own}
-
-    def test_that_is_what_c6_fails_for(self, start: Start) -> None:
-        target = target_of(start(Races).url)
-        engine = Engine(target, discover(target))
-        results = [
-            event.result for event in run(engine, chosen("P2/", "C6/concurrent", "R3/survives"), 4)
-        ]
-        failed = {result.case.requirement for result in results if result.outcome is Outcome.FAIL}
-        assert failed == {"C6"}
-        assert Outcome.PASS in {r.outcome for r in results}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import partial
 
 import numpy as np
 import pytest
 
+from support.behaviours import Floats, Noisy, OtherFloats
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.protocol.datatypes import ElementError
@@ -27,19 +27,6 @@ from v2_conformance.wire.relations.cases import special_sets
 SETS = partial(special_sets, suite_cases())
 
 
-class Noisy(Behaviour):
-    """A model whose numbers differ a little from answer to answer."""
-
-    noise = itertools.count(1)
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = super().output_tensor(output, tensor)
-        if made.datatype != "FP32":
-            return made
-        values = np.frombuffer(made.blob, "<f4") + np.float32(1e-4) * next(self.noise) % 1e-2
-        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
-
-
 class Nameless(Behaviour):
     """A server whose model metadata names no tensors."""
 
@@ -47,15 +34,11 @@ class Nameless(Behaviour):
         return self.json_response({"name": model.model, "inputs": [], "outputs": []})
 
 
-class Rectifier(Behaviour):
+class Rectifier(OtherFloats):
     """Models that give back floats from 0 on, and 0 for all others."""
 
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        made = super().output_tensor(output, tensor)
-        if made.datatype != "FP32":
-            return made
-        values = np.maximum(np.frombuffer(made.blob, "<f4"), np.float32(0))
-        return Tensor(made.name, made.datatype, made.shape, values.tobytes())
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        return np.maximum(values, np.float32(0))
 
 
 class OfFew(Behaviour):

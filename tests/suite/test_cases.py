@@ -8,22 +8,14 @@ from typing import Any
 
 import pytest
 
-from support.cases import REJECT, make_case, make_get
+from support.cases import REJECT, make_case, make_get, make_observed
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import GENERATED, every_case, generated_case, suite_cases
 from v2_conformance.suite.requirements import catalogue
 
 REQUEST = make_case()
 GET = make_get("/v2")
-OBSERVED = ObservedCase(
-    id="R2/observed",
-    requirement="R2",
-    why="A case of the tests.",
-    level="MUST",
-    profile="binary",
-    expect={"outcome": "success"},
-    observed="error_bodies",
-)
+OBSERVED = make_observed()
 KINDS: list[Case] = [REQUEST, GET, generated_case(), OBSERVED]
 kinds = pytest.mark.parametrize("case", KINDS, ids=lambda case: type(case).__name__)
 

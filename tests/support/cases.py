@@ -13,8 +13,9 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cases import GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
@@ -59,6 +60,19 @@ def make_get(path: str, expect: Mapping[str, Any] | None = None) -> GetCase:
         profile="binary",
         expect=expect or {"outcome": "success"},
         path=path,
+    )
+
+
+def make_observed(what: Observed = "error_bodies") -> ObservedCase:
+    """A case that every exchange decides."""
+    return ObservedCase(
+        id="R2/observed",
+        requirement="R2",
+        why="A case of the tests.",
+        level="MUST",
+        profile="binary",
+        expect={"outcome": "success"},
+        observed=what,
     )
 
 

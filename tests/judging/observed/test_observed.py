@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from support.cases import REJECT, make_case
+from support.cases import REJECT, make_case, make_observed
 from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
 from v2_conformance.judging.messages.response import read_message
 from v2_conformance.judging.observed import look
@@ -25,7 +25,7 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.cases import ObservedCase, RequestCase
+from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.causes.findings import (
     HeaderLengthUnexpected,
@@ -76,18 +76,6 @@ def seen(
     transcripts = [one if isinstance(one, Transcript) else exchange(one) for one in received]
     found = observe(case or make_case(), [(Purpose.CASE, one) for one in transcripts])
     return next((one for one in found if one.what == what), None)
-
-
-def about(what: Observed) -> ObservedCase:
-    return ObservedCase(
-        id="R2/observed",
-        requirement="R2",
-        why="A case of the tests.",
-        level="MUST",
-        profile="binary",
-        expect={"outcome": "success"},
-        observed=what,
-    )
 
 
 STATUS = b"HTTP/1.1 200 Any"
@@ -362,7 +350,7 @@ def test_the_verdict_names_the_first_cases_in_an_order_that_no_run_changes() -> 
         observations = Observations()
         for one in order:
             observations.add(one)
-        verdicts.add(observations.verdict(about("error_bodies")))
+        verdicts.add(observations.verdict(make_observed("error_bodies")))
     (verdict,) = verdicts
     assert verdict.outcome is Outcome.FAIL
     cases = tuple(f"D1/case-{n:02}" for n in range(10))
@@ -374,16 +362,16 @@ def test_a_case_that_ran_again_counts_once() -> None:
     observations = Observations()
     observations.add(observe(make_case(), [(Purpose.CASE, exchange(http(b"", 400)))]))
     observations.add(observe(make_case(), [(Purpose.CASE, exchange(http(ERROR, 400)))]))
-    found = observations.verdict(about("error_bodies"))
+    found = observations.verdict(make_observed("error_bodies"))
     assert (found.outcome, found.cause) == (Outcome.PASS, AllKept(1))
 
 
 def test_nothing_that_shows_it_is_never_a_pass() -> None:
     observations = Observations()
-    empty = observations.verdict(about("error_bodies"))
+    empty = observations.verdict(make_observed("error_bodies"))
     assert (empty.outcome, empty.cause) == (Outcome.INCONCLUSIVE, NothingObserved(0))
     observations.add(observe(make_case(), [(Purpose.CASE, exchange(GOOD))]))
-    other = observations.verdict(about("error_bodies"))
+    other = observations.verdict(make_observed("error_bodies"))
     assert (other.outcome, other.cause) == (Outcome.UNSUPPORTED, NothingObserved(1))
 
 

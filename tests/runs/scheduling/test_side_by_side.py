@@ -28,8 +28,9 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.scheduling.side_by_side import shares
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.causes.causes import DidNotSurvive
+from v2_conformance.suite.causes.causes import DidNotSurvive, FailedBesideOthers
 from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.http1.connection import Http1Connection
@@ -168,6 +169,11 @@ def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
 def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
     found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
     assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
+    flaky = [result.cause for result in found.values() if result.outcome is Outcome.FLAKY]
+    beside = [cause.beside for cause in flaky if isinstance(cause, FailedBesideOthers)]
+    assert len(beside) == len(flaky)
+    own = (cause.case if isinstance(cause, DidNotSurvive) else cause for cause in beside)
+    assert WrongStatus in {type(cause) for cause in own}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""Servers whose models compute something else, and whose answers differ from time to time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.suite.models import TensorSpec
+
+Floats = np.ndarray[Any, Any]
+
+
+class OtherFloats(Behaviour):
+    """Models whose outputs of FP32 are what `other` makes of the right values."""
+
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        """Return what an output has in place of these values."""
+        raise NotImplementedError
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if made.datatype != "FP32":
+            return made
+        values = self.other(output, np.frombuffer(made.blob, "<f4"))
+        return Tensor(made.name, made.datatype, made.shape, values.astype("<f4").tobytes())
+
+
+class Noisy(OtherFloats):
+    """A model whose numbers differ a little from answer to answer."""
+
+    noise = itertools.count(1)
+
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        return values + np.float32(1e-4) * np.float32(next(self.noise) % 9)
