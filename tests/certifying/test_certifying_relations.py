@@ -73,7 +73,8 @@ class WrongBesideOthers(OtherFloats):
             self._met.notify_all()
             mixed = self._met.wait_for(lambda: self._beside, timeout=0.005)
             self._here -= 1
-        return values + np.float32(mixed)
+        found: Floats = values + np.float32(mixed)
+        return found
 
 
 def run(

@@ -38,7 +38,8 @@ class Rectifier(OtherFloats):
     """Models that give back floats from 0 on, and 0 for all others."""
 
     def other(self, output: TensorSpec, values: Floats) -> Floats:
-        return np.maximum(values, np.float32(0))
+        cut: Floats = np.maximum(values, np.float32(0))
+        return cut
 
 
 class OfFew(Behaviour):

@@ -35,4 +35,5 @@ class Noisy(OtherFloats):
     noise = itertools.count(1)
 
     def other(self, output: TensorSpec, values: Floats) -> Floats:
-        return values + np.float32(1e-4) * np.float32(next(self.noise) % 9)
+        noisy: Floats = values + np.float32(1e-4) * np.float32(next(self.noise) % 9)
+        return noisy
