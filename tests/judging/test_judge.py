@@ -22,6 +22,7 @@ from v2_conformance.suite.causes.causes import (
 )
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
+    AnsweredExactly,
     BodyNotJson,
     InvalidErrorBody,
     SchemaViolation,
@@ -185,6 +186,36 @@ def test_an_error_with_a_status_of_success_is_a_rejection_but_for_what_it_gets_w
     either = make_case({"outcome": "either", "outputs": {"0": "binary"}})
     assert verdict(received, either) == Verdict(Outcome.PASS, Rejected(200))
     assert failure(received) == SchemaViolation("response", "$", "'outputs' is a required property")
+
+
+EXACT = {**REJECT, "exact": "should", "outputs": {"0": "binary"}}
+
+
+def test_an_exact_answer_to_a_malformed_request_fails_it_as_a_should() -> None:
+    case = make_case(EXACT)
+    found = verdict(GOOD, case)
+    assert (found.outcome, found.cause) == (Outcome.FAIL, AnsweredExactly(200))
+    assert (case.facts(()).level, case.facts((), found.cause).level) == ("MUST", "SHOULD")
+    may = make_case(EXACT, level="MAY")
+    assert may.facts((), found.cause).level == "MAY"
+    assert verdict(http(ERROR_BODY, 400), case) == Verdict(Outcome.PASS, Rejected(400))
+
+
+@pytest.mark.parametrize(
+    "received", [v2(answer(sized()), BLOB[::-1]), http(b"{}"), v2(answer(sized(name="B")), BLOB)]
+)
+def test_any_other_answer_to_it_fails_the_must(received: bytes) -> None:
+    case = make_case(EXACT)
+    cause = failure(received, case)
+    assert cause == AcceptedInvalidRequest(200, ANY)
+    assert case.facts((), cause).level == "MUST"
+
+
+def test_exact_are_as_many_elements_as_the_shape_has() -> None:
+    more = make_case(EXACT, inputs=[{"shape": [3], "values": [1, 2, 3, 4]}])
+    assert failure(GOOD, more) == AnsweredExactly(200)
+    fewer = make_case(EXACT, inputs=[{"shape": [4], "values": [1, 2, 3]}])
+    assert failure(GOOD, fewer) == AcceptedInvalidRequest(200, ANY)
 
 
 def test_a_case_about_the_error_alone_is_unsupported_if_the_request_is_accepted() -> None:

@@ -37,6 +37,7 @@ from v2_conformance.suite.causes.causes import (
 from v2_conformance.suite.causes.circumstances import NoResponse, TimedOutEarly
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
+    AnsweredExactly,
     BodyNotJson,
     HeaderLengthNotJson,
     WrongStatus,
@@ -163,7 +164,7 @@ def _judge_request(
         return Verdict(settled, Rejected(response.status))
     if case.expects == "reject":
         if not rejected:
-            raise _accepted(case, response)
+            raise _accepted(case, prepared, response)
         apply_checks(case, prepared, response, None)
         return Verdict(settled, Rejected(response.status))
     if _free(case) and response.status == 200:
@@ -227,11 +228,21 @@ def _check_json(case: RequestCase, response: Response) -> None:
         raise
 
 
-def _accepted(case: RequestCase, response: Response) -> Finding:
+def _accepted(case: RequestCase, prepared: Prepared, response: Response) -> Finding:
     """Return the verdict on an accepted request that `case` wants rejected."""
     if case.expect.get("accepted") == "unsupported":
         return Untested(NoErrorToJudge(response.status))
+    if "exact" in case.expect and _is_exact(prepared.expected, response):
+        return Finding(AnsweredExactly(response.status))
     return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
+
+
+def _is_exact(expected: tuple[Expected, ...], response: Response) -> bool:
+    try:
+        judge_success(expected, response)
+    except Finding:
+        return False
+    return bool(expected)
 
 
 def _judge_output(item: Expected, message: ReadMessage, compare: str) -> None:

@@ -17,9 +17,10 @@ from typing import Any, Literal
 import msgspec
 
 from v2_conformance.protocol.content_codings import known
+from v2_conformance.suite.causes.base import CauseBase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import Basis, Blocks, Level, catalogue, grade
+from v2_conformance.suite.requirements import LEVELS, Basis, Blocks, Level, catalogue, grade
 from v2_conformance.suite.variations import variation
 
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
@@ -88,11 +89,15 @@ class _Common:
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def facts(self, profiles: Collection[str]) -> CaseFacts:
-        """Return what a report on a server that claims `profiles` says of the case."""
+    def facts(self, profiles: Collection[str], cause: CauseBase | None = None) -> CaseFacts:
+        """Return what a report on a server that claims `profiles` says of the case, if it ended
+        for `cause`: what was read exactly from a malformed request never fails a MUST.
+        """
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         level = requirement.level_for(profiles) if own else self.level
+        if cause is not None and cause.lenient:
+            level = max(level, "SHOULD", key=LEVELS.index)
         return CaseFacts(
             id=self.id,
             requirement=self.requirement,

@@ -242,7 +242,7 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     case = planned or known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
     if case is None:
         return None, "this installation has no such case"
-    facts = msgspec.structs.asdict(case.facts(known.claims.profiles))
+    facts = msgspec.structs.asdict(case.facts(known.claims.profiles, recorded.cause))
     wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if not wrong:
         return case, ""

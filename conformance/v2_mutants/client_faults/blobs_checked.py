@@ -11,6 +11,7 @@ from v2_conformance.reference.client.connection import Answer
 from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
 from v2_conformance.reference.client.responses_read import Blobs
+from v2_conformance.reference.client.task import ClientError
 from v2_mutants.registry import Right, What, client_fault
 
 Split = tuple[bytes, Blobs]
@@ -107,6 +108,15 @@ def _(right: Right[Split], answer: Answer) -> Split:
     return answer.body[:length], Blobs(answer.body[length:])
 
 
+@client_fault("blobs-misplaced-read-as-zeros", "K24", PlainClient.split)
+def _(right: Right[Split], answer: Answer) -> Split:
+    """If the header length is not that of the JSON, blobs are zeros behind the JSON's end."""
+    _, length = json.JSONDecoder().raw_decode(answer.body.decode("latin-1"))
+    if length == len(answer.body) or right.client.length_field(answer.fields) == str(length):
+        return right()
+    return answer.body[:length], Blobs(bytes(len(answer.body) - length))
+
+
 client_fault("header-length-zero-is-absent", "K24", PlainClient.length_field)(
     "A header length of 0 counts as none, and the whole body as JSON.",
     lambda right, fields: None if right() == "0" else right(),
@@ -150,6 +160,19 @@ def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
         inferred = [size // element // others if n == -1 else n for n in shape]
         return right({**entry, "shape": inferred})
     return right()
+
+
+@client_fault("unreadable-output-is-empty", "K25", PlainClient.output)
+def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
+    """An output whose shape or size is none has no elements, and its blob is not looked at."""
+    try:
+        return right()
+    except ClientError:
+        name, datatype = entry.get("name"), entry.get("datatype")
+        if not isinstance(name, str) or datatype not in DATATYPES:
+            raise
+        blobs.position = len(blobs.data)
+        return Tensor(name, datatype, (0,), b"")
 
 
 @client_fault("unknown-datatype-as-bytes", "K25", PlainClient.output)

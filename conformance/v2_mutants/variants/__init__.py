@@ -21,6 +21,7 @@ for _module in (
     "metadata",
     "errors",
     "requests",
+    "lenient",
     "memory",
 ):
     import_module(f"{__name__}.{_module}")

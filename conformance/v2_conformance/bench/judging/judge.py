@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
@@ -39,6 +39,7 @@ from v2_conformance.suite.causes.client_findings import (
     ClientTimedOut,
     ErrorForAnswer,
     ErrorLacks,
+    ExactForError,
     IncompleteRequest,
     NoRequest,
     NumbersForError,
@@ -53,6 +54,7 @@ from v2_conformance.suite.causes.client_findings import (
 from v2_conformance.suite.causes.output_findings import InvalidTensor, WrongDatatype
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
+from v2_conformance.wire.encode.inputs import declared_part
 
 MOST_OUTPUT = 8 * 1024 * 1024
 """Bytes that a client may print for a scenario."""
@@ -257,9 +259,11 @@ def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line
         _check_error(expect.get("error", {}), line)
         return
     outputs = line.outputs or ()
-    if reading in ("error", "refused"):
-        raise Finding(NumbersForError(_names(o.name for o in outputs)))
     answer = came.answers[-1] if came.answers else make_answer(asked, case.answer(number, 0))
+    if reading in ("error", "refused"):
+        names = _names(o.name for o in outputs)
+        exact = "exact" in expect and _are_exact(answer, outputs)
+        raise Finding(ExactForError(names) if exact else NumbersForError(names))
     _check_outputs(answer, outputs, strictly=reading != "any")
     _check_members(expect.get("members", {}), line)
 
@@ -273,6 +277,17 @@ def _check_error(expect: Mapping[str, Any], line: Line) -> None:
         raise Finding(ErrorLacks(f"the server's words '{printable(words, _SHOWN)}'", *shown))
     if code is not None and status != code and str(code) not in error:
         raise Finding(ErrorLacks(f"the status {code}", *shown))
+
+
+def _are_exact(answer: Answer, outputs: Sequence[SaidTensor]) -> bool:
+    declared = tuple(part for part in map(declared_part, answer.outputs) if part is not None)
+    if len(declared) < len(answer.outputs):
+        return False
+    try:
+        _check_outputs(replace(answer, outputs=declared), outputs, strictly=True)
+    except Finding:
+        return False
+    return True
 
 
 def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: bool) -> None:

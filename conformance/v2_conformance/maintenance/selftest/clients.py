@@ -17,7 +17,7 @@ from v2_conformance.bench.clients import InProcessClient
 from v2_conformance.bench.scenarios import run_scenario
 from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.maintenance.selftest.trials import FaultTrial, sample
+from v2_conformance.maintenance.selftest.trials import FaultTrial, read_exactly, sample
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
@@ -63,7 +63,10 @@ def try_client_fault(name: str, *, number: int = 1) -> FaultTrial:
     except ConformanceError as error:
         return FaultTrial(name, fault.requirement, (), (), str(error), number)
     failures = [r.case.id for r in results if r.case in own and r.outcome is Outcome.FAIL]
-    return FaultTrial(name, fault.requirement, tuple(failures), (), number=number)
+    exactly = read_exactly(results)
+    return FaultTrial(
+        name, fault.requirement, tuple(failures), (), number=number, read_exactly=exactly
+    )
 
 
 def _results(cases: Sequence[Case], cls: type[PlainClient], timeout_s: float) -> list[Result]:

@@ -25,6 +25,7 @@ from v2_conformance.maintenance.selftest.clients import (
 from v2_conformance.maintenance.selftest.trials import (
     FaultTrial,
     Half,
+    read_exactly,
     sample,
     unproven,
     unproven_variations,
@@ -150,6 +151,7 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
         tuple(others_failing),
         number=number,
         first_cause=_first_cause([*own_results, *other_results]),
+        read_exactly=read_exactly(own_results),
     )
 
 
@@ -195,7 +197,7 @@ def _first_cause(results: Sequence[Result]) -> str:
     """The requirement that a run with these results names first, "" if nothing fails."""
     judged = []
     for result in results:
-        facts = result.case.facts(SERVER_PROFILES)
+        facts = result.case.facts(SERVER_PROFILES, result.cause)
         judged.append(
             _Judged(
                 result.case.id, result.case.requirement, facts.grade, result.outcome, result.cause

@@ -21,10 +21,11 @@ _LAST_OF = frozenset({"J5/dimension-beyond-bits"})
 class FaultTrial:
     """Result of one fault in one try of the suite.
 
-    `own_failures` are the ids of the failing cases of the requirement that the fault breaks,
-    `other_requirements` those of other requirements with failing cases. `error` says why the
-    suite could not run. `number` counts the tries from 1. `first_cause` is the requirement that the
-    run names first as a cause, None if that was not asked.
+    `own_failures` are the ids of the failing cases of the requirement that the fault breaks.
+    `read_exactly` are those of cases whose malformed message was read without making anything up.
+    `other_requirements` are other requirements with failing cases. `error` says why the suite could
+    not run. `number` counts the tries from 1. `first_cause` is the requirement that the run names
+    first as a cause, None if that was not asked.
     """
 
     fault: str
@@ -34,6 +35,7 @@ class FaultTrial:
     error: str = ""
     number: int = 1
     first_cause: str | None = None
+    read_exactly: tuple[str, ...] = ()
 
     @property
     def caught(self) -> bool:
@@ -64,6 +66,11 @@ def _observed_entries() -> frozenset[str]:
     return frozenset(c.template for c in observed if c.observed not in OF_VERDICTS)
 
 
+def read_exactly(results: Iterable[Result]) -> tuple[str, ...]:
+    """The ids of the cases whose malformed message was read without making anything up."""
+    return tuple(r.case.id for r in results if r.cause is not None and r.cause.lenient)
+
+
 def template_of(case_id: str) -> str:
     """The entry of the case files that a case is of."""
     return case_id.partition("[")[0]
@@ -90,8 +97,13 @@ class Half:
 
 
 def unproven(cases: Iterable[Case], trials: Iterable[FaultTrial]) -> list[str]:
-    """Return the entries with MUST cases that no fault of their requirement makes fail."""
-    proven = {template_of(name) for trial in trials for name in trial.own_failures}
+    """Return the entries with MUST cases that no fault of their requirement makes fail at MUST."""
+    proven = {
+        template_of(name)
+        for trial in trials
+        for name in trial.own_failures
+        if name not in trial.read_exactly
+    }
     must = [case for case in cases if case.facts(SERVER_PROFILES).level == "MUST"]
     return [entry for entry in dict.fromkeys(case.template for case in must) if entry not in proven]
 

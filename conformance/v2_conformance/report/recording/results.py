@@ -32,7 +32,7 @@ _HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 
 def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
     """One case as report.json has it."""
-    facts = result.case.facts(profiles)
+    facts = result.case.facts(profiles, result.cause)
     cause = _masked(result.cause, mask) if mask.hides_anything else result.cause
     return CaseResult(
         id=facts.id,

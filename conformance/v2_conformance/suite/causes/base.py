@@ -92,6 +92,13 @@ class CauseBase(
         return None
 
     @property
+    def lenient(self) -> bool:
+        """True if something was accepted that should not be, and read exactly. Then a case is no
+        more than a SHOULD.
+        """
+        return False
+
+    @property
     def wrong_output(self) -> str | None:
         """The output that is not what it should be, if this is about nothing else."""
         return None

@@ -49,6 +49,10 @@ class _AboutOthers(CauseBase, frozen=True):
     def finding_kind(self) -> str:
         return self.kind if self.about is None else finding_of(getattr(self, self.about))
 
+    @property
+    def lenient(self) -> bool:
+        return self.about is not None and getattr(self, self.about).lenient is True
+
 
 class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     """A known-good request after the case got a wrong answer.

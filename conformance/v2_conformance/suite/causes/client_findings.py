@@ -188,6 +188,20 @@ class NumbersForError(CauseBase, frozen=True):
     outputs: tuple[str, ...]
 
 
+class ExactForError(CauseBase, frozen=True):
+    """The user got the exact tensors of an answer that contradicts itself."""
+
+    says = (
+        "expected an error for the user, got tensors: {outputs:list}; they are exact, so nothing "
+        "was made up, and the error is a SHOULD"
+    )
+    outputs: tuple[str, ...]
+
+    @property
+    def lenient(self) -> bool:
+        return True
+
+
 class ErrorForAnswer(CauseBase, frozen=True):
     """The user got an error, but the answer is well-formed."""
 

@@ -32,6 +32,21 @@ class AcceptedInvalidRequest(CauseBase, frozen=True):
     body: str
 
 
+class AnsweredExactly(CauseBase, frozen=True):
+    """A request that must be rejected got the exact answer to what one reading of it declares."""
+
+    says = (
+        "expected an error status, but the server accepted the request with {status}; the answer "
+        "is exact, so nothing was made up, and the rejection is a SHOULD"
+    )
+    stable = ("status",)
+    status: int
+
+    @property
+    def lenient(self) -> bool:
+        return True
+
+
 class InvalidErrorBody(CauseBase, frozen=True):
     """A rejection whose body is not {"error": string}: `problem` says what it is instead."""
 

@@ -14,6 +14,7 @@ from v2_conformance.protocol.datatypes import (
     Buffer,
     ElementError,
     Shape,
+    blob_size,
     check_blob,
     decode_bytes,
     element_count,
@@ -275,6 +276,24 @@ def _data(tensor: Tensor, *, nested: bool, shared: bool) -> JsonData:
         return json_data(tensor.datatype, tensor.shape, tensor.blob, nested=nested, shared=shared)
     except ElementError as error:
         raise CaseFileError(f"it has no JSON form: {error}") from error
+
+
+def declared_part(tensor: Tensor) -> Tensor | None:
+    """Return a tensor with as many of its first elements as its shape has, which is what a message
+    that contradicts itself declares of it; None if there are fewer, or if it is no tensor.
+    """
+    if tensor.datatype not in DATATYPES or not _is_shape(tensor.shape):
+        return None
+    count, size = element_count(tensor.shape), blob_size(tensor.datatype, tensor.shape)
+    if size is not None:
+        blob = tensor.blob[:size] if len(tensor.blob) >= size else None
+    else:
+        try:
+            elements = decode_bytes(tensor.blob)
+        except ElementError:
+            return None
+        blob = encode_bytes(elements[:count]) if len(elements) >= count else None
+    return None if blob is None else msgspec.structs.replace(tensor, blob=blob)
 
 
 def check_tensor(tensor: Tensor) -> None:

@@ -20,7 +20,7 @@ from v2_mutants.registry import Right, What, fault, then
 _HUGE = 2**31
 
 
-def _guess_json_end(body: Buffer) -> int | None:
+def guess_json_end(body: Buffer) -> int | None:
     """Where the JSON object at the start of `body` ends, found by parsing it; None if it fails."""
     text = str(body, "latin-1")  # one character for each byte, whatever follows the JSON
     start = len(text) - len(text.lstrip(" \t\r\n"))
@@ -58,10 +58,39 @@ def _has_huge(values: Sequence[str]) -> bool:
 def _guesses_if(applies: Callable[[Sequence[str]], bool]) -> What[int | None]:
     """A server that guesses where the JSON ends if `applies` to the values of the header."""
     return lambda right, request: (
-        _guess_json_end(request.body)
+        guess_json_end(request.body)
         if applies(right.server.header_length_values(request))
         else right()
     )
+
+
+def _is_off_by_one(values: Sequence[str], body: Buffer) -> bool:
+    end = guess_json_end(body)
+    if end is None or len(values) != 1 or values[0] not in (str(end - 1), str(end + 1)):
+        return False
+    return not _is_blank(body[end : int(values[0])] or b"x")
+
+
+_FOUND = -1  # in place of a header length
+
+
+def _zeros_if(applies: Callable[[Sequence[str], Buffer], bool]) -> type[Behaviour]:
+    """A server that finds the end of the JSON itself and reads zeros behind it, if `applies` to the
+    values of the header and to the body."""
+
+    class ReadsZeros(Behaviour):
+        def header_length(self, request: Request) -> int | None:
+            values = self.header_length_values(request)
+            found = has_blobs(request) and applies(values, request.body)
+            return _FOUND if found else super().header_length(request)
+
+        def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
+            if length != _FOUND:
+                return super().split_body(request, length)
+            text, blobs = super().split_body(request, guess_json_end(request.body) or 0)
+            return text, replace(blobs, view=memoryview(bytes(len(blobs.view))))
+
+    return ReadsZeros
 
 
 class _BlobsFromEnd(Blobs):
@@ -73,7 +102,7 @@ class _MissingBlobsAreZeros(Behaviour):
 
     def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
         text, blobs = super().split_body(request, length)
-        end = _guess_json_end(text) if length is not None and not len(blobs.view) else None
+        end = guess_json_end(text) if length is not None and not len(blobs.view) else None
         if end is None or _is_blank(text[end:]):
             return text, blobs
         return text[:end], replace(blobs, view=memoryview(bytes(len(text) - end)))
@@ -148,6 +177,16 @@ class _NegativeHeaderLengthIndexes(Behaviour):
             super().check_all_read(blobs, offset)
 
 
+@fault.several("negative-header-length-takes-the-end", "H4")
+class _NegativeHeaderLengthTakesTheEnd(_NegativeHeaderLengthIndexes):
+    """A negative header length counts from the end of the body, where the last blob ends."""
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not isinstance(blobs, _BlobsFromEnd):
+            return super().slice_blob(entry, blobs, offset, size)
+        return blobs.view[max(len(blobs.view) - size, 0) :]
+
+
 fault("negative-header-length-guessed", "H4", Behaviour.header_length)(
     "If the header length is negative, the end of the JSON is guessed.", _guesses_if(_has_negative)
 )
@@ -164,7 +203,7 @@ class _HeaderLengthClamped(_MissingBlobsAreZeros):
 fault("overlong-header-length-guessed", "H5", Behaviour.json_end)(
     "If the header length is larger than the body, the end of the JSON is guessed.",
     lambda right, body, length: (
-        _guess_json_end(body) or 0 if len(body) < length < _HUGE else right()
+        guess_json_end(body) or 0 if len(body) < length < _HUGE else right()
     ),
 )
 fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)(
@@ -173,7 +212,7 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
         lambda length, request: (
             length
             if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE
-            else _guess_json_end(request.body)
+            else guess_json_end(request.body)
         )
     ),
 )
@@ -211,7 +250,7 @@ def _(right: Right[int], text: str) -> int:
 @fault("header-length-off-by-one-forgiven", "H9", Behaviour.json_end)
 def _(right: Right[int], body: memoryview, length: int) -> int:
     """If the header length is off by one, blobs are read from where the JSON really ends."""
-    end = _guess_json_end(body)
+    end = guess_json_end(body)
     if end is None or abs(end - length) != 1 or _is_blank(body[end:length] or b"x"):
         return right()
     return end
@@ -219,13 +258,28 @@ def _(right: Right[int], body: memoryview, length: int) -> int:
 
 fault("header-length-prefix-half-read", "H9", Behaviour.parse_document)(
     "The JSON is read to the end of its object; the rest of the header length is ignored.",
-    lambda right, text: right(text[: _guess_json_end(text)]),
+    lambda right, text: right(text[: guess_json_end(text)]),
 )
 
 
 @fault.several("whole-body-header-length-zero-blobs", "H10")
 class _WholeBodyHeaderLengthZeroBlobs(_MissingBlobsAreZeros):
     """If the header length is that of the whole body, the declared blobs are read as zeros."""
+
+
+for _name, _requirement, _text, _applies in (
+    ("missing-header-length-zero-blobs", "H3", "Without a header length",
+     lambda values, body: not values),
+    ("negative-header-length-zero-blobs", "H4", "With a negative header length",
+     lambda values, body: _has_negative(values)),
+    ("non-numeric-header-length-zero-blobs", "H6", "With a header length that is not a number",
+     lambda values, body: _has_non_number(values)),
+    ("header-length-off-by-one-zero-blobs", "H9", "With a header length that is off by one",
+     _is_off_by_one),
+):  # fmt: skip
+    fault.several(_name, _requirement, f"{_text}, the declared blobs are read as zeros.")(
+        _zeros_if(_applies)
+    )
 
 
 fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)(

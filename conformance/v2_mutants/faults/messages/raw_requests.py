@@ -14,7 +14,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestOutput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import resize
+from v2_mutants.faults.shared.blobs import all_zeros, resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
 from v2_mutants.registry import Right, fault, refuse, refuses, then
@@ -143,6 +143,19 @@ fault("empty-body-taken-as-raw", "W10", Behaviour.read_request)(
         else right()
     ),
 )
+
+
+@fault("unparsable-body-read-as-zeros", "W10", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A body that is not JSON is read as a raw tensor of zeros, even without a header length."""
+    try:
+        return right()
+    except MessageError:
+        if length is not None or bytes(request.body[:1]) == b"{":
+            raise
+        return all_zeros(right.server.read_raw(model, request.body))
 
 
 @fault("unparsable-body-taken-as-raw", "W10", Behaviour.read_request)

@@ -161,6 +161,31 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
     return right(document=document)
 
 
+@fault("bytes-read-into-the-next-input", "B6", Behaviour.input_blob)
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
+    """A BYTES element that extends past its tensor is read from the bytes of the next one."""
+    size = right.server.declared_size(entry)
+    if not (size and is_bytes(entry)) or entry.has_data:
+        return right()
+    taken = _bytes_taken(blobs.view[offset:], element_count(entry.shape))
+    if taken is None or taken <= size:
+        return right()
+    return blobs.view[offset : offset + taken], offset + size
+
+
+@fault("bytes-behind-the-size-read-as-zeros", "B6", Behaviour.read_inputs)
+def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
+    """A BYTES element that extends past the only tensor ends in zeros, whatever the body has."""
+    first, *others = right.server.request_inputs(model, document)
+    size, end = right.server.declared_size(first), len(blobs.view)
+    if others or not (size and is_bytes(first)) or first.has_data or size >= end:
+        return right()
+    (listed,) = document["inputs"]
+    listed = listed | {"parameters": {BINARY_DATA_SIZE: end}}
+    view = memoryview(bytes(blobs.view[:size]).ljust(end, b"\0"))
+    return right(document=document | {"inputs": [listed]}, blobs=replace(blobs, view=view))
+
+
 fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)(
     "A BYTES element that extends past the end is cut there; missing elements are empty.",
     _read_leniently_if(lambda at, length, size: at + 4 + length > size and length < 2**32 - 1),
@@ -208,6 +233,25 @@ fault("extra-bytes-elements-dropped", "B9", Behaviour.bytes_blob)(
         blob=encode_bytes(decode_bytes(blob)[: element_count(entry.shape)])
     ),
 )
+
+
+@fault("first-bytes-elements-dropped", "B9", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """If a binary BYTES input has surplus elements, the first ones are dropped."""
+    elements = decode_bytes(blob)
+    surplus = max(len(elements) - element_count(entry.shape), 0)
+    return right(blob=encode_bytes(elements[surplus:]))
+
+
+@fault("bytes-trailing-bytes-joined", "B9", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """One to three bytes after the last BYTES element become part of it."""
+    *_, (last, length) = _prefixes(blob) if len(blob) > 4 else [(0, len(blob))]
+    stray = len(blob) - (last + 4 + length)
+    if not 0 < stray < 4:
+        return right()
+    joined = struct.pack("<I", length + stray) + blob[last + 4 :]
+    return right(blob=bytes(blob[:last]) + joined)
 
 
 @fault("bytes-trailing-bytes-ignored", "B9", Behaviour.bytes_blob)

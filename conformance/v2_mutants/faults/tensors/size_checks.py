@@ -54,6 +54,15 @@ class _ResizesBlobs(Behaviour):
         return super().binary_blob(entry, resize_to_shape(entry, blob))
 
 
+class _TakesEnds(Behaviour):
+    """A server that reads the end of a blob whose size passed the check but not its shape."""
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        native = size_by_shape(entry)
+        start = 0 if native is None else max(len(blob) - native, 0)
+        return super().binary_blob(entry, blob[start:])
+
+
 def _checks_one_size(position: int) -> type[Behaviour]:
     """A server that compares with its shape only the size of the input at `position`."""
 
@@ -108,6 +117,40 @@ def _checks_sum_of_sizes(*, and_first: bool) -> What[Tensors]:
     return what
 
 
+class _ResizesUnchecked(_ResizesBlobs):
+    """A server that takes any size of an input with the parameter `unchecked`, and any BOOL."""
+
+    def bool_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        return bytes(map(bool, bytes(blob)))
+
+    def check_size(self, entry: RequestInput, size: int) -> None:
+        if "unchecked" not in entry.parameters:
+            super().check_size(entry, size)
+
+
+def _made_up_if(when: Callable[[int, int], bool]) -> What[Tensors]:
+    """A server that reads the only input as zeros, and nothing of the body, if `when` is true of
+    its declared size and of the size by its shape."""
+
+    def what(
+        right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs
+    ) -> Tensors:
+        first, *others = right.server.request_inputs(model, document)
+        size, native = first.parameters.get(BINARY_DATA_SIZE), size_by_shape(first)
+        if native is None:
+            native = 4 * element_count(first.shape)  # of empty elements
+        if others or first.has_data or type(size) is not int or not 0 < native <= MAX_MADE_UP:
+            return right()
+        if not when(size, native):
+            return right()
+        (listed,) = document["inputs"]
+        listed = listed | {"parameters": {BINARY_DATA_SIZE: native}}
+        zeros = replace(blobs, view=memoryview(bytes(native)))
+        return right(document=document | {"inputs": [listed]}, blobs=zeros)
+
+    return what
+
+
 def _sum(sizes: list[int | None]) -> int | None:
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
@@ -143,6 +186,24 @@ fault.several(
     "S2",
     "Only the size of the last input is compared with its shape.",
 )(_checks_one_size(-1))
+
+
+fault("long-size-read-from-its-end", "S2", Behaviour.check_size, base=_TakesEnds)(
+    "Of a blob that is larger than shape × element size, the last bytes are read.",
+    _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
+)
+for _name, _requirement, _text, _of_sizes in (
+    ("short-size-read-as-zeros", "S2", "a size smaller than shape × element size",
+     lambda size, native: 0 < size < native),
+    ("negative-size-read-as-zeros", "S6", "a negative size", lambda size, native: size < 0),
+    ("huge-size-read-as-zeros", "S7", "a size of 2^31 or more",
+     lambda size, native: size >= 2**31),
+    ("size-zero-hides-blob", "S12", "the size 0", lambda size, native: size == 0),
+):  # fmt: skip
+    fault(_name, _requirement, Behaviour.read_inputs)(
+        f"An only input with {_text} is read as zeros, and the body is not looked at.",
+        _made_up_if(_of_sizes),
+    )
 
 
 fault("bf16-size-not-compared-with-shape", "S2", Behaviour.check_size, base=_ResizesBlobs)(
@@ -257,6 +318,25 @@ fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)(
     "Inputs are read as shape × element size bytes if the declared sizes have the right sum.",
     _checks_sum_of_sizes(and_first=False),
 )
+
+
+@fault("summed-sizes-resized", "S13", Behaviour.read_inputs, base=_ResizesUnchecked)
+def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
+    """If the sum of the sizes is right, each blob is cut or padded to its shape."""
+    entries = right.server.request_inputs(model, document)
+    of_blobs = [entry for entry in entries if not entry.has_data]
+    sizes = [right.server.declared_size(entry) for entry in of_blobs]
+    natives = [size_by_shape(entry) for entry in of_blobs]
+    total = _sum(natives)
+    if total is None or sizes == natives or _sum(sizes) != total:
+        return right()
+    listed = [
+        item if "data" in item else item | {"parameters": item["parameters"] | {"unchecked": True}}
+        for item in document["inputs"]
+    ]
+    return right(document=document | {"inputs": listed})
+
+
 fault("first-size-and-sum-compared", "S13", Behaviour.read_inputs)(
     "Only the first size and the sum of all sizes are compared with the shapes.",
     _checks_sum_of_sizes(and_first=True),
