@@ -27,6 +27,7 @@ from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.running import number_before_dangers, run
 from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
 from v2_conformance.runs.targets.readiness import wait_until_ready
@@ -52,6 +53,11 @@ class Plan:
     chosen: Sequence[Case]
     own: bool = True
     selection: Selection = EVERYTHING
+
+    def watch(self, server: Server) -> ExtensionWatch:
+        """Return what notices that the `server` leaves the extension out."""
+        chosen = self.chosen if self.own else ()
+        return ExtensionWatch(self.planned, chosen, server.extensions)
 
 
 def make_plan(**words: Any) -> Plan:
@@ -123,13 +129,16 @@ class StartedRun:
         complete = False
         usable: list[Soakable | None] = []
         before_dangers = number_before_dangers(self.plan.chosen)
+        watch = self.plan.watch(self.engine.server)
         count = workers or self.usual_workers
         try:
-            for event in run(self.engine, self.plan.chosen, count):
+            for event in run(self.engine, self.plan.chosen, count, watch):
                 self.record.calibrated(self.engine.calibrations())
                 self.record.add(event.result)
                 on_case(event)
                 usable.append(soakable(event.result) if load is not None else None)
+                if watch.left_out:
+                    load = None
                 if load is not None and event.number == before_dangers:
                     self._soak([case for case in usable if case is not None], load, on_load)
             if load is not None and not before_dangers:

@@ -27,6 +27,7 @@ from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,
+    ExtensionLeftOut,
     Flooded,
     Hung,
     KilledBy,
@@ -61,6 +62,7 @@ _SLOWER = 20
 _BYTES_A_SECOND = 1024 * 1024
 
 FLOODED = Verdict(Outcome.INCONCLUSIVE, Flooded(MOST_SURPLUS))
+LEFT_OUT = Verdict(Outcome.NOT_RUN, ExtensionLeftOut())
 NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 
 

@@ -54,6 +54,7 @@ from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.running import in_order, run_beside
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready
@@ -70,6 +71,7 @@ class SessionHooks:
         self._options = shared_rate(options_of(config), config)
         self._engine: Engine | None = None
         self._coming: Case | None = None
+        self._watch: ExtensionWatch | None = None  # None in a worker, which sees only its own cases
         self._record: Record | None = None
         self.report: Report | None = None  # once the run has ended
         self._shared = shared_folder(config)
@@ -122,9 +124,16 @@ class SessionHooks:
             return self.engine().judged(case, self._observations)
         if not self._has_company():
             coming, self._coming = self._coming, None
+            watch = self._watch
+            if watch is not None and watch.left_out:
+                return self.engine().without_extension(case)
             result = self.engine().run(case)
-            # A session may stop after a failure, and what was sent would be in no report.
-            if coming is not None and result.outcome.harmless:
+            if watch is not None:
+                watch.note(result)
+            # A session may stop after a failure, and what was sent would be in no report. Nor is
+            # anything sent ahead that may not be sent at all.
+            undecided = watch is not None and watch.undecided
+            if coming is not None and result.outcome.harmless and not undecided:
                 self.engine().send_ahead(coming)
             return result
         return run_beside(self.engine(), case, self._room)
@@ -157,6 +166,7 @@ class SessionHooks:
             self._resources.enter_context(sole_run(folder))
             engine = self.engine()
             check_claims(engine.target, self._cases)
+            self._watch = plan.watch(engine.server)
             self._record = Record(
                 folder,
                 engine.target,
@@ -228,7 +238,7 @@ class SessionHooks:
     def _items(self, session: pytest.Session) -> list[CaseItem]:
         """Return every chosen case as an item, dangers last."""
         cases = Cases.from_parent(
-            session, name=NODE, nodeid=NODE, suite=self, cases=in_order(self._chosen)
+            session, name=NODE, nodeid=NODE, suite=self, cases=in_order(self._chosen, self._watch)
         )
         return cases.collect()
 

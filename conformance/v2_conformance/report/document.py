@@ -37,6 +37,7 @@ from v2_conformance.suite.tasks import Said
 
 INCOMPLETE = "incomplete run"
 CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
+NOT_IMPLEMENTED = "extension not implemented"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "conformant, robust",
     "conformant, not robust",
@@ -72,12 +73,22 @@ class OverallVerdict(Part, frozen=True):
         Meta(description="Requirements of the claimed profiles that only identity models show."),
     ] = ()
 
+    implemented: Annotated[
+        bool,
+        Meta(
+            description="False if the server neither advertises the extension nor serves any of "
+            "it, but serves plain JSON."
+        ),
+    ] = True
+
     def in_words(self, *, contradicted: bool) -> str:
         """Return the verdict on a whole run as people say it.
 
         `contradicted` says whether a MUST failed in a run about relations: else its consistency was
         only not shown.
         """
+        if not self.implemented:
+            return NOT_IMPLEMENTED
         if self.consistent is not None:
             not_so = NOT_CONSISTENT if contradicted else NOT_SHOWN
             return CONSISTENT if self.consistent else not_so

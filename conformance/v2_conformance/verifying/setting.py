@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from v2_conformance.conversations.steps import Known
@@ -14,6 +15,7 @@ from v2_conformance.judging.survival import Claims
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model
+from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
@@ -48,6 +50,11 @@ class Setting:
     def known(self) -> Known:
         """Facts that the conversations of its cases need."""
         return Known(self.address, self.claims)
+
+    @cached_property
+    def left_out(self) -> bool:
+        """True if the report shows that the server leaves the extension out."""
+        return bool(left_out_of(self.report))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from v2_conformance.conversations.generated import generated, sendable
 from v2_conformance.conversations.steps import AskApart, Concluded, play
 from v2_conformance.judging.survival import (
     FLOODED,
+    LEFT_OUT,
     NO_USABLE_MODEL,
     needs_the_dead,
     skipped,
@@ -76,6 +77,10 @@ def _unsent(
     if as_recorded == NO_USABLE_MODEL and isinstance(case, GeneratedCase):
         if any(sendable(case, known.claims)):
             raise RecordedError("there are models to which generated requests can be sent")
+        return as_recorded, []
+    if as_recorded == LEFT_OUT:
+        if not known.left_out:
+            raise RecordedError("the report does not show that the server leaves the extension out")
         return as_recorded, []
     if outcome is Outcome.NOT_RUN and not isinstance(cause, OutOfTime):
         return _needs_the_dead(case, cause, known), [Belief.DEAD]

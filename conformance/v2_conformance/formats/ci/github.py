@@ -187,8 +187,11 @@ def _levels(report: Report) -> list[str]:
 def _troubles(report: Report) -> list[Trouble]:
     """The requirements that count and do not hold, the strictest first, with their first case.
 
-    A requirement none of whose cases was to run is no trouble: the run was a part of the whole.
+    A requirement none of whose cases was to run is no trouble: the run was a part of the whole. A
+    server that leaves the extension out has none, see `shown_causes`.
     """
+    if not report.verdict.implemented:
+        return []
     first: dict[tuple[str, Outcome], CaseResult] = {}
     # A failure that nobody expected comes before one that somebody did.
     for case in sorted(report.cases, key=lambda case: case.expected is not None):

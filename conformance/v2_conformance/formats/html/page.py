@@ -34,6 +34,7 @@ from v2_conformance.report.document import (
     INCOMPLETE,
     NOT_CONFORMANT,
     NOT_CONSISTENT,
+    NOT_IMPLEMENTED,
     NOT_ROBUST,
     NOT_SHOWN,
     CaseResult,
@@ -70,6 +71,8 @@ _EXPLAINED = {
     "derived ones, which keep a server from computing on undeclared bytes or from crashing, do "
     "not hold or were not shown to hold.",
     NOT_CONFORMANT: "At least one mandatory requirement does not hold or was not shown to hold.",
+    NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
+    "plain JSON, so clients that ask it first work. Nothing else was sent.",
     CONSISTENT: "Every relation that was tested between the answers of these models holds, and "
     "every malformed request was rejected. What the models compute is not known, so this does not "
     "show that the answers are right.",

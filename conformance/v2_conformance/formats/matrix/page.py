@@ -22,6 +22,7 @@ from v2_conformance.formats.matrix.heat import SHOWN, heat_map
 from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
+from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, families
@@ -173,6 +174,10 @@ def _cell(requirement: str, column: Column, having: set[str], show_level: bool) 
         # The same catalogue leaves a requirement out only if its profile is not claimed.
         word = "not claimed" if column.catalogue in having else "not in this report"
         return Cell(Outcome.UNSUPPORTED, LOOKS[Outcome.UNSUPPORTED].sign, word, "", "", "")
+    href = f"{column.page}#{requirement_anchor(requirement)}" if column.page else ""
+    standing = column.standing
+    if standing.words == NOT_IMPLEMENTED:
+        return Cell(standing.tone, standing.sign, "not implemented", "", entry.level, href)
     outcome, left = entry.outcome, column.left.get(requirement, 0)
     ran = sum(entry.cases.values())
     tone, sign, word = outcome, LOOKS[outcome].sign, LOOKS[outcome].label
@@ -189,7 +194,7 @@ def _cell(requirement: str, column: Column, having: set[str], show_level: bool) 
         word,
         detail,
         entry.level,
-        f"{column.page}#{requirement_anchor(requirement)}" if column.page else "",
+        href,
         show_level,
         column.explained.get(requirement, ()) if tone in FAILED else (),
     )

@@ -60,7 +60,8 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
         for words in soak_words.lines(report.soak):
             lines += wrapped(words, "  ")
     lines += _uncovered(report)
-    lines += wrapped(extension(report).words, "  ")
+    if verdict.implemented:  # else its reason says that
+        lines += wrapped(extension(report).words, "  ")
     lines.append("")
     lines += wrapped(headline(causes), "  ")
     lines += wrapped(must_words(report, causes), "  ")

@@ -9,6 +9,7 @@ from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.causes.base import counted
+from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import GRADES
 
@@ -52,7 +53,12 @@ class ShownCause:
 
 
 def shown_causes(report: Report) -> list[ShownCause]:
-    """Return the causes of a report, in the order of `root_causes`, but unexpected ones first."""
+    """Return the causes of a report, in the order of `root_causes`, but unexpected ones first.
+
+    A server that leaves the extension out has none: its verdict says it all.
+    """
+    if not report.verdict.implemented:
+        return []
     titles = {row.id: row.title for row in report.requirements}
     shown = [
         ShownCause(
@@ -88,6 +94,9 @@ def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …"."""
+    if not report.verdict.implemented:
+        left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)
+        return f"{counted(left_out, 'other case')} not sent"
     musts = [row for row in report.requirements if row.level == "MUST" and row.cases]
     tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
     if not tested:

@@ -19,6 +19,7 @@ from v2_conformance.errors import ExpectFileError
 from v2_conformance.report.causes.patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
 from v2_conformance.suite.causes.base import describe
+from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
@@ -212,8 +213,10 @@ def judge_expectations(
     """Compare the cases of a run with what was expected of them.
 
     `known` maps the id of every case of the suite to its requirement: an entry whose cases were not
-    selected still matches something.
+    selected still matches something. Cases that were not sent because the server leaves the
+    extension out are as if not selected.
     """
+    cases = [case for case in cases if not isinstance(case.cause, ExtensionLeftOut)]
     known = {**known, **{case.id: case.requirement for case in cases}}
     belongs = {i: expectations.entry_for(requirement, i) for i, requirement in known.items()}
     problems: list[Problem] = []

@@ -18,6 +18,7 @@ from v2_conformance.report.expectations.known import (
     judge_expectations,
 )
 from v2_conformance.suite.causes.base import describe
+from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
 
@@ -61,6 +62,7 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
         for case in cases
         if case.outcome in _EXPECTABLE
         and case.level in ("MUST", "SHOULD")
+        and not isinstance(case.cause, ExtensionLeftOut)
         and kept.excuse(case, _NEVER) is None
     ]
     return Update(kept.entries, tuple(_grouped(missing, cases, known)), tuple(dropped))

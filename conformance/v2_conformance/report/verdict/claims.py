@@ -59,6 +59,13 @@ def _names_itself(report: Report) -> bool:
 
 
 def _extension(report: Report) -> Claim:
+    if not report.verdict.implemented:
+        return Claim(
+            f"Extension {EXTENSION}",
+            "not advertised in its server metadata",
+            Outcome.NOT_RUN,
+            "The server does not implement it.",
+        )
     evidence = _evidence(report, _of_profile(report, _BASE))
     listed = EXTENSION in report.target.server.extensions
     outcome, words = _kept(evidence, listed=listed)
@@ -92,6 +99,9 @@ def _profile(report: Report, name: str) -> Claim:
     if name not in report.target.profiles:
         words = f"Not tested: {_cases(len(cases))} not sent." if cases else "Not tested."
         return Claim(subject, "not claimed", Outcome.UNSUPPORTED, words)
+    if not report.verdict.implemented:
+        words = "Not tested further: the server does not implement the extension."
+        return Claim(subject, "claimed", Outcome.NOT_RUN, words)
     always = {_BASE: "every server claims it", "client": "every client claims it"}
     claimed = always.get(name, "claimed")
     evidence = _evidence(report, cases)

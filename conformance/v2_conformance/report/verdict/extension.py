@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, SAGEMAKER_BINARY
-from v2_conformance.report.document import Report
+from v2_conformance.judging.extension import Tried, is_binary, left_out
+from v2_conformance.protocol.names import EXTENSION
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.wire.endpoint_bindings import BINDINGS
+from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.messages import Head, read_head
+from v2_conformance.wire.transcript import Ending
 
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
@@ -44,6 +47,29 @@ class Extension:
         return ""
 
 
+def left_out_of(report: Report) -> str:
+    """Return what shows that the server leaves the extension out, "" if it does not: see
+    `judging.extension`.
+    """
+    target = report.target
+    if target.client is not None or EXTENSION in target.server.extensions:
+        return ""  # without reading all bytes again, which takes long
+    return left_out(list(map(_tried, report.cases)), report.planned, target.server.extensions)
+
+
+def _tried(case: CaseResult) -> Tried:
+    exchanges = [
+        (
+            one.request,
+            read_again(one.response, one.ending, one.answers, http2=one.http2 is not None)
+            if one.ending == Ending.COMPLETE and one.streamed is None
+            else None,
+        )
+        for one in case.exchanges
+    ]
+    return Tried(case.requirement, case.outcome, case.cause, exchanges)
+
+
 def extension(report: Report) -> Extension:
     """Return what the report shows about the extension."""
     # A case's own exchange is the first; canaries follow, in a form that the server does answer.
@@ -56,7 +82,7 @@ def extension(report: Report) -> Extension:
     return Extension(
         listed=EXTENSION in report.target.server.extensions,
         accepted=any(head.status == 200 for head in heads) if heads else None,
-        answered=any(_is_binary(head) for case in report.cases for head in _heads(case.exchanges)),
+        answered=any(is_binary(head) for case in report.cases for head in _heads(case.exchanges)),
         unasked=_without_metadata(report),
     )
 
@@ -64,12 +90,6 @@ def extension(report: Report) -> Extension:
 def _without_metadata(report: Report) -> bool:
     binding = report.target.binding
     return binding is not None and not BINDINGS[binding].metadata
-
-
-def _is_binary(head: Head) -> bool:
-    types = head.values("content-type")
-    of_sagemaker = any(value.lower().startswith(SAGEMAKER_BINARY) for value in types)
-    return of_sagemaker or bool(head.values(HEADER_LENGTH.lower()))
 
 
 def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[Head]:

@@ -17,6 +17,7 @@ from v2_conformance.report.document import (
     Soak,
 )
 from v2_conformance.report.shown import soak_words
+from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.report.verdict.standing import claim, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause
@@ -104,6 +105,18 @@ def concluded(report: Report) -> Report:
         shown=_shown(rows) if about_relations else (),
         needs_identity=_need_identity(rows, target.profiles) if about_relations else (),
     )
+    shown = left_out_of(report)
+    if shown:
+        reasons = (*_of_the_run(report), shown)
+        verdict = replace(
+            verdict,
+            conformant=False,
+            robust=False,
+            reasons=reasons,
+            warnings=(),
+            consistent=False if about_relations else None,
+            implemented=False,
+        )
     judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
     whole = report.complete and not _left_out(report) > 0 and not report.selection.shard
     words = verdict_words(judged, complete=whole)

@@ -22,6 +22,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
+    LEFT_OUT,
     MOST_SURPLUS,
     Claims,
     needs_the_dead,
@@ -208,6 +209,13 @@ class Engine:
             path = write_counterexample(found, self.target.mask, self._directory, how)
             verdict = replace(verdict, cause=replace(cause, file=path.name))
         return Result(case, verdict, time.perf_counter() - started, came.exchanges)
+
+    def without_extension(self, case: Case) -> Result:
+        """Return the result of a case that is not sent because the server leaves the extension
+        out.
+        """
+        moved = case if isinstance(case, GeneratedCase) else self._moved(case)
+        return Result(moved, skipped(moved, self._claims) or LEFT_OUT)
 
     def generated(self, case: GeneratedCase) -> list[Case]:
         """Return the requests of `case` that the target gets, each as its own case."""

@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager, closing
 from itertools import groupby, zip_longest
 from typing import Protocol
 
+from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.found_alone import cut_off, found_alone, unclear
 from v2_conformance.runs.scheduling.side_by_side import (
     SideBySide,
@@ -41,14 +43,16 @@ class Room(Protocol):
         """
 
 
-def in_order(cases: Sequence[Case]) -> list[Case]:
+def in_order(cases: Sequence[Case], watch: ExtensionWatch | None = None) -> list[Case]:
     """Return the cases in plan order, but those that may damage the server after those that cannot,
-    and dangerous ones last.
+    and dangerous ones last. Before all come those that `watch` has to see.
 
     Cases about all exchanges come after all of these.
     """
-    observed = ObservedCase
-    return sorted(cases, key=lambda c: (isinstance(c, observed), c.dangerous, c.negative))
+    ordered = sorted(cases, key=lambda c: (isinstance(c, ObservedCase), c.dangerous, c.negative))
+    if watch is None or not watch.undecided:
+        return ordered
+    return sorted(ordered, key=lambda case: case.requirement not in SHOWN_BY)
 
 
 def number_before_dangers(cases: Sequence[Case]) -> int:
@@ -56,16 +60,22 @@ def number_before_dangers(cases: Sequence[Case]) -> int:
     return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
 
 
-def run(engine: Engine, cases: Sequence[Case], workers: int = 1) -> Iterator[CaseFinished]:
+def run(
+    engine: Engine,
+    cases: Sequence[Case],
+    workers: int = 1,
+    watch: ExtensionWatch | None = None,
+) -> Iterator[CaseFinished]:
     """Run `cases`, yielding each result as it comes.
 
-    Several `workers` run cases on as many connections: see `side_by_side`.
+    Several `workers` run cases on as many connections: see `side_by_side`. Once `watch` has seen
+    that the server leaves the extension out, nothing more is sent.
     """
-    ordered = in_order(cases)
+    ordered = in_order(cases, watch)
     sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
     observations = Observations()
     with closing(engine):
-        for number, result in enumerate(_results(engine, sent, workers), 1):
+        for number, result in enumerate(_watched(engine, sent, workers, watch), 1):
             observations.add(result.seen())
             yield CaseFinished(result, number, len(ordered))
         observed = (case for case in ordered if isinstance(case, ObservedCase))
@@ -102,6 +112,25 @@ def run_beside(engine: Engine, case: Case, room: Room) -> Result:
         elif early is not None:
             engine.cuts_off = engine.cuts_off or cut_off(result)
         return result
+
+
+def _watched(
+    engine: Engine, ordered: Sequence[Case], workers: int, watch: ExtensionWatch | None
+) -> Iterator[Result]:
+    """Yield the results of cases in their order: the first ones alone, as long as `watch` has to
+    see them.
+    """
+    begun = 0
+    while watch is not None and watch.undecided:
+        result = engine.run(ordered[begun])
+        watch.note(result)
+        begun += 1
+        yield result
+    if watch is None or not watch.left_out:
+        yield from _results(engine, ordered[begun:], workers)
+        return
+    for case in ordered[begun:]:
+        yield engine.without_extension(case)
 
 
 def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:

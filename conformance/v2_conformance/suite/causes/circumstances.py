@@ -51,6 +51,12 @@ class OutOfTime(CauseBase, frozen=True):
     limit_s: float
 
 
+class ExtensionLeftOut(CauseBase, frozen=True):
+    """Not sent: the cases before it showed that the server does not implement the extension."""
+
+    says = "not sent: the server does not implement the extension"
+
+
 class NoResponse(CauseBase, frozen=True):
     """A known-good request got no whole response; `ending` is a value of `wire.Ending`."""
 

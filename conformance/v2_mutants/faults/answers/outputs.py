@@ -56,6 +56,15 @@ fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
     "An output with `binary_data` true is returned as JSON.",
     lambda right, parameters, default: right() and default,
 )
+fault("outputs-always-json", "O1", Behaviour.read_request)(
+    "Every output is JSON, whatever the request asks for.",
+    then(
+        lambda inference, model, request, length: replace(
+            inference,
+            outputs=tuple(replace(output, binary=False) for output in inference.outputs),
+        )
+    ),
+)
 fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
     "A listed output without `binary_data` is binary.",
     lambda right, parameters, default: right() or BINARY_DATA not in parameters,

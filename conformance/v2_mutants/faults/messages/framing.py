@@ -23,6 +23,20 @@ fault("extension-not-listed", "P1", Behaviour.extensions)(
 )
 
 
+fault("header-length-refused", "P2", Behaviour.infer)(
+    "A request with a header length is rejected.",
+    refuses(lambda model, request: bool(request.values(HEADER_LENGTH)), 415),
+)
+fault("blobs-read-as-zeros", "P2", Behaviour.read_request)(
+    "Blobs are accepted and ignored: their tensors are zeros.",
+    then(
+        lambda inference, model, request, length: (
+            all_zeros(inference) if has_blobs(request) else inference
+        )
+    ),
+)
+
+
 @fault("request-blobs-off-by-one", "P2", Behaviour.split_body)
 def _(
     right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
