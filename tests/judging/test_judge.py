@@ -20,6 +20,7 @@ from v2_conformance.suite.causes.causes import (
     Cause,
     Rejected,
 )
+from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     AnsweredExactly,
@@ -186,6 +187,17 @@ def test_an_error_with_a_status_of_success_is_a_rejection_but_for_what_it_gets_w
     either = make_case({"outcome": "either", "outputs": {"0": "binary"}})
     assert verdict(received, either) == Verdict(Outcome.PASS, Rejected(200))
     assert failure(received) == SchemaViolation("response", "$", "'outputs' is a required property")
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("deep", [b"[" * 100 + b"]" * 100, b"9" * 5000])
+def test_json_that_the_suite_does_not_read_to_its_end_is_no_failure(
+    deep: bytes, status: int
+) -> None:
+    case = make_case() if status == 200 else make_case({**REJECT, "checks": ["error_body"]})
+    found = verdict(http(b'{"error": "no", "outputs": [], "x": ' + deep + b"}", status), case)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert isinstance(found.cause, ReadsNoDeeper)
 
 
 EXACT = {**REJECT, "exact": "should", "outputs": {"0": "binary"}}

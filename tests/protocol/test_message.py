@@ -152,7 +152,7 @@ def test_many_brackets_side_by_side_are_not_deep() -> None:
 def test_an_integer_of_ten_thousand_digits_is_refused_or_exact() -> None:
     data = b'{"a": ' + b"9" * 10_000 + b"}"
     if hasattr(sys, "set_int_max_str_digits"):
-        assert "not usable JSON" in refused(data)
+        assert "over 4,300 digits" in refused(data)
     else:
         assert parse_json(data) == {"a": 10**10_000 - 1}
 

@@ -16,7 +16,7 @@ from v2_conformance.judging.messages.response import (
     validate,
 )
 from v2_conformance.judging.messages.response_json import parse_response_json
-from v2_conformance.judging.verdict import Finding, Untested
+from v2_conformance.judging.verdict import Finding, Untested, not_read
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
@@ -214,7 +214,7 @@ def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) ->
     try:
         document = parse_response_json(response.body, unique=False)
     except MessageError as error:
-        raise Finding(MetadataNotJson(printable(str(error)))) from error
+        raise not_read(error, MetadataNotJson(printable(str(error)))) from error
     validate("server_metadata", document)
     if EXTENSION not in document["extensions"]:
         listed = tuple(printable(name, 60) for name in document["extensions"][:_SHOWN])

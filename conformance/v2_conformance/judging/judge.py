@@ -95,8 +95,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
             _judge_second(prepared.following, response.following)
         return verdict
     except Finding as finding:
-        outcome = Outcome.UNSUPPORTED if isinstance(finding, Untested) else Outcome.FAIL
-        return Verdict(outcome, finding.cause, describe_request(case, prepared))
+        return Verdict(finding.outcome, finding.cause, describe_request(case, prepared))
 
 
 def judge_success(
@@ -120,7 +119,7 @@ def _judge_second(prepared: Prepared, response: Response) -> None:
     try:
         judge_success(prepared.expected, _decoded(prepared, response))
     except Finding as finding:
-        raise Finding(SecondAnswerWrong(finding.cause)) from finding
+        raise type(finding)(SecondAnswerWrong(finding.cause)) from finding
 
 
 def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Cause | None:
@@ -200,10 +199,8 @@ def _of_any_answer(
     try:
         if response is not None:
             apply_checks(case, prepared, response, None)
-    except Untested as untested:
-        return Verdict(Outcome.UNSUPPORTED, untested.cause, sent)
     except Finding as finding:
-        return Verdict(Outcome.FAIL, finding.cause, sent)
+        return Verdict(finding.outcome, finding.cause, sent)
     return Verdict(Outcome.PASS, None, sent)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from v2_conformance.judging.messages.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.message import MessageError, parse_json
+from v2_conformance.protocol.message import MessageError, TooDeepError, parse_json
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -67,10 +67,10 @@ def playing(
         return binding
     try:
         document = model_metadata(response)
+    except (Finding, TooDeepError) as error:
+        return f"the metadata of {name} cannot be read: {error}"
     except MessageError as error:
         return f"the metadata of {name} is not JSON: {error}"
-    except Finding as error:
-        return f"the metadata of {name} cannot be read: {error}"
     for key, names, specs in (
         ("inputs", binding.inputs, model.inputs),
         ("outputs", binding.outputs, model.outputs),

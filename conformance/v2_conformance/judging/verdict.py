@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from v2_conformance.protocol.message import MessageError, TooDeepError
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.outcomes import Outcome
 
 
@@ -27,7 +29,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Finding(Exception):
-    """Something in a response that breaks a requirement."""
+    """Something in a response that breaks a requirement.
+
+    `outcome` is that of a case that finds it.
+    """
+
+    outcome = Outcome.FAIL
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(cause)
@@ -39,3 +46,18 @@ class Finding(Exception):
 
 class Untested(Finding):
     """A response that leaves out what the case is about, as the server may."""
+
+    outcome = Outcome.UNSUPPORTED
+
+
+class Unread(Finding):
+    """A response that may be right, but that the suite does not read to its end."""
+
+    outcome = Outcome.INCONCLUSIVE
+
+
+def not_read(error: MessageError, cause: Cause) -> Finding:
+    """Return what JSON shows that cannot be used: `cause`, unless the suite reads no deeper."""
+    if isinstance(error, TooDeepError):
+        return Unread(ReadsNoDeeper(str(error)))
+    return Finding(cause)

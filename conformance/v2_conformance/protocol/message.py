@@ -40,6 +40,10 @@ class MessageError(ValueError):
     """A body that is not a V2 message: what is wrong, in words."""
 
 
+class TooDeepError(MessageError):
+    """JSON that is nested deeper, or has a longer number, than is read here; it may be right."""
+
+
 class RepeatedMemberError(MessageError):
     """An object of the JSON has the member `member` more than once."""
 
@@ -113,8 +117,8 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
     Numbers keep their value: -0 is a float, and an integer in 64 bits is an int, however it is
     written. Without `unique`, the last of several members with one name counts (RFC 8259, section
     4).
-    Raises MessageError, of duplicates RepeatedMemberError; nesting beyond MAX_JSON_DEPTH is refused
-    before it is parsed.
+    Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH is refused
+    before it is parsed: TooDeepError, as is a number of more digits than Python reads.
     """
     return _parse(data, _unique if unique else None)
 
@@ -171,8 +175,8 @@ def _parse(
         raise MessageError(f"not JSON at byte {at}: {error.msg}") from error
     except MessageError:
         raise
-    except (ValueError, RecursionError) as error:  # an integer of thousands of digits
-        raise MessageError(f"not usable JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise TooDeepError("the JSON has a number of over 4,300 digits") from error
     if not isinstance(document, dict):
         raise MessageError(f"expected a JSON object, got {_KINDS[type(document)]}")
     return document
@@ -242,7 +246,7 @@ def _check_depth(data: bytes, text: str) -> None:
         return
     deepest = _deepest_with_escapes(text) if "\\" in text else _deepest(text)
     if deepest > MAX_JSON_DEPTH:
-        raise MessageError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
+        raise TooDeepError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
 
 
 def _deepest(text: str) -> int:

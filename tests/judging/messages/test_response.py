@@ -168,8 +168,6 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
         (b"[]", BodyNotJson(2, "expected a JSON object, got an array")),
         (b"<html>", BodyNotJson(6, "not JSON at byte 0: Expecting value")),
         (b"", BodyNotJson(0, ANY)),
-        (b"[" * 100_000, BodyNotJson(100_000, "the JSON is nested deeper than 64 levels")),
-        (b'{"outputs": [' + b"9" * 10_000 + b"]}", BodyNotJson(10_015, ANY)),
         (dump_json({}), _broken_at("$", "'outputs' is a required property")),
         (dump_json(answer(3)), _broken_at("$.outputs[0]")),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from v2_conformance.judging.messages.response import validate
 from v2_conformance.judging.messages.response_json import parse_response_json
-from v2_conformance.judging.verdict import Finding
+from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.findings import InvalidErrorBody
@@ -21,7 +21,7 @@ def check_error_body(response: Response) -> None:
     except MessageError as error:
         shown = excerpt(response.body)
         problem = printable(str(error))
-        raise Finding(InvalidErrorBody(response.status, problem, shown)) from error
+        raise not_read(error, InvalidErrorBody(response.status, problem, shown)) from error
     validate("error", document)
 
 

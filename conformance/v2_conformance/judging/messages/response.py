@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from v2_conformance.judging.messages.json_facts import json_facts, keep_facts
 from v2_conformance.judging.messages.response_json import parse_noting
-from v2_conformance.judging.verdict import Finding
+from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
 from v2_conformance.protocol.message import MessageError, Part, Tensor, json_object, parameters_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
     BrokenCoding,
@@ -210,9 +211,10 @@ def _document(
         return parse_noting(data)
     except MessageError as error:
         problem = printable(str(error))
-        if header_length is None:
-            raise Finding(BodyNotJson(len(body), problem)) from error
-        raise Finding(HeaderLengthNotJson(header_length, problem, true_length(body))) from error
+        cause: Cause = BodyNotJson(len(body), problem)
+        if header_length is not None:
+            cause = HeaderLengthNotJson(header_length, problem, true_length(body))
+        raise not_read(error, cause) from error
 
 
 def true_length(body: Buffer) -> int | None:

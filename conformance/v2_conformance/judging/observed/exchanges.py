@@ -21,6 +21,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
+from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.observations import (
@@ -165,6 +166,8 @@ def _error_bodies(look: Look) -> bool:
     problem = look.error_problem
     if problem is None:
         return True
+    if isinstance(problem, ReadsNoDeeper):
+        return False
     if _found_below(look.request, response.status):
         return False
     raise Finding(problem)

@@ -210,6 +210,13 @@ class Flooded(CauseBase, frozen=True):
         )
 
 
+class ReadsNoDeeper(CauseBase, frozen=True):
+    """The JSON of an answer may be right, but the suite does not read all of it."""
+
+    says = "the suite reads no deeper: {problem}"
+    problem: str
+
+
 class NoKnownGoodAnswer(CauseBase, frozen=True):
     """Not sent: the model answers no known-good request at all."""
 
