@@ -19,7 +19,7 @@ SAMPLED = {
     "tests/cli/test_full_disk.py": 4,
     "tests/cli/test_hostile_files.py": 4,
     "tests/cli/test_secrets.py": 3,
-    "tests/runs/test_memory.py": 2,
+    "tests/runs/test_memory.py": 3,
     "tests/runs/soak/test_soaking.py": 2,
     "tests/formats/html/test_html_access.py": 2,
     "tests/formats/matrix/test_matrix_access.py": 2,
