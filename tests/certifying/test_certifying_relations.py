@@ -168,7 +168,7 @@ def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
     differing = [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
     assert differing
     assert {case.outcome for case in differing} == {Outcome.INCONCLUSIVE}
-    assert "does not repeat its answers" in report.verdict.reasons[1]
+    assert "gave different answers" in report.verdict.reasons[1]
     assert not contradicted(report)
     found = verify(tmp_path / REPORT, every_case())
     assert found.exit_code == 0
@@ -178,10 +178,10 @@ def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
 def test_unrepeatable_model_blocks_the_verdict(start: Start, tmp_path: Path) -> None:
     report = run(start(Noisy), tmp_path, "matrix_product")
     assert report.verdict.consistent is False
-    lines = [reason for reason in report.verdict.reasons if "repeat its answers" in reason]
+    lines = [reason for reason in report.verdict.reasons if "gave different answers" in reason]
     assert lines == [
-        "the model matrix_product does not repeat its answers: the same request was answered in "
-        "more than one way (OUTPUT0); --rtol and --atol allow floats to differ"
+        "the model matrix_product gave different answers to the same request (OUTPUT0); if only "
+        "floats differ slightly, allow it with --rtol and --atol"
     ]
     assert not any("did not run" in reason for reason in report.verdict.reasons)
 

@@ -30,7 +30,7 @@ def test_any_411_to_chunks_is_unsupported(expect: dict[str, Any] | None) -> None
     case = make_case(expect, delivery=CHUNKS)
     found = verdict(http(HTML, 411), case)
     assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, LengthRequired("<html>no</html>"))
-    assert "a server may ask for a Content-Length" in found.message
+    assert "a server may require a Content-Length" in found.message
     assert needs_canary(case, found.outcome)
 
 

@@ -166,7 +166,7 @@ def test_a_server_that_is_unavailable_at_first_is_waited_for() -> None:
 def test_a_server_that_only_asks_to_wait_is_asked_again_by_the_next_case() -> None:
     replies = FakeConnection(*[BUSY] * 4, EXACT)
     canary = new_canary()
-    assert "asks to wait (Retry-After: 1)" in canary.calibrate(ROLE, replies)
+    assert "to wait (Retry-After: 1)" in canary.calibrate(ROLE, replies)
     assert canary.calibrate(ROLE, replies) == ""
     assert not replies.replies
 

@@ -293,6 +293,6 @@ class TestTheSuiteItself:
         result = Result(make_case(), verdict)
         assert (result.outcome, result.cause) == (Outcome.FAIL, verdict.cause)
         assert result.message == (
-            "sent GET /v2: the connection ended without a complete response after 0 bytes (reset)"
+            "sent GET /v2: incomplete response: the connection ended after 0 bytes (reset)"
         )
         assert (result.duration_s, result.exchanges) == (0.0, ())

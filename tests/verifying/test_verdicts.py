@@ -50,7 +50,7 @@ def test_a_case_that_is_said_to_be_killed_needs_a_killer_that_shows_it(
         assert cases_that_differ(found) == [victim["id"]]
         assert words in text
     found, text = changed(deadly, tmp_path, blames(KilledBy(killer, "mixed")))
-    assert f"for another cause: {victim['id']}: needs what {killer} killed ({role})" in text
+    assert f"for another cause: {victim['id']}: not sent: {killer} killed {role}, which" in text
 
     def survived(report: Document) -> None:
         alive = case_of(read_document(clean), killer)["exchanges"][-1]

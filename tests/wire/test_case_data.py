@@ -36,7 +36,7 @@ def test_bug_is_not_the_authors_mistake(monkeypatch: pytest.MonkeyPatch, module:
     server = Server("s", "1", (), {case.model: binding(case.model)})
     result = Engine(Target("http://nowhere.invalid"), server).run(case)
     assert result.outcome == Outcome.ERROR
-    assert result.message.startswith("error of the suite: KeyError('INT32') at test_case_data.py:")
+    assert result.message.startswith("error in the suite: KeyError('INT32') at test_case_data.py:")
 
 
 def test_a_mistake_is_an_error_in_a_run_and_not_one_of_the_suite() -> None:

@@ -72,21 +72,21 @@ HttpRule = Literal[
 ]
 """A rule of RFC 9112 that a response can break."""
 _BROKEN_RULES: Mapping[HttpRule, str] = {
-    "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
-    "content_length": "the Content-Length is not one decimal number",
-    "content_length_not_allowed": "a message with a transfer coding, or without a body, has a "
-    "Content-Length, or a trailer frames the message",
-    "field_name": "the name of a header field has characters that no name can have",
-    "field_value": "the value of a header field has control characters",
-    "folded_line": "a header field goes on in the next line",
-    "interim_response": "an interim response has a body, frames one, or is one that the client did "
-    "not allow",
-    "line_end": "a line ends with LF alone instead of CRLF",
-    "repeated_field": "a header field that can be there only once is there twice",
-    "space_before_colon": "there is white space between the name of a header field and its colon",
-    "status_line": "the response does not begin with HTTP/1.1 or HTTP/1.0, a space, a status from "
-    "100 to 599, a space and a reason, which may be empty",
-    "transfer_coding": "the Transfer-Encoding is not one that HTTP/1.1 allows here",
+    "chunk": "malformed chunk (RFC 9112, section 7.1)",
+    "content_length": "Content-Length is not one decimal number",
+    "content_length_not_allowed": "Content-Length in a message with a transfer coding or "
+    "without a body, or a field in a trailer that frames the message",
+    "field_name": "invalid character in the name of a header field",
+    "field_value": "control character in the value of a header field",
+    "folded_line": "a header field continues on the next line",
+    "interim_response": "an interim response has a body, has fields that frame one, or was not "
+    "allowed by the client",
+    "line_end": "a line ends with LF instead of CRLF",
+    "repeated_field": "a header field that may occur only once occurs twice",
+    "space_before_colon": "white space between the name of a header field and its colon",
+    "status_line": "malformed status line, expected HTTP/1.1 or HTTP/1.0, a space, a status "
+    "from 100 to 599, a space and a reason, which may be empty",
+    "transfer_coding": "Transfer-Encoding is not one that HTTP/1.1 allows here",
 }
 
 
@@ -99,18 +99,14 @@ class InvalidHttp(CauseBase, frozen=True):
 
     def words(self) -> str:
         return (
-            f"the response breaks the syntax of HTTP/1.1: {_BROKEN_RULES[self.rule]}: "
-            f"{body_words(self.shown)}"
+            f"the response violates HTTP/1.1: {_BROKEN_RULES[self.rule]}: {body_words(self.shown)}"
         )
 
 
 class StrayBytes(CauseBase, frozen=True):
     """`count` bytes came on a kept connection after its response, before any other request."""
 
-    says = (
-        "{count:byte} came on the connection before, after its response, although no request asked "
-        "for them"
-    )
+    says = "expected nothing on the idle connection after the previous response, got {count:byte}"
     count: Count
 
 
@@ -118,7 +114,7 @@ class UnannouncedClose(CauseBase, frozen=True):
     """A kept connection was closed within `after_ms` of a response that did not say so."""
 
     says = (
-        "expected the response before to say Connection: close, got none, and the server closed "
+        "expected Connection: close in the previous response, got none, although the server closed "
         "the connection within {after_ms} ms"
     )
     after_ms: Count
@@ -128,8 +124,8 @@ class NotContinued(CauseBase, frozen=True):
     """A client that waits for 100 Continue heard nothing for `waited_ms`, and sent its body."""
 
     says = (
-        "expected 100 Continue or a final status, got nothing, and so the client sent the body "
-        "after {waited_ms} ms"
+        "expected 100 Continue or a final status, got nothing in {waited_ms} ms, so the client "
+        "sent the body"
     )
     waited_ms: Count
 
@@ -144,8 +140,14 @@ class NothingObserved(CauseBase, frozen=True):
 class AllKept(CauseBase, frozen=True):
     """All `judged` exchanges that the requirement is about keep it."""
 
-    says = "kept in all of {judged:exchange}"
     judged: Count
+
+    def words(self) -> str:
+        return (
+            "held in the only exchange"
+            if self.judged == 1
+            else f"held in all {self.judged} exchanges"
+        )
 
 
 class NoErrorToJudge(CauseBase, frozen=True):

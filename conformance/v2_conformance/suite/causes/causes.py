@@ -79,8 +79,8 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
         words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
         if self.beside:
             words += (
-                f"; or one of the cases that ran beside it did this: {', '.join(self.beside)} "
-                "(a run with -n 1 or --restart-command finds out)"
+                "; or one of the cases that ran at the same time caused this: "
+                f"{', '.join(self.beside)} (find out with -n 1 or --restart-command)"
             )
         own = describe(self.case)
         if not own:
@@ -145,7 +145,7 @@ class NotKept(_AboutOthers, frozen=True):
         if self.more:
             where += f" and {counted(self.more, 'more case')}"
         return (
-            f"{self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
+            f"wrong in {self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
             f"{describe(self.first)}"
         )
 
@@ -192,7 +192,7 @@ class FailedAtFirst(_AboutOthers, frozen=True):
 class SecondAnswerWrong(_AboutOthers, frozen=True):
     """The answer to the request that was pipelined behind is wrong; the first answer is right."""
 
-    says = "the answer to the request that was pipelined behind the case's own is wrong: {second}"
+    says = "wrong answer to the request that was pipelined behind this one: {second}"
     rank = 1
     about = "second"
 
@@ -224,7 +224,7 @@ class AnsweredInJson(CauseBase, frozen=True):
 class NotDone(_AboutOthers, frozen=True):
     """A MAY that this server does not make use of."""
 
-    says = "optional, not done here: {finding}"
+    says = "optional, and not done by this server: {finding}"
     stable = ("finding",)
     rank = 1
 
@@ -329,7 +329,7 @@ class WrongRequest(_OfOneRequest, frozen=True):
 class WrongReading(_OfOneRequest, frozen=True):
     """What is wrong with what the user of a client gets for request `number`; see WrongRequest."""
 
-    what = "the reading of answer"
+    what = "what the user got of answer"
 
 
 def _kinds(base: type[CauseBase]) -> Iterator[type[CauseBase]]:

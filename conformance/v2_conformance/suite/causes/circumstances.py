@@ -21,11 +21,12 @@ class ChangedAnswer(CauseBase, frozen=True):
 
 class Hung(CauseBase, frozen=True):
     """No whole answer came in `seconds`, but to a known-good request right after it one came in
-    `known_good_ms`: the server is well, and hangs. `received` bytes had arrived."""
+    `known_good_ms`: the server is up, but this request hung. `received` bytes had arrived."""
 
     says = (
-        "no complete response in {seconds:.1f} s ({received:byte} received), but a known-good "
-        "request after it was answered in {known_good_ms} ms: the server hangs"
+        "no complete response in {seconds:.1f} s ({received:byte} received), although a known-good "
+        "request after it was answered in {known_good_ms} ms: the server is up, but this request "
+        "hung"
     )
     seconds: float
     received: Count
@@ -47,7 +48,7 @@ class TimedOutEarly(CauseBase, frozen=True):
 class OutOfTime(CauseBase, frozen=True):
     """Not sent: the run had taken all of its `limit_s` seconds."""
 
-    says = "not sent: the run had taken all of its {limit_s:g} s (--max-time)"
+    says = "not sent: the time limit of the run, {limit_s:g} s (--max-time), was reached"
     limit_s: float
 
 
@@ -75,9 +76,9 @@ class Unavailable(CauseBase, frozen=True):
 
     def words(self) -> str:
         return (
-            f"answered with {self.status}: the server asks to wait"
+            f"answered with {self.status}: the server kept asking the suite to wait"
             + (f" (Retry-After: {self.retry_after})" if self.retry_after is not None else "")
-            + f", and did so for as long as the run waits: {body_words(self.body)}"
+            + f" until the suite gave up: {body_words(self.body)}"
         )
 
 
@@ -87,9 +88,7 @@ class WasDown(CauseBase, frozen=True):
     `liveness` is the answer to GET /v2/health/live at that time, in short.
     """
 
-    says = (
-        "answered at last, but before that the server was down: GET /v2/health/live got {liveness}"
-    )
+    says = "answered in the end, but the server had been down: GET /v2/health/live got {liveness}"
     liveness: str
 
 
@@ -100,13 +99,13 @@ class KilledBy(CauseBase, frozen=True):
     role: str | None
 
     def words(self) -> str:
-        return f"needs what {self.case} killed ({self.role or 'the server'})"
+        return f"not sent: {self.case} killed {self.role or 'the server'}, which this case needs"
 
 
 class RoleAbsent(CauseBase, frozen=True):
     """The server has no model for the case's role."""
 
-    says = "the role {role} is absent: {reason}"
+    says = "no model for the role {role}: {reason}"
     stable = ("role",)
     role: str
     reason: str
@@ -122,16 +121,15 @@ class AnswersDiffer(CauseBase, frozen=True):
 
     def words(self) -> str:
         return (
-            f"the model {self.role.removeprefix(ROLE)} does not repeat its answers: the same "
-            f"request was answered in more than one way ({self.output}); --rtol and --atol allow "
-            "floats to differ"
+            f"the model {self.role.removeprefix(ROLE)} gave different answers to the same request "
+            f"({self.output}); if only floats differ slightly, allow it with --rtol and --atol"
         )
 
 
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 
-    says = "the server lists no single version of the model for {role}"
+    says = "the server does not list exactly one version of the model for {role}"
     role: str
 
 
@@ -145,12 +143,12 @@ BindingLacks = Literal[
 ]
 """What of a V2 request or answer a binding can have no place for."""
 _BINDING_LACKS: Mapping[BindingLacks, str] = {
-    "content_type": "there, the Content-Type of a request carries the header length",
-    "field_syntax": "the header length is a parameter, whose syntax is not that of a field",
-    "huge_tensor": "its platform takes no tensor over 2 GiB",
-    "metadata": "its endpoint does not answer for the server's metadata",
+    "content_type": "its requests carry the header length in the Content-Type",
+    "field_syntax": "its header length is a media type parameter, which has another syntax",
+    "huge_tensor": "its platform accepts no tensor over 2 GiB",
+    "metadata": "its endpoint does not serve the server's metadata",
     "model_path": "its URL does not name the model in this way",
-    "repeated_length": "a media type has a parameter only once",
+    "repeated_length": "a media type can have a parameter only once",
 }
 
 
@@ -220,7 +218,7 @@ class ReadsNoDeeper(CauseBase, frozen=True):
 class NoKnownGoodAnswer(CauseBase, frozen=True):
     """Not sent: the model answers no known-good request at all."""
 
-    says = "not sent: {role} answers no known-good request: {detail}"
+    says = "not sent: {role} answered no known-good request: {detail}"
     role: str
     detail: str
 
@@ -228,7 +226,7 @@ class NoKnownGoodAnswer(CauseBase, frozen=True):
 class NoUsableModel(CauseBase, frozen=True):
     """The server has no model that generated requests can go to."""
 
-    says = "the server has no model that generated requests can go to"
+    says = "the server has no model to which generated requests can be sent"
 
 
 # The suite itself
@@ -244,6 +242,6 @@ class InvalidCase(CauseBase, frozen=True):
 class SuiteError(CauseBase, frozen=True):
     """A mistake of the suite: the exception and where it was raised."""
 
-    says = "error of the suite: {error} at {where}"
+    says = "error in the suite: {error} at {where}"
     error: str
     where: str

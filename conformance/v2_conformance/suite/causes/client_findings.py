@@ -22,14 +22,14 @@ RequestRule = Literal[
 ]
 """A rule of RFC 9112 that a request can break."""
 _BROKEN_RULES: Mapping[RequestRule, str] = {
-    "chunk": "a chunk is not framed as RFC 9112, section 7.1, says",
+    "chunk": "malformed chunk (RFC 9112, section 7.1)",
     "content_length": "expected one Content-Length, a decimal number, got",
-    "field": "a header field is none that RFC 9112, section 5, knows",
+    "field": "malformed header field (RFC 9112, section 5)",
     "host": "expected exactly one Host, got",
-    "line_end": "a line does not end with CRLF, or there is an empty one before the request",
-    "request_line": "the first line is no request line",
-    "transfer_coding": "the Transfer-Encoding is not chunked",
-    "two_lengths": "there is a Content-Length beside a Transfer-Encoding",
+    "line_end": "a line does not end with CRLF, or an empty line precedes the request",
+    "request_line": "malformed request line",
+    "transfer_coding": "expected Transfer-Encoding: chunked, got",
+    "two_lengths": "both Content-Length and Transfer-Encoding",
 }
 
 
@@ -55,10 +55,7 @@ class InvalidRequestHttp(CauseBase, frozen=True):
     shown: str
 
     def words(self) -> str:
-        return (
-            f"the request breaks a rule of HTTP/1.1: {_BROKEN_RULES[self.rule]}: "
-            f"{self.shown or 'none'}"
-        )
+        return f"the request violates HTTP/1.1: {_BROKEN_RULES[self.rule]}: {self.shown or 'none'}"
 
 
 class NoRequest(CauseBase, frozen=True):
@@ -77,7 +74,7 @@ class UnreadableRequest(CauseBase, frozen=True):
 class IncompleteRequest(CauseBase, frozen=True):
     """The client ended the connection, or stopped sending, before its request was whole."""
 
-    says = "the client stopped before its request was whole; {came} bytes came"
+    says = "incomplete request: the client stopped after {came} bytes"
     came: Count
 
 
@@ -88,19 +85,19 @@ class TooManyRequests(CauseBase, frozen=True):
     got: Count
 
     def words(self) -> str:
-        return f"expected the request {_times(self.most)} at most, got it {_times(self.got)}"
+        return f"expected the request at most {_times(self.most)}, got it {_times(self.got)}"
 
 
 class RequestSent(CauseBase, frozen=True):
     """The client sent a request that it has to refuse to send."""
 
-    says = "expected the client to refuse, since JSON cannot say these values, got a request"
+    says = "expected the client to refuse, because JSON cannot express these values, got a request"
 
 
 class NoHeaderLengthSent(CauseBase, frozen=True):
     """A request carries blobs, but no header length."""
 
-    says = "{blobs} bytes of blobs follow the JSON, but the request has no {HEADER_LENGTH}"
+    says = "expected {HEADER_LENGTH}, because {blobs} bytes of blobs follow the JSON, got none"
     blobs: Count
 
 
@@ -161,7 +158,7 @@ class WrongField(CauseBase, frozen=True):
 class StaleField(CauseBase, frozen=True):
     """A request has a header field of the one before it."""
 
-    says = "the header field {name} ('{value}') is that of the request before"
+    says = "the header field {name} ('{value}') is left over from the previous request"
     name: str
     value: str
 
@@ -170,8 +167,7 @@ class ChangedHeaders(CauseBase, frozen=True):
     """After the call the caller's own headers are not what the caller passed."""
 
     says = (
-        "the caller's own header {name} was {before:none} before the call, and is {after:none} "
-        "after it"
+        "the call changed the caller's own header {name}: expected {before:none}, got {after:none}"
     )
     name: str
     before: str | None
@@ -259,7 +255,7 @@ class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
     `basic` says that the case asks for nothing but tensors in binary form, there and back.
     """
 
-    says = "the client cannot be asked for this: {what}"
+    says = "the client does not support this: {what}"
     what: str
     basic: bool = False
 
@@ -267,7 +263,7 @@ class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
 class ClientTimedOut(CauseBase, frozen=True):
     """The client did not end within its time."""
 
-    says = "the client did not end within {seconds:g} s"
+    says = "the client did not finish within {seconds:g} s"
     seconds: float
 
 
@@ -285,14 +281,15 @@ class ClientDied(CauseBase, frozen=True):
     stderr: str
 
     def words(self) -> str:
-        how = f"by signal {-self.exit}" if self.exit < 0 else f"with exit code {self.exit}"
-        return f"the client ended {how}{_tail(self.stderr)}"
+        if self.exit < 0:
+            return f"the client was killed by signal {-self.exit}{_tail(self.stderr)}"
+        return f"the client exited with code {self.exit}{_tail(self.stderr)}"
 
 
 class ClientGarbage(CauseBase, frozen=True):
     """The client printed a line that is none of the documented form."""
 
-    says = "the client printed a line of no documented form: {problem}"
+    says = "the client printed an invalid line: {problem}"
     problem: str
 
 

@@ -51,7 +51,7 @@ class InvalidErrorBody(CauseBase, frozen=True):
     """A rejection whose body is not {"error": string}: `problem` says what it is instead."""
 
     says = (
-        'rejected with status {status}, but the body is not {{"error": string}}: {problem}: '
+        'the error body is not {{"error": string}}: {problem} (rejected with status {status}): '
         "{body:body}"
     )
     stable = ("status",)
@@ -66,7 +66,7 @@ class InvalidErrorBody(CauseBase, frozen=True):
 class UndeclaredCoding(CauseBase, frozen=True):
     """The body seems to be in a content coding that no Content-Encoding names."""
 
-    says = "the body seems to be in {coding}, but no Content-Encoding says so"
+    says = "the body looks like {coding}, but no Content-Encoding names it"
     stable = ("coding",)
     coding: str
 
@@ -79,7 +79,7 @@ class UnrequestedCoding(CauseBase, frozen=True):
     allowed: tuple[str, ...]
 
     def words(self) -> str:
-        allowed = f"allows {' or '.join(self.allowed)}" if self.allowed else "asked for no coding"
+        allowed = f"allows {' or '.join(self.allowed)}" if self.allowed else "allows no coding"
         return f"Content-Encoding is {', '.join(self.got)!a}, but the request {allowed}"
 
 
@@ -95,7 +95,7 @@ class BrokenCoding(CauseBase, frozen=True):
 class NotEncoded(CauseBase, frozen=True):
     """The response came without a content coding, which is allowed, but shows nothing."""
 
-    says = "a server need not encode a response, and this one came without a coding"
+    says = "the response is not encoded, which is allowed, so it shows nothing about codings"
 
 
 # The response's header length and JSON
@@ -107,13 +107,13 @@ class RepeatedHeaderLength(CauseBase, frozen=True):
     values: tuple[str, ...]
 
     def words(self) -> str:
-        return f"the message has {HEADER_LENGTH} {len(self.values)} times: {listed(self.values)}"
+        return f"expected one {HEADER_LENGTH}, got {len(self.values)}: {listed(self.values)}"
 
 
 class InvalidHeaderLength(CauseBase, frozen=True):
     """The response's header length is not one plain decimal number."""
 
-    says = "{HEADER_LENGTH} is '{value}', not a decimal number"
+    says = "expected {HEADER_LENGTH} to be a decimal number, got '{value}'"
     value: str
 
 
@@ -121,8 +121,7 @@ class HeaderLengthPastBody(CauseBase, frozen=True):
     """The response's header length is larger than its whole body."""
 
     says = (
-        "{HEADER_LENGTH} is {header_length}, but the whole body has {body:byte}: the JSON cannot "
-        "be longer than the body"
+        "expected {HEADER_LENGTH} to be at most {body}, the length of the body, got {header_length}"
     )
     header_length: int
     body: int
@@ -137,17 +136,14 @@ class HeaderLengthMissing(CauseBase, frozen=True):
 class HeaderLengthUnexpected(CauseBase, frozen=True):
     """The response has a header length, but no blob follows."""
 
-    says = "{HEADER_LENGTH} is '{value}', but no blob follows the JSON"
+    says = "expected no {HEADER_LENGTH}, because no blob follows the JSON, got '{value}'"
     value: str
 
 
 class BodyNotJson(CauseBase, frozen=True):
     """Without a header length the whole body must be JSON, and is not."""
 
-    says = (
-        "without {HEADER_LENGTH} the whole body ({body:byte}) must be JSON, but it is not: "
-        "{problem}"
-    )
+    says = "the body ({body:byte}) is not JSON, as it must be without {HEADER_LENGTH}: {problem}"
     body: int
     problem: str
 
@@ -166,16 +162,15 @@ class HeaderLengthNotJson(CauseBase, frozen=True):
         end = self.object_end
         hint = "" if end is None else f" (an object ends after {counted(end, 'byte')})"
         return (
-            f"{HEADER_LENGTH} says that the JSON is the first "
-            f"{counted(self.header_length, 'byte')}, but they are not exactly one JSON object: "
-            f"{self.problem}{hint}"
+            f"expected exactly one JSON object in the first {counted(self.header_length, 'byte')}, "
+            f"which {HEADER_LENGTH} counts: {self.problem}{hint}"
         )
 
 
 class SchemaViolation(CauseBase, frozen=True):
     """The JSON breaks a schema of the protocol at `path`."""
 
-    says = "the JSON breaks the {schema} schema at {path}: {problem}"
+    says = "the JSON violates the {schema} schema at {path}: {problem}"
     stable = ("schema", "path")
     schema: str
     path: str
@@ -185,7 +180,7 @@ class SchemaViolation(CauseBase, frozen=True):
 class RepeatedMember(CauseBase, frozen=True):
     """An object of the response's JSON has a member more than once."""
 
-    says = "an object of the response's JSON has the member '{member}' more than once"
+    says = "an object in the response's JSON has the member '{member}' more than once"
     member: str
 
 
@@ -197,9 +192,10 @@ class LeftoverBytes(CauseBase, frozen=True):
     body: int
 
     def words(self) -> str:
+        declared = self.json + self.blobs
         return (
-            f"{counted(self.body - self.json - self.blobs, 'byte')} left over: JSON {self.json} + "
-            f"sizes {self.blobs} = {self.json + self.blobs}, but the body has {self.body}"
+            f"{counted(self.body - declared, 'byte')} left over: expected {declared} bytes "
+            f"(JSON {self.json} + blobs {self.blobs}), got {self.body}"
         )
 
 

@@ -83,8 +83,8 @@ class MixedForms(CauseBase, frozen=True):
     """Outputs that were requested alike came in different forms: `binary` and `json` name them."""
 
     says = (
-        "expected all outputs in the same form, since they were requested alike, got {binary:list} "
-        "in binary form and {json:list} in json form"
+        "expected all outputs in one form, because they were requested alike, got {binary:list} "
+        "in binary form and {json:list} in JSON form"
     )
     binary: tuple[str, ...]
     json: tuple[str, ...]

@@ -15,8 +15,8 @@ class LengthRequired(CauseBase, frozen=True):
     """The server asks for a Content-Length (411): the case sends its body in chunks."""
 
     says = (
-        "answered with 411: a server may ask for a Content-Length, and the case sends its body in "
-        "chunks: {body:body}"
+        "answered with 411, which is allowed: a server may require a Content-Length, and the case "
+        "sends its body in chunks: {body:body}"
     )
     body: str
 
@@ -24,14 +24,14 @@ class LengthRequired(CauseBase, frozen=True):
 class ChunksToOldClient(CauseBase, frozen=True):
     """The response is in chunks, but the request is HTTP/1.0, which does not know them."""
 
-    says = "the response is in chunks, but a client of HTTP/1.0 cannot read them"
+    says = "the response is chunked, but the request is HTTP/1.0, whose clients cannot read chunks"
 
 
 class VariationDeclined(CauseBase, frozen=True):
     """The server refuses to be asked in this way, as it may, with a status that says so."""
 
     says = (
-        "answered with {status}: a server may refuse a request in the variation {variation}: "
+        "answered with {status}, which is allowed: a server may refuse the variation {variation}: "
         "{body:body}"
     )
     variation: str
@@ -66,7 +66,7 @@ class BodyNotTaken(CauseBase, frozen=True):
     def words(self) -> str:
         return (
             f"the server closed the connection after {self.sent} of the request's {self.size} "
-            "bytes, as it may: a server may limit the size of bodies"
+            "bytes, which is allowed: a server may limit the size of bodies"
             + (f" ({self.detail})" if self.detail else "")
         )
 
@@ -77,7 +77,7 @@ class BodyNotTaken(CauseBase, frozen=True):
 class ConnectionRefused(CauseBase, frozen=True):
     """No connection could be made."""
 
-    says = "no connection: {detail}"
+    says = "cannot connect: {detail}"
     detail: str
 
 
@@ -93,7 +93,7 @@ class TimedOut(CauseBase, frozen=True):
 class ConnectionClosed(CauseBase, frozen=True):
     """The connection ended before a whole response; `received` bytes had arrived."""
 
-    says = "the connection ended without a complete response after {received:byte} ({detail})"
+    says = "incomplete response: the connection ended after {received:byte} ({detail})"
     received: int
     detail: str
 
@@ -107,8 +107,8 @@ class StreamReset(CauseBase, frozen=True):
 
     def words(self) -> str:
         return (
-            f"the server reset the stream with {error_name(self.code)}, without a complete "
-            f"response, after {counted(self.received, 'byte')}"
+            f"incomplete response: the server reset the stream with {error_name(self.code)} after "
+            f"{counted(self.received, 'byte')}"
         )
 
 
@@ -121,8 +121,8 @@ class GoneAway(CauseBase, frozen=True):
 
     def words(self) -> str:
         return (
-            f"the server ended the connection with GOAWAY, {error_name(self.code)}, without a "
-            f"complete response, after {counted(self.received, 'byte')}"
+            f"incomplete response: the server ended the connection with GOAWAY, "
+            f"{error_name(self.code)}, after {counted(self.received, 'byte')}"
         )
 
 
@@ -144,8 +144,7 @@ class ContentLengthTooLong(CauseBase, frozen=True):
     """The message is complete, but Content-Length promises more bytes than `body`."""
 
     says = (
-        "the message is complete after {body:byte} of body, but Content-Length promises "
-        "{content_length}"
+        "Content-Length is {content_length}, but the message is complete after {body:byte} of body"
     )
     body: int
     content_length: str
@@ -154,13 +153,13 @@ class ContentLengthTooLong(CauseBase, frozen=True):
 class BytesAfterResponse(CauseBase, frozen=True):
     """`count` bytes followed the end of the response."""
 
-    says = "{count:byte} followed the end of the response"
+    says = "expected nothing after the end of the response, got {count:byte}"
     count: int
 
 
 class NoContentLength(CauseBase, frozen=True):
     """The response has no Content-Length; `framing` is what delimits it."""
 
-    says = "no Content-Length: the response is delimited by {framing}"
+    says = "expected a Content-Length, got a response delimited by {framing}"
     stable = ("framing",)
     framing: str
