@@ -205,7 +205,7 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
             InvalidTensor("OUTPUT0", "INT32", f"{[10**4000]}"[:60] + "…", ANY),
         ),
     ],
-    ids=range(20),
+    ids=range(18),
 )
 def test_json_that_is_not_strict_or_not_a_v2_response_fails(text: bytes, cause: Cause) -> None:
     assert failure(http(text), make_case(JSON)) == cause
