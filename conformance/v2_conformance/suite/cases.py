@@ -91,19 +91,21 @@ class _Common:
 
     def facts(self, profiles: Collection[str], cause: CauseBase | None = None) -> CaseFacts:
         """Return what a report on a server that claims `profiles` says of the case, if it ended
-        for `cause`: what was read exactly from a malformed request never fails a MUST.
+        for `cause`: what was read exactly from a malformed request never fails a MUST, and what
+        only rare requests show never blocks *conformant*.
         """
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         level = requirement.level_for(profiles) if own else self.level
         if cause is not None and cause.lenient:
             level = max(level, "SHOULD", key=LEVELS.index)
+        blocks = self._blocked(level)
         return CaseFacts(
             id=self.id,
             requirement=self.requirement,
             profile=self.profile,
             level=level,
-            blocks=self._blocked(level),
+            blocks="robust" if blocks and cause is not None and cause.rare else blocks,
             basis=requirement.basis,
             why=self.why,
             content=self.content,
@@ -120,6 +122,13 @@ class _Common:
         if level != "MUST":
             return None
         return self.blocks or catalogue()[self.requirement].blocks or "conformant"
+
+    @cached_property
+    def rare(self) -> bool:
+        """True if no client of the documents sends such requests (docs/disputes.md)."""
+        requirement = catalogue()[self.requirement]
+        blocks = self.blocks or requirement.blocks
+        return blocks == "robust" or (blocks is None and requirement.basis == "derived")
 
     @property
     def template(self) -> str:

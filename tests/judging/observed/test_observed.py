@@ -38,6 +38,7 @@ from v2_conformance.suite.causes.findings import (
 )
 from v2_conformance.suite.causes.output_findings import DataAndSize
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.observations import (
     OBSERVED,
     OF_CLIENTS,
@@ -356,6 +357,38 @@ def test_the_verdict_names_the_first_cases_in_an_order_that_no_run_changes() -> 
     cases = tuple(f"D1/case-{n:02}" for n in range(10))
     cause = InvalidErrorBody(400, "not JSON at byte 0: Expecting value", "")
     assert verdict.cause == NotKept(12, 13, cases, 2, cause)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "blocks"),
+    [
+        (["H9/rare"], "robust"),
+        (["D1/usual"], "conformant"),
+        (["A1/rare", "D1/usual"], "conformant"),
+    ],
+)
+def test_what_only_rare_requests_show_blocks_robust(wrong: list[str], blocks: str) -> None:
+    observations = Observations()
+    for case_id in wrong:
+        case = make_case(requirement="D1" if "usual" in case_id else "H9", case_id=case_id)
+        observations.add(observe(case, [(Purpose.CASE, exchange(http(b"", 400)))]))
+    good = make_case(requirement="H9", case_id="H9/good")
+    observations.add(observe(good, [(Purpose.CASE, exchange(http(ERROR, 400)))]))
+    observed = make_observed("error_bodies")
+    found = observations.verdict(observed)
+    assert isinstance(found.cause, NotKept)
+    assert found.cause.only_rare == (blocks == "robust")
+    assert observed.facts((), found.cause).blocks == blocks
+    assert found.cause.cases == tuple(sorted(wrong, key=lambda one: "rare" in one))
+
+
+def test_a_variation_that_no_client_writes_is_rare() -> None:
+    by_name = {case.id: case for case in suite_cases()}
+    of = "V2/request-in-any-spelling[{}]".format
+    assert by_name[of("chunk-trailers")].rare
+    assert not by_name[of("connection-close")].rare
+    assert by_name["J7/very-many-chunks"].rare
+    assert not by_name["L1/one-mebibyte[int32]"].rare
 
 
 def test_a_case_that_ran_again_counts_once() -> None:

@@ -56,6 +56,7 @@ class Observation(msgspec.Struct, frozen=True):
     """Result of one case's exchanges for one observed rule.
 
     `wrong` of the `judged` exchanges break it; `first` is what is wrong in the first of them.
+    `rare` says that no client of the documents sends such requests.
     """
 
     what: Observed
@@ -63,6 +64,7 @@ class Observation(msgspec.Struct, frozen=True):
     judged: Count
     wrong: Count
     first: Cause | None = None
+    rare: bool = False
 
 
 def observe(
@@ -94,7 +96,7 @@ def observe(
                 wrong.setdefault(what, []).append(finding.cause)
             judged[what] += shown
     return tuple(
-        _seen(what, case.id, count, wrong.get(what, ())) for what, count in judged.items() if count
+        _seen(what, case, count, wrong.get(what, ())) for what, count in judged.items() if count
     )
 
 
@@ -103,8 +105,9 @@ def _observed_by(rule: Observed, look: Look) -> Observed:
     return _BY_HTTP_1_0.get(rule, rule) if look.request.version == "1.0" else rule
 
 
-def _seen(what: Observed, case: str, judged: int, wrong: Sequence[Cause]) -> Observation:
-    return Observation(what, case, judged, len(wrong), wrong[0] if wrong else None)
+def _seen(what: Observed, case: SentCase, judged: int, wrong: Sequence[Cause]) -> Observation:
+    first = wrong[0] if wrong else None
+    return Observation(what, case.id, judged, len(wrong), first, case.rare and bool(wrong))
 
 
 class Observations:
@@ -125,13 +128,19 @@ class Observations:
             answers = sum(s.judged for (what, _), s in self._seen.items() if what == "status_lines")
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
             return Verdict(outcome, NothingObserved(answers))
-        wrong = sorted((one for one in found if one.first is not None), key=lambda one: one.case)
+        wrong = sorted((one for one in found if one.first is not None), key=_by_weight)
         if not wrong or wrong[0].first is None:
             return Verdict(Outcome.PASS, AllKept(judged))
         cases = tuple(one.case for one in wrong)
         count = sum(one.wrong for one in wrong)
-        cause = NotKept(count, judged, cases[:_SHOWN], len(cases[_SHOWN:]), wrong[0].first)
+        more = len(cases[_SHOWN:])
+        cause = NotKept(count, judged, cases[:_SHOWN], more, wrong[0].first, wrong[0].rare)
         return Verdict(Outcome.FAIL, cause)
+
+
+def _by_weight(seen: Observation) -> tuple[bool, str]:
+    """Sort what requests of ordinary clients show before what only rare ones do."""
+    return seen.rare, seen.case
 
 
 Check = Callable[[Look], bool]

@@ -99,6 +99,13 @@ class CauseBase(
         return False
 
     @property
+    def rare(self) -> bool:
+        """True if only requests show it that no client of the documents sends. Then a case blocks
+        no more than *robust*.
+        """
+        return False
+
+    @property
     def wrong_output(self) -> str | None:
         """The output that is not what it should be, if this is about nothing else."""
         return None

@@ -123,11 +123,12 @@ class SeveralWrong(_AboutOthers, frozen=True):
         return self.first.wrong_output
 
 
-class NotKept(_AboutOthers, frozen=True):
+class NotKept(_AboutOthers, frozen=True, omit_defaults=True):
     """`wrong` of the `judged` exchanges of a run do not keep what an observed case is about.
 
     `cases` are the ids of the first of the cases whose exchanges those are, `more` is the number of
-    the others, and `first` is what is wrong in the first of them.
+    the others, and `first` is what is wrong in the first of them. `only_rare` says that no client
+    of the documents sends a request of these cases.
     """
 
     stable = ("first",)
@@ -139,11 +140,18 @@ class NotKept(_AboutOthers, frozen=True):
     cases: tuple[str, ...]
     more: Count
     first: Cause
+    only_rare: bool = False
+
+    @property
+    def rare(self) -> bool:
+        return self.only_rare
 
     def words(self) -> str:
         where = ", ".join(self.cases)
         if self.more:
             where += f" and {counted(self.more, 'more case')}"
+        if self.only_rare:
+            where += " (no client of the documents sends such requests)"
         return (
             f"wrong in {self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
             f"{describe(self.first)}"
