@@ -165,9 +165,7 @@ def _data_or_size(sent: Sent) -> None:
     for entry in sent.inputs:
         if size_of(entry) is None and "data" not in entry:
             raise Finding(NoDataNoSize(printable(entry.get("name"), 60)))
-        if size_of(entry) is not None and "data" in entry:
-            entry = {**entry, "data": [entry["data"]]}  # an empty list is data as well
-        check_data_or_size([entry])
+    check_data_or_size(sent.inputs)
 
 
 def _readable(sent: Sent) -> None:
