@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite
@@ -28,9 +29,11 @@ from v2_conformance.reference.request_reader import (
 )
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.deliveries import is_chunked
-from v2_mutants.registry import Right, What, refuse, refuses, variant
+from v2_mutants.registry import Right, What, refuse, refuses, then, variant
 
 _LIMIT = 2**16
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_NEGATIVE_ZERO = re.compile(rb"(?<=[\[,])-0(?=[,\]])")
 _HALVES = ("FP16", "BF16")
 
 
@@ -134,6 +137,31 @@ class _NoHalvesInJson(Behaviour):
 variant("space-around-json-refused", "docs/disputes.md, P11", Behaviour.parse_document)(
     "White space around the JSON object is rejected.",
     refuses(lambda text: bytes(text).strip() != text),
+)
+
+
+variant("request-model-name-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
+    "A request with the member `model_name` is rejected.",
+    then(
+        lambda found, text: refuse("model_name is in the URL") if "model_name" in found else found
+    ),
+)
+
+
+@variant("ids-limited", "docs/disputes.md, V4", Behaviour.parse_document)
+def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
+    """Ids have from 1 to 64 letters, digits, dots, hyphens and underscores; others are rejected."""
+    found = right()
+    id = found.get("id")
+    fits = not isinstance(id, str) or _PLAIN_ID.fullmatch(id)
+    return found if fits else refuse("the id has other characters, or too many")
+
+
+variant(
+    "sign-of-zero-lost", "RFC 8259, section 6, and docs/disputes.md, V1", Behaviour.parse_document
+)(
+    "A negative zero without a point is read as an integer, without its sign.",
+    lambda right, text: right(memoryview(_NEGATIVE_ZERO.sub(b"0", bytes(text)))),
 )
 
 

@@ -34,6 +34,7 @@ Draw = st.DrawFn
 _MOST_DRAWN = 6
 _MOST_DRAWN_OF_MANY = 2
 _LARGEST_EXACT = 2**53
+_PLAIN_CHARACTERS = "abcxyzABCXYZ0123456789-"
 # Quotes, escapes, controls, the limits of every length of UTF-8, and all kinds of line breaks.
 _CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
 
@@ -63,7 +64,7 @@ def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
         inputs.append({"tensor": index, **entry} if len(model.inputs) > 1 else entry)
     request, forms = draw(_outputs(model, representable))
     if draw(st.booleans()):
-        request["id"] = draw(_text())
+        request["id"] = draw(_id())
     unknown = draw(_parameters()) if extras and draw(st.booleans()) else {}
     if unknown:
         request["parameters"] = {**unknown, **request.get("parameters", {})}
@@ -158,6 +159,12 @@ def _plain_number(datatype: str) -> st.SearchStrategy[bytes]:
     corners = [0, 1, 2**31, 2**32 + 1, _LARGEST_EXACT, least]
     integers = st.sampled_from(corners) | st.integers(least, _LARGEST_EXACT)
     return integers.map(lambda value: from_values(datatype, [value]))
+
+
+@cache
+def _id() -> st.SearchStrategy[str]:
+    """A plain id: limits on others are V4's."""
+    return st.text(_PLAIN_CHARACTERS, min_size=1, max_size=40)
 
 
 @cache

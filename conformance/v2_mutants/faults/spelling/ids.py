@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
-from v2_conformance.reference.request_reader import InferenceRequest
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.spellings import refuses_json
 from v2_mutants.registry import Right, What, fault
@@ -28,6 +28,13 @@ def _changes_id(change: Callable[[str], str]) -> What[InferenceRequest]:
     return what
 
 
+def _refuses_id(refused: Callable[[str], bool]) -> What[JsonObject]:
+    """A server that refuses some ids."""
+    return refuses_json(
+        lambda text, document: isinstance(id := document.get("id"), str) and refused(id)
+    )
+
+
 for _name, _text, _change in (
     ("long-id-cut", f"An id is cut off after {_LONGEST} characters.", lambda id: id[:_LONGEST]),
     ("quotes-of-id-removed", "Quotes are removed from an id.", lambda id: id.replace('"', "")),
@@ -42,7 +49,11 @@ for _name, _text, _change in (
 ):  # fmt: skip
     fault(_name, "V4", Behaviour.read_request)(_text, _changes_id(_change))
 
-fault("empty-id-refused", "V4", Behaviour.parse_document)(
-    "A request with an empty id is rejected.",
-    refuses_json(lambda text, document: document.get("id") == ""),
-)
+for _name, _text, _refused in (
+    ("empty-id-refused", "A request with an empty id is rejected.", lambda id: id == ""),
+    ("long-id-refused", "A request with an id of over 255 characters is rejected.",
+     lambda id: len(id) > _LONGEST),
+    ("id-beyond-ascii-refused", "A request with an id that is not ASCII is rejected.",
+     lambda id: not id.isascii()),
+):  # fmt: skip
+    fault(_name, "V4", Behaviour.parse_document)(_text, _refuses_id(_refused))

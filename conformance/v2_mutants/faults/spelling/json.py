@@ -84,7 +84,8 @@ for _does, _name, _text, _when in (
     (_refused, "data-before-name-refused",
      "An input whose data stand right before its name is rejected.",
      lambda text, document: _begins(document, "data", "name")),
-    (_refused, "request-model-name-refused", "A request with the member `model_name` is rejected.",
+    (_zeros, "request-model-name-read-as-input",
+     "A request with the member `model_name` is read as zeros.",
      lambda text, document: "model_name" in document),
     (_zeros, "size-beside-parameters-read",
      "An input with a member `binary_data_size` outside of its parameters is read as zeros.",
@@ -168,9 +169,9 @@ for _does, _name, _text, _when in (
 ):  # fmt: skip
     _does(_name, _text, _when)
 
-fault("negative-zero-read-as-integer", "V1", Behaviour.parse_document)(
-    "A negative zero without a point is read as an integer, without its sign.",
-    lambda right, text: right(memoryview(re.sub(rb"(?<=[\[,])-0(?=[,\]])", b"0", bytes(text)))),
+fault("negative-zero-refused", "V1", Behaviour.parse_document)(
+    "A negative zero without a point is rejected.",
+    refuses_json(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
 )
 fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",
