@@ -23,6 +23,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.causes.words import shown_causes
 from v2_conformance.report.document import NOT_CONFORMANT, NOT_IMPLEMENTED, Report
 from v2_conformance.report.verdict.claims import claims
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
@@ -73,7 +74,7 @@ def test_a_server_without_the_extension_is_told_so_and_asked_no_more(
     assert len(report.cases) == len(SHORT)
     assert unsent(report) == {"H6", "P3", "V1"}
     assert not any(c.exchanges for c in report.cases if isinstance(c.cause, ExtensionLeftOut))
-    assert exit_codes.of_report(report, strict=False) == 1
+    assert exit_codes.of_report(report, Gate()) == 1
 
 
 def test_formats_say_it_once_instead_of_listing_failures(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_record_that_outgrows_the_disk_ends_the_run_and_is_kept(tmp_path: Path
 def test_a_report_that_outgrows_the_disk_leaves_its_record(tmp_path: Path) -> None:
     """The page is larger than the record and the report: they are written, and it is not."""
     folder = tmp_path / "r"
-    assert run(tmp_path, "run", "--case", "P2", "--report-dir", "r").returncode == 1
+    assert run(tmp_path, "run", "--case", "P2", "--report-dir", "r").returncode == 0
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     others = max(sizes["report.json"], sizes["report.jsonl"])
     assert sizes["report.html"] > others

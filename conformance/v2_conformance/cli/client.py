@@ -25,10 +25,8 @@ _EXAMPLES = {
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    0: "Conformant. With --expect: every result is as expected. With --scenarios: no MUST scenario "
-    "of the file fails.",
-    1: "Not conformant; with --strict, also if there are warnings. With --expect: a result is not "
-    "as expected.",
+    0: "Conformant, or what --require says. With --expect: every result is as expected.",
+    1: f"{exit_codes.OF_A_RUN[1]} With --expect: a result is not as expected.",
     3: "The suite itself failed, or the run was stopped.",
     4: "No scenario ran.",
 }

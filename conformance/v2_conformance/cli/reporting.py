@@ -10,7 +10,12 @@ from v2_conformance.cli import exit_codes
 from v2_conformance.cli.reports.sign import signing_key
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import Check, unchecked, write_formats
-from v2_conformance.formats.text.terminal import expectation_lines, print_summary, summary_lines
+from v2_conformance.formats.text.terminal import (
+    expectation_lines,
+    gate_lines,
+    print_summary,
+    summary_lines,
+)
 from v2_conformance.options.reports import ReportOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.expectations.known import (
@@ -20,6 +25,7 @@ from v2_conformance.report.expectations.known import (
 )
 from v2_conformance.report.files import REPORT
 from v2_conformance.report.signatures.signing import sign_report
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.cases import Case
 
@@ -56,21 +62,22 @@ class Reporting:
 
         `cases` are all cases of the suite that the report could have.
         """
-        strict = self._options.strict
+        gate = Gate(self._options.require, self._options.strict)
         if self._options.expectation_file:
-            return print_comparison(report, self.expected, cases, strict=strict)
-        return exit_codes.of_report(report, strict=strict)
+            return print_comparison(report, self.expected, cases, gate)
+        code = exit_codes.of_report(report, gate)
+        if code in (0, 1):
+            print("\n".join(gate_lines(report, gate)))
+        return code
 
 
-def print_comparison(
-    report: Report, known: Expectations, cases: Sequence[Case], *, strict: bool
-) -> int:
+def print_comparison(report: Report, known: Expectations, cases: Sequence[Case], gate: Gate) -> int:
     """Print how a report compares with known failures, and return the exit code that this means.
 
     `cases` are all cases of the suite that the report could have.
     """
     ids = {case.id: case.requirement for case in cases}
-    judged = judge_expectations(known, report.cases, ids, today(), strict=strict)
+    judged = judge_expectations(known, report.cases, ids, today(), gate)
     for line in expectation_lines(known.name, judged, words=standing(report).words):
         print(line)
-    return exit_codes.beside_expectations(report, as_expected=judged.good, strict=strict)
+    return exit_codes.beside_expectations(report, gate, as_expected=judged.good)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from v2_conformance.options.kinds import file_path, folder_path, whole_number, words
 from v2_conformance.options.rows import argument, flag, option
@@ -17,7 +17,27 @@ _KEY_HELP = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions:
+class GateOptions:
+    """The gate of CI."""
+
+    SECTION: ClassVar = "Reports"
+
+    require: Literal["conformant", "robust"] = option(
+        "--require WHAT",
+        "Exit with 0 only if the verdict is this. If not all of the suite ran: if no case failed "
+        "that would block it. With --expect: if no case did that is not known.",
+        default="conformant",
+        shown="conformant",
+        choices=("conformant", "robust"),
+    )
+    strict: bool = flag(
+        "--strict",
+        "Require robust and no warnings. With --through: that the gateway is transparent, too.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(GateOptions):
     """Handling of a run's report, for servers and clients alike."""
 
     SECTION: ClassVar = "Reports"
@@ -36,9 +56,6 @@ class ReportOptions:
         "--sign KEY",
         f"Sign the report: write report.json.sig beside it. {_KEY_HELP}",
         kind=file_path,
-    )
-    strict: bool = flag(
-        "--strict", "Exit with 1 on warnings, too; with --expect, on warnings that are not known."
     )
 
 
@@ -92,7 +109,7 @@ class GatewayOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpectOptions:
+class ExpectOptions(GateOptions):
     """`expect`."""
 
     report: Path = argument(file_path, REPORT_HELP)
@@ -105,7 +122,6 @@ class ExpectOptions:
     write: bool = flag(
         "--write", "Write FILE from the report, or bring it up to date. If FILE is '-', print it."
     )
-    strict: bool = flag("--strict", "Exit with 1 on warnings that are not known, too.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,7 @@ from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.recording.results import calibration
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
@@ -326,7 +327,7 @@ class SessionHooks:
             return None
         ids = {case.id: case.requirement for case in self._cases}
         finished = list(self._finished.values())
-        return judge_expectations(self._expectations, finished, ids, today(), strict=True)
+        return judge_expectations(self._expectations, finished, ids, today(), Gate(strict=True))
 
     def pytest_unconfigure(self) -> None:
         """Leave the report folder, and remove what only this session's processes needed."""

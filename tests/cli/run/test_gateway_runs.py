@@ -23,7 +23,7 @@ PASSWORD = "s3cret-password-of-the-gateway"
 def test_both_runs_written(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with gateways.gateway(url, gateways.header_dropped) as through:
         code = main(["run", url, "--through", through, *CASES, "--report-dir", str(tmp_path)])
-    assert code == 1  # not all cases ran
+    assert code == 0  # that of the direct run
     direct = load_report(tmp_path / "report.json")
     behind = load_report(tmp_path / "gateway" / "report.json")
     assert [report.target.url for report in (direct, behind)] == [url, through]

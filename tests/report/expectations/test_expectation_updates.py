@@ -15,6 +15,7 @@ from v2_conformance.report.expectations.known import (
     load_expectations,
 )
 from v2_conformance.report.expectations.updates import as_yaml, updated
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import (
@@ -58,7 +59,7 @@ def test_what_is_written_holds(tmp_path: Path) -> None:
     assert [e.what for e in update.added] == ["H6/word[*]", "H6/sign", "S1/size[a]", "P4/type"]
     path = tmp_path / "expect.yaml"
     path.write_text(as_yaml(update.added), encoding="utf-8")
-    found = judge_expectations(load_expectations(path), cases, KNOWN, TODAY, strict=True)
+    found = judge_expectations(load_expectations(path), cases, KNOWN, TODAY, Gate(strict=True))
     assert found.good
     assert len(found.expected) == 5
     assert path.read_text().isascii()

@@ -23,6 +23,7 @@ from v2_conformance.report.expectations.known import (
     judge_expectations,
     load_expectations,
 )
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
 from v2_conformance.suite.causes.circumstances import Flooded, KilledBy
 from v2_conformance.suite.causes.findings import AcceptedInvalidRequest, WrongStatus
@@ -55,7 +56,7 @@ def judged(
     entries: Sequence[Expectation], cases: Sequence[CaseResult], *, strict: bool = False
 ) -> Judgement:
     file = Expectations("expect.yaml", tuple(entries))
-    return judge_expectations(file, cases, KNOWN, TODAY, strict=strict)
+    return judge_expectations(file, cases, KNOWN, TODAY, Gate(strict=strict))
 
 
 def problems(entries: Sequence[Expectation], *cases: CaseResult) -> list[str]:

@@ -40,6 +40,7 @@ def expect(options: ExpectOptions) -> int:
     from v2_conformance.cli.reporting import print_comparison
     from v2_conformance.report.expectations.known import load_expectations
     from v2_conformance.report.files import load_report
+    from v2_conformance.report.verdict.gate import Gate
     from v2_conformance.suite.library import every_case
 
     document = load_report(options.report)
@@ -47,7 +48,7 @@ def expect(options: ExpectOptions) -> int:
         _write(document, options.file)
         return 0
     known = load_expectations(options.file)
-    return print_comparison(document, known, every_case(), strict=options.strict)
+    return print_comparison(document, known, every_case(), Gate(options.require, options.strict))
 
 
 def _write(report: Report, file: Path) -> None:

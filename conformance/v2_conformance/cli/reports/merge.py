@@ -12,8 +12,7 @@ from v2_conformance.options.reports import MergeOptions
 
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    1: "Not conformant; with --strict, also if there are warnings. With --expect: a result is not "
-    "as expected.",
+    1: f"{exit_codes.OF_A_RUN[1]} With --expect: a result is not as expected.",
     2: "Wrong usage, or reports that are not all shards of one run.",
     3: "The suite itself failed in a shard.",
 }

@@ -33,12 +33,10 @@ _EXAMPLES = {
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    0: "Conformant; with --model, consistent. With --expect: every result is as expected. With "
-    "--fuzz: every answer is right. With --cases: no MUST case of the file fails. With --shard: "
-    "the whole shard ran; `merge` gives the verdict.",
-    1: "Not conformant, or not consistent; with --strict, also if there are warnings, or the "
-    "gateway (--through) is not transparent. With --expect: a result is not as expected. With "
-    "--fuzz: an answer is wrong.",
+    0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected. With --fuzz: every "
+    "answer is right. With --shard: the whole shard ran; `merge` gives the verdict.",
+    1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings, or the gateway (--through) is "
+    "not transparent. With --expect: a result is not as expected. With --fuzz: an answer is wrong.",
 }
 
 

@@ -81,7 +81,7 @@ _EXPLAINED = {
     NOT_SHOWN: "No mandatory relation between the answers of these models was seen broken, but "
     "at least one could not be shown to hold, for example because a model does not repeat its "
     "answers.",
-    INCOMPLETE: "Some of the planned cases did not run, so there is no verdict on the server.",
+    INCOMPLETE: "Not every case of the suite ran, so there is no verdict on the server.",
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
@@ -89,7 +89,7 @@ _EXPLAINED_OF_A_CLIENT = {
     "keep a user from computing on wrong numbers.",
     NOT_ROBUST: "Every mandatory requirement that the documents state holds. Some derived ones, "
     "which keep a user from computing on wrong numbers, do not hold or were not shown to hold.",
-    INCOMPLETE: "Some of the planned scenarios did not run, so there is no verdict on the client.",
+    INCOMPLETE: "Not every scenario of the suite ran, so there is no verdict on the client.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")

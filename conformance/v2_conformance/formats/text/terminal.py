@@ -18,7 +18,8 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.extension import extension
-from v2_conformance.report.verdict.standing import claimed, standing
+from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.standing import claimed, is_whole, standing
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE
@@ -68,6 +69,14 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
+
+
+def gate_lines(report: Report, gate: Gate) -> list[str]:
+    """Say whether a run is what was required of it, which is what its exit code says."""
+    asked = "--strict" if gate.strict else f"--require {gate.require}"
+    met = "met" if gate.is_open_for(report) else "not met"
+    by = "" if is_whole(report) else f" by the {counted(len(report.cases), 'case')} that ran"
+    return wrapped(f"{asked}: {met}{by}", "  ")
 
 
 def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
@@ -190,9 +199,9 @@ def _left_to_huge_runs(report: Report) -> list[str]:
 
 def _relations(report: Report) -> list[str]:
     """Return what a run about relations has shown, and what it could not."""
-    verdict = report.verdict
-    if report.relations is None or not verdict.implemented:
+    if report.relations is None:
         return []
+    verdict = report.verdict
     lines = wrapped("shown by relations: " + (" ".join(verdict.shown) or "nothing"), "  ")
     if verdict.needs_identity:
         lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")

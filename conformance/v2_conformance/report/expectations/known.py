@@ -18,6 +18,7 @@ import msgspec
 from v2_conformance.errors import ExpectFileError
 from v2_conformance.report.causes.patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
@@ -195,26 +196,18 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
     )
 
 
-def counts(case: CaseResult, *, strict: bool) -> bool:
-    """Return True if a failure of this case changes the exit code of `run`."""
-    if case.level == "MUST":
-        return strict or case.blocks == "conformant"
-    return strict and case.level == "SHOULD"
-
-
 def judge_expectations(
     expectations: Expectations,
     cases: Sequence[CaseResult],
     known: Mapping[str, str],
     today: date,
-    *,
-    strict: bool = False,
+    gate: Gate,
 ) -> Judgement:
     """Compare the cases of a run with what was expected of them.
 
     `known` maps the id of every case of the suite to its requirement: an entry whose cases were not
     selected still matches something. Cases that were not sent because the server leaves the
-    extension out are as if not selected.
+    extension out are as if not selected. What keeps the `gate` shut needs an entry.
     """
     cases = [case for case in cases if not isinstance(case.cause, ExtensionLeftOut)]
     known = {**known, **{case.id: case.requirement for case in cases}}
@@ -233,17 +226,17 @@ def judge_expectations(
     return Judgement(
         entries=expectations.entries,
         expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
-        unexpected=tuple(case for case in uncovered if counts(case, strict=strict)),
-        tolerated=tuple(case for case in uncovered if _tolerated(case, strict=strict)),
+        unexpected=tuple(case for case in uncovered if gate.counts(case)),
+        tolerated=tuple(case for case in uncovered if _tolerated(case, gate)),
         problems=tuple(problems),
         untried=tuple(untried),
     )
 
 
-def _tolerated(case: CaseResult, *, strict: bool) -> bool:
+def _tolerated(case: CaseResult, gate: Gate) -> bool:
     if case.level == "MAY" and case.outcome is Outcome.NOT_RUN:
         return False
-    return not counts(case, strict=strict)
+    return not gate.counts(case)
 
 
 def _problems(

@@ -17,6 +17,7 @@ from v2_conformance.report.expectations.known import (
     Expectations,
     judge_expectations,
 )
+from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
@@ -51,7 +52,7 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
     """
     kept, dropped = old, []
     while True:
-        problems = judge_expectations(kept, cases, known, _NEVER).problems
+        problems = judge_expectations(kept, cases, known, _NEVER, Gate()).problems
         if not problems:
             break
         why = {problem.entry: problem.text for problem in reversed(problems)}

@@ -51,14 +51,18 @@ class Standing:
 
 def standing(report: Report) -> Standing:
     """The standing of a report; a run without all of its cases is only incomplete."""
-    left_out = sum(missing(report).values())
-    words = verdict_words(report, complete=report.complete and not left_out)
-    return Standing(words, *TONES[words], left_out)
+    words = verdict_words(report)
+    return Standing(words, *TONES[words], sum(missing(report).values()))
 
 
-def verdict_words(report: Report, *, complete: bool) -> str:
-    """Return the verdict as people say it; a run that is not complete is only `INCOMPLETE`."""
-    if not complete:
+def is_whole(report: Report) -> bool:
+    """Return True if every planned case of the suite ran, so that there is a verdict."""
+    return report.own and report.complete and report.selection.shard is None and not missing(report)
+
+
+def verdict_words(report: Report) -> str:
+    """Return the verdict as people say it; a run that is not whole is only `INCOMPLETE`."""
+    if not is_whole(report):
         return INCOMPLETE
     return report.verdict.in_words(contradicted=contradicted(report))
 

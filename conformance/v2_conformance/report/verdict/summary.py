@@ -118,8 +118,7 @@ def concluded(report: Report) -> Report:
             implemented=False,
         )
     judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
-    whole = report.complete and not _left_out(report) > 0 and not report.selection.shard
-    words = verdict_words(judged, complete=whole)
+    words = verdict_words(judged)
     return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
 
 
