@@ -96,6 +96,13 @@ def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
         assert words in text
 
 
+def test_a_case_shows_what_allows_the_way_in_which_it_was_sent() -> None:
+    paper = CitedDocument("The other paper", "https://other.example", "1", 2)
+    allowed = "Allowed by\n  The other paper, 1, paragraph 2\n  https://other.example\n"
+    assert allowed in shown(failing(cite=(paper,)))
+    assert "Allowed by" not in shown(failing())
+
+
 def test_messages_are_shown_in_labelled_parts_with_their_byte_ranges() -> None:
     text = shown(failing())
     assert "POST /v2/models/m/infer HTTP/1.1\n" in text

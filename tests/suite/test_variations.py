@@ -10,8 +10,9 @@ from support.cases import make_case
 from v2_conformance.errors import CaseFileError, NothingRanError
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import documents
-from v2_conformance.suite.variations import variations
+from v2_conformance.suite.variations import variation, variations
 from v2_conformance.suite.varied_cases import crossed, crossed_case, vary
 
 JSON: dict[str, Any] = {"shape": [3], "values": [1, 2, 3], "form": "json"}
@@ -31,6 +32,12 @@ def refusal(case: RequestCase, *names: str) -> str:
 def test_the_schema_is_a_schema() -> None:
     validator = schema("variations")
     validator.check_schema(validator.schema)
+
+
+def test_a_case_cites_what_its_variations_cite() -> None:
+    named = "V2/request-in-any-spelling[field-names-lower-case]"
+    (one,) = [case for case in every_case() if case.id == named]
+    assert one.cite == (variation("field-names-lower-case").cite,)
 
 
 def test_every_variation_cites_a_known_document() -> None:

@@ -29,6 +29,7 @@ from v2_mutants.servers import MutantServer
 
 GENERATED = "M7/generated"
 P1 = "P1/metadata-lists-extension"
+CITED = {"document": "d", "url": "https://forged.example", "section": "1", "paragraph": 1}
 Forgery = Callable[["Reports"], Document | None]
 
 RUNS: Mapping[str, tuple[str, ...]] = {
@@ -452,6 +453,7 @@ FORGERIES: Mapping[str, Forgery] = {
     ),
     "other contents": each_bad({"content": "0123456789abcdef"}),
     "other reasons": each_bad({"why": "Because."}),
+    "another source": each_bad({"cite": [CITED]}),
     "what is observed passes": lambda r: passed(r.untyped),
     "what is observed is unsupported": each_of(
         "untyped", "R2/observed", {"outcome": "unsupported"}

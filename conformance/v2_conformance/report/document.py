@@ -220,6 +220,10 @@ class CaseResult(Graded, frozen=True, kw_only=True):
     ]
     why: Annotated[str, Meta(description="Why the case is there, in plain words.")]
     content: Annotated[str, Meta(description="Digest of what the case sends and expects.")]
+    cite: Annotated[
+        tuple[CitedDocument, ...],
+        Meta(description="What allows the way in which the case is sent, besides its requirement."),
+    ] = ()
     outcome: Outcome
     cause: Annotated[Cause | None, Meta(description="Why the case has its outcome.")]
     message: str

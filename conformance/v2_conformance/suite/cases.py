@@ -20,7 +20,15 @@ from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.causes.base import CauseBase
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import LEVELS, Basis, Blocks, Level, catalogue, grade
+from v2_conformance.suite.requirements import (
+    LEVELS,
+    Basis,
+    Blocks,
+    Citation,
+    Level,
+    catalogue,
+    grade,
+)
 from v2_conformance.suite.variations import variation
 
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
@@ -131,6 +139,11 @@ class _Common:
         return blocks == "robust" or (blocks is None and requirement.basis == "derived")
 
     @property
+    def cite(self) -> tuple[Citation, ...]:
+        """What allows the way in which it is sent, besides what its requirement cites."""
+        return ()
+
+    @property
     def template(self) -> str:
         """The id without the values of axes, as the entry in the case file has it."""
         return self.id.partition("[")[0]
@@ -234,6 +247,11 @@ class RequestCase(_Common):
         """See _Common."""
         definitions = [variation(name).definition for name in self.variations]
         return {"variations": definitions} if definitions else {}
+
+    @property
+    def cite(self) -> tuple[Citation, ...]:
+        """See _Common."""
+        return tuple(dict.fromkeys(variation(name).cite for name in self.variations))
 
     @property
     def alone(self) -> bool:

@@ -15,6 +15,7 @@ from v2_conformance.judging.observed.cases import observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, Observations, observe
 from v2_conformance.judging.survival import skipped, without_count
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.cases import (
     Case,
@@ -243,10 +244,11 @@ def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     if case is None:
         return None, "this installation has no such case"
     facts = msgspec.structs.asdict(case.facts(known.claims.profiles, recorded.cause))
+    facts["cite"] = cited_documents(case.cite)
     wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if not wrong:
         return case, ""
-    if wrong == ["why"] and not known.same_words:
+    if set(wrong) <= {"why", "cite"} and not known.same_words:
         return case, ""
     if known.same_suite:
         raise RecordedError(f"its {' and '.join(wrong)} in the report are not those of the case")

@@ -159,6 +159,22 @@ def test_every_case_says_why_it_is_there_in_the_words_of_its_report() -> None:
     assert why == {entry.id: entry.why for entry in report.cases}
 
 
+def test_a_case_that_cites_links_its_sources_safely() -> None:
+    paper = CitedDocument("The paper", "https://paper.example/#:~:text=a,b", "4.2", 3)
+    unsafe = CitedDocument("Elsewhere", "javascript:alert(1)", "Here", None)
+    cases = [
+        case("V2/x", "fail", "m", cite=(paper, unsafe)),
+        case("V2/y", "fail", "m", cite=(paper,)),
+    ]
+    index = index_of(render(report_of(passes(*cases))))
+    assert index["sources"] == [
+        ["The paper", paper.url, "4.2, paragraph 3"],
+        ["Elsewhere", "", "Here"],
+    ]
+    cited = {row[0]: row[7:] for row in index["cases"] if row[7:]}
+    assert cited == {"V2/x": [0, 1], "V2/y": [0]}
+
+
 def test_what_stands_between_backticks_is_code() -> None:
     whole = report_of(passes())
     row = msgspec.structs.replace(whole.requirements[0], statement="A `<b>` and ` that is left.")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.fold import in_milliseconds
@@ -58,12 +59,14 @@ def by_message(cases: Iterable[CaseResult]) -> Counter[str]:
 def index(cases: Listed) -> str:
     """JSON with a row for each case, in ASCII, safe in a script element.
 
-    `{"outcomes": [[name, sign, label]], "levels": [name], "texts": [text], "cases": [row]}`. A row
-    is `[id, outcome, level, requirement, time, message, why]`: numbers are places in the lists,
-    message and why in `texts`. Rows for which there is no room are left out, the last ones.
+    `{"outcomes": [[name, sign, label]], "levels": [name], "texts": [text], "sources": [[title, url,
+    place]], "cases": [row]}`. A row is `[id, outcome, level, requirement, time, message, why,
+    cite…]`: numbers are places in the lists, message and why in `texts`, each cite in `sources`.
+    Rows for which there is no room are left out, the last ones.
     """
     limit = _MAX_MESSAGE if len(cases.troubled) <= _MANY else _MAX_MESSAGE_OF_MANY
     places: dict[str, int] = {}
+    sources: dict[Source, int] = {}
     rows: list[str] = []
     left = _ROOM
     for case in cases:
@@ -79,6 +82,7 @@ def index(cases: Listed) -> str:
                 in_milliseconds(case.duration_ms),
                 places.setdefault(message, len(places)),
                 places.setdefault(why, len(places)),
+                *(sources.setdefault(source(cited), len(sources)) for cited in case.cite),
             ]
         )
         left -= len(row)
@@ -86,7 +90,9 @@ def index(cases: Listed) -> str:
             break
         rows.append(row)
     looks = [[str(outcome), LOOKS[outcome].sign, LOOKS[outcome].label] for outcome in _OUTCOMES]
-    head = _json({"outcomes": looks, "levels": GRADES, "texts": list(places)})
+    head = _json(
+        {"outcomes": looks, "levels": GRADES, "texts": list(places), "sources": list(sources)}
+    )
     return f'{head[:-1]},"cases":[{",".join(rows)}]}}'
 
 

@@ -23,6 +23,7 @@ from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.index import Listed, by_message, index, listed
 from v2_conformance.formats.html.packed import Replay, packed
 from v2_conformance.formats.html.soak import soak_view
+from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
@@ -38,7 +39,6 @@ from v2_conformance.report.document import (
     NOT_ROBUST,
     NOT_SHOWN,
     CaseResult,
-    CitedDocument,
     Report,
     RequirementResult,
 )
@@ -95,7 +95,6 @@ _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
 _KEPT_BRACKETS = {"[": "(", "]": ")"}
-_RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 
 
 def render(report: Report, replay: Replay = replay_command) -> str:
@@ -140,15 +139,6 @@ def _safe(text: str) -> str:
         return _KEPT_BRACKETS.get(char, coded)
 
     return _UNSAFE.sub(replaced, text)
-
-
-@dataclass(frozen=True)
-class Source:
-    """One citation, ready to print; `url` is "" if it is none that a reader should follow."""
-
-    title: str
-    url: str
-    place: str
 
 
 @dataclass(frozen=True)
@@ -225,19 +215,8 @@ def _row(entry: RequirementResult, cases: Sequence[CaseResult]) -> RequirementRo
     counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
     settled = (Outcome.PASS, *SKIPPED)
     troubles = [case for case in cases if case.outcome not in settled]
-    sources = [_source(cited) for cited in entry.cite]
+    sources = [source(cited) for cited in entry.cite]
     return RequirementRow(entry, counts, sources, troubles, len(cases))
-
-
-def _source(cited: CitedDocument) -> Source:
-    url, place = cited.url, cited.section
-    if rfc := _RFC.match(url):
-        url = f"{url}#section-{place}" if rfc.end() == len(url) else url  # a report of before 3.0
-        place = f"section {place}"
-    if cited.paragraph is not None:
-        place += f", paragraph {cited.paragraph}"
-    safe = url.startswith(("https://", "http://"))
-    return Source(cited.document, url if safe else "", place)
 
 
 def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:

@@ -17,7 +17,8 @@
     var look = data.outcomes[row[1]];
     return { place: place, id: row[0], outcome: look[0], sign: look[1], label: look[2], level: data.levels[row[2]],
       requirement: row[3], family: row[3].slice(0, 1), time: row[4], message: data.texts[row[5]],
-      why: data.texts[row[6]], text: null, element: null, list: null };
+      why: data.texts[row[6]], cite: row.slice(7).map(function (at) { return data.sources[at]; }),
+      text: null, element: null, list: null };
   });
   var encoder = new TextEncoder();
 
@@ -86,12 +87,23 @@
     box.append(about);
     if (one.message && one.list.quiet) box.append(coded("p", one.message, "message"));
     if (one.why) box.append(coded("p", one.why, "why"));
+    one.cite.forEach(function (source) { box.append(cited(source)); });
     Exchanges.records().then(function (records) {
       var record = records.get(one.place);
       if (record) Exchanges.show(box, record, box.id, link, byId("index").dataset.client !== undefined);
       else if (one.list.sent) box.append(command(one));
       reveal(box);
     }).catch(function () { box.append(command(one)); });
+  }
+
+  function cited(source) {
+    var words = made("p", "Allowed by: ", "cited dim"), title = made(source[1] ? "a" : "span", source[0]);
+    if (source[1]) {
+      title.href = source[1];
+      title.rel = "noopener noreferrer";
+    }
+    words.append(title, ", " + source[2]);
+    return words;
   }
 
   function command(one) {

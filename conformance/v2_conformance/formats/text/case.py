@@ -11,7 +11,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import huge_command, replay_command, show_command
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
-from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
 from v2_conformance.report.shown.said import said_lines
@@ -67,6 +67,9 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         yield text
     yield from _requirement(report, case)
     yield from _paragraph("Why this case", case.why)
+    if case.cite:
+        yield from _paragraph("Allowed by", "")
+        yield from _cited(case.cite)
     yield from _paragraph("Outcome", case.message or case.outcome.words)
     yield from _difference(case)
     yield from _said(case)
@@ -82,14 +85,18 @@ def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
         yield from _paragraph(heading, "")
         return
     yield from _paragraph(f"{heading}: {known.title}", known.statement)
-    for cited in known.cite:
+    yield from _cited(known.cite)
+    if known.follows:
+        yield from _wrapped(f"Why it follows: {known.follows}")
+
+
+def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
+    for cited in cite:
         place = f"{cited.document}, {cited.section}"
         if cited.paragraph is not None:
             place += f", paragraph {cited.paragraph}"
         yield from _wrapped(place, "dim")
         yield Text(f"  {plain(cited.url)}", style="dim")
-    if known.follows:
-        yield from _wrapped(f"Why it follows: {known.follows}")
 
 
 def _difference(case: CaseResult) -> Iterator[Text]:

@@ -13,6 +13,7 @@ from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
+from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep
@@ -43,6 +44,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         basis=facts.basis,
         why=facts.why,
         content=facts.content,
+        cite=cited_documents(result.case.cite),
         outcome=result.outcome,
         cause=cause,
         message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import (
     CaseResult,
-    CitedDocument,
     OverallVerdict,
     Report,
     RequirementResult,
@@ -37,10 +37,8 @@ from v2_conformance.suite.requirements import (
     Level,
     Requirement,
     catalogue,
-    documents,
     grade,
 )
-from v2_conformance.suite.statements import link
 
 # The worst outcome among its cases is a requirement's.
 _WORST_FIRST = (
@@ -288,13 +286,5 @@ def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) ->
         statement=requirement.statement,
         follows=requirement.follows,
         note=requirement.note,
-        cite=tuple(
-            CitedDocument(
-                document=documents()[cited.document].title,
-                url=link(cited, requirement.id),
-                section=cited.section,
-                paragraph=cited.paragraph,
-            )
-            for cited in requirement.cite
-        ),
+        cite=cited_documents(requirement.cite, requirement.id),
     )
