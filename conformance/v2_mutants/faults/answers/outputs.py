@@ -118,6 +118,19 @@ fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)(
         )
     ),
 )
+fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default)(
+    "A `binary_data_output` of false makes outputs that are not listed binary.",
+    lambda right, document: (
+        right() or (not document.get("outputs") and _binary_data_output(document) is False)
+    ),
+)
+fault("binary-data-output-needs-blobs", "M6", Behaviour.binary_by_default)(
+    "`binary_data_output` has no effect on a request without blobs.",
+    lambda right, document: (
+        right()
+        and any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
+    ),
+)
 fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
     "`binary_data_output` has no effect.", lambda right, document: right() and False
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
@@ -54,6 +55,12 @@ fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
     "Request blobs are read in the order of the model's inputs, not of the request's JSON.",
     lambda right, model, entries: sorted(entries, key=lambda entry: model.inputs.index(entry.spec)),
 )
+
+
+def _nested(data: list[Any]) -> bool:
+    return any(isinstance(item, list) for item in data)
+
+
 fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "An input in JSON moves the offset of the blobs after it.",
     _json_takes_blob_bytes(lambda entry: True),
@@ -61,6 +68,17 @@ fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
 fault("json-bytes-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "A BYTES input in JSON moves the offset of the blobs after it.",
     _json_takes_blob_bytes(is_bytes),
+)
+fault("nested-data-beside-blobs-refused", "M3", Behaviour.request_inputs)(
+    "A request with nested JSON data and blobs is rejected.",
+    then(
+        lambda entries, model, document: (
+            refuse()
+            if any(BINARY_DATA_SIZE in entry.parameters for entry in entries)
+            and any(isinstance(entry.data, list) and _nested(entry.data) for entry in entries)
+            else entries
+        )
+    ),
 )
 fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
     "A request with both binary and JSON inputs is rejected.",
