@@ -55,6 +55,14 @@ def test_a_413_to_more_than_64_kib_is_unsupported() -> None:
     assert "a server may limit the size of bodies" in found.message
 
 
+def test_a_400_to_more_than_1_mib_refuses_its_size_too() -> None:
+    found = verdict(http(HTML, 400), large(2**18))
+    assert found.outcome is Outcome.UNSUPPORTED
+    assert isinstance(found.cause, BodyTooLarge)
+    assert (found.cause.status, found.cause.limit) == (400, 2**20)
+    assert failure(http(HTML, 400), large(2**17)) == WrongStatus("200", 400, "<html>no</html>")
+
+
 def test_a_413_to_64_kib_or_less_is_a_failure() -> None:
     cause = failure(http(HTML, 413), large(2**14 - 100))
     assert cause == WrongStatus("200", 413, "<html>no</html>")

@@ -99,6 +99,7 @@ DIFFERS = {
     "content-length-required": Differs(declines=in_chunks),
     "content-length-required-by-gateway": Differs(declines=in_chunks),
     "bodies-limited-by-gateway": Differs(declines=large, warns=("L1/",)),
+    "bodies-over-a-mebibyte-refused": Differs(declines=large, warns=("L1/",)),
     "decoded-bodies-limited": Differs(declines=large, warns=("L1/",)),
     "expectations-refused": Differs(
         declines=lambda case: (
@@ -159,7 +160,7 @@ BEYOND_AN_ORDINARY_CLIENT = {"many-fields", "interim-responses", "space-around-v
 
 
 def cases_for(differs: Differs, *, whole: bool) -> Sequence[Case]:
-    """All cases, or one of each entry, those that may not pass and those for V2/observed."""
+    """All cases, or one of each entry, those that may not pass and those that are observed."""
     quick = {case.id: case for case in suite_cases() if not case.id.startswith(SLOW)}
     one_each = set({quick[name].template: name for name in sample(quick, 1)}.values())
     other = (*differs.warns, *differs.reads, *differs.meets)

@@ -68,8 +68,8 @@ from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
-_ANY_BODY = 64 * 1024
-"""Bytes of a body that every server takes."""
+_REFUSED_FROM = {413: 64 * 1024, 400: 1024 * 1024}
+"""Bytes of a body, beyond which a status refuses its size. Less is taken by every server."""
 
 
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
@@ -140,8 +140,9 @@ def _declined(
 ) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
     """Return what the server declines, if it may decline that whatever the case is about.
 
-    411 to a body without Content-Length: RFC 9112, section 6.3. 413: RFC 9110, section 15.5.14;
-    a case that is about size says so, and is judged.
+    411 to a body without Content-Length: RFC 9112, section 6.3. 413, or 400 to what is larger than
+    any body that a MUST needs: RFC 9110, section 15.5.14; a case that is about size says so, and is
+    judged.
     """
     size = prepared.body_size
     if response.status == 411 and prepared.chunked:
@@ -149,8 +150,9 @@ def _declined(
     variation = dict(prepared.declined_by).get(response.status)
     if variation is not None:
         return VariationDeclined(variation, response.status, excerpt(response.body))
-    if response.status == 413 and size > _ANY_BODY and not case.expect.get("about_size"):
-        return BodyTooLarge(size, _ANY_BODY, excerpt(response.body))
+    limit = _REFUSED_FROM.get(response.status)
+    if limit is not None and size > limit and not case.expect.get("about_size"):
+        return BodyTooLarge(size, limit, excerpt(response.body), response.status)
     return None
 
 

@@ -37,6 +37,7 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
             level=max(case.level, given.level, key=LEVELS.index),
             blocks=given.blocks or case.blocks,
             expect=expect,
+            canary=case.canary or ("binary" if given.canary else None),
         )
     return case
 

@@ -51,6 +51,14 @@ variant("bodies-limited-by-gateway", "RFC 9110, section 15.5.14", Behaviour.hand
 )
 
 
+variant("bodies-over-a-mebibyte-refused", "RFC 9110, section 15.5.14", Behaviour.handle)(
+    "A body of more than 1 MiB is answered with 400, as Triton's test of its limit wants.",
+    lambda right, request: (
+        right.server.error(400, "too large") if len(request.body) > 2**20 else right()
+    ),
+)
+
+
 @variant("decoded-bodies-limited", "RFC 9110, section 15.5.14", Behaviour.decode_request)
 def _(right: Right[Request], request: Request) -> Request:
     """A body that has or decodes to more than 64 KiB is answered with 413."""

@@ -135,6 +135,16 @@ def test_chunks_in_other_spellings() -> None:
     assert wire("chunk-sizes-upper-case", **large).partition(b"\r\n\r\n")[2].startswith(b"AB\r\n")
 
 
+def test_trailers_come_at_once_or_late_and_a_known_good_request_follows() -> None:
+    (all_at_once,) = made("header-length-in-trailers").request.http1
+    early, end = made("header-length-in-late-trailers").request.http1
+    assert end == b"0\r\nInference-Header-Content-Length: 0\r\n\r\n"
+    assert bytes(all_at_once) == bytes(early) + bytes(end)
+    assert made("header-length-in-late-trailers").request.pause_s > 0
+    assert vary(make_case(), ["chunk-trailers"]).canary == "binary"
+    assert vary(make_case(), ["chunk-extensions"]).canary is None
+
+
 def test_a_case_in_chunks_keeps_its_own() -> None:
     request = {"delivery": {"chunks": 50}}
     assert wire("chunk-extensions", **request).partition(b"\r\n\r\n")[2].startswith(b"32;a=1")

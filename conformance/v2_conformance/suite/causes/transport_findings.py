@@ -40,19 +40,20 @@ class VariationDeclined(CauseBase, frozen=True):
 
 
 class BodyTooLarge(CauseBase, frozen=True):
-    """The server takes no body of this size (413): `size` is more than `limit` bytes.
+    """The server takes no body of this size (413 or 400): `size` is more than `limit` bytes.
 
     Of a body in a content coding, it is the larger of the encoded and the decoded size: a server
     may limit either.
     """
 
     says = (
-        "answered with 413: a server may limit the size of bodies, and the case sends {size} "
+        "answered with {status}: a server may limit the size of bodies, and the case sends {size} "
         "bytes, more than {limit}: {body:body}"
     )
     size: int
     limit: int
     body: str
+    status: int = 413
 
 
 class BodyNotTaken(CauseBase, frozen=True):

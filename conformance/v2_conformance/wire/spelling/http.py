@@ -20,10 +20,11 @@ from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.transport import Head, Request
 
 _CONTENT_TYPE = "Content-Type"
-# Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), and between the two
-# writes of a head.
+# Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), between the two writes of a
+# head, and before the last chunk.
 _CONTINUE_S = 1.0
 _HEAD_PAUSE_S = 0.02
+_END_PAUSE_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,12 @@ class HttpSpelling:
         if following is not None:
             whole = wire + b"".join(following.http1)
             return replace(request, http1=(whole,), pause_s=0.0, answers=2)
+        written = self._of.get("chunks", {}).get("written")
+        if written == "at_once":
+            return replace(request, http1=(wire,))
+        if written == "end_late":
+            end = request.http1[-1]
+            return replace(request, http1=(wire[: -len(end)], end), pause_s=_END_PAUSE_S)
         for operation, pause in (("expect", _CONTINUE_S), ("pause", None)):
             if operation in self._of:
                 seconds = pause or self._of[operation]["seconds"]

@@ -10,7 +10,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.spellings import crashes, refuses_if
-from v2_mutants.registry import Right, fault
+from v2_mutants.registry import Right, What, fault
 
 # The chunk that ends a body without trailer fields.
 _LAST_CHUNK = re.compile(rb"\r\n0+(;[^\r\n]*)?\r\n\r\n$")
@@ -138,17 +138,39 @@ fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
 )
 
 
-@fault("trailers-merged-into-head", "V2", Behaviour.infer)
-def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
-    """Fields behind a body count as fields of the head, and win over those."""
-    trailers = _TRAILERS.search(request.framing)
-    lines = trailers[1].decode("latin-1").split("\r\n")[:-1] if trailers else []
-    pairs = [line.partition(":") for line in lines]
-    fields = {name.lower(): value.strip() for name, _, value in pairs}
-    headers = tuple({**dict(request.headers), **fields}.items())
-    return right(request=replace(request, headers=headers))
+def _merges_trailers(when: Callable[[Request], bool]) -> What[Response]:
+    """A server in which fields behind a body win over those of the head, if `when` is true."""
+
+    def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
+        trailers = _TRAILERS.search(request.framing)
+        if trailers is None or not when(request):
+            return right()
+        pairs = [line.partition(":") for line in trailers[1].decode("latin-1").split("\r\n")[:-1]]
+        fields = {name.lower(): value.strip() for name, _, value in pairs}
+        headers = tuple({**dict(request.headers), **fields}.items())
+        return right(request=replace(request, headers=headers))
+
+    return what
 
 
+def _came_at_once(request: Request) -> bool:
+    return sum(request.head_reads) >= len(request.head) + len(request.framing)
+
+
+fault("trailers-merged-into-head", "V2", Behaviour.infer)(
+    "Fields behind a body that came with the head count as fields of the head.",
+    _merges_trailers(_came_at_once),
+)
+fault("trailers-left-on-connection", "V2", Behaviour.left_on_connection)(
+    "Fields behind a body are read as the beginning of the connection's next request.",
+    lambda right, request, response: (
+        found[1] if (found := _TRAILERS.search(request.framing)) else right()
+    ),
+)
+fault("late-trailers-merged-into-head", "V2", Behaviour.infer)(
+    "Fields behind a body that came after the head count as fields of the head.",
+    _merges_trailers(lambda request: not _came_at_once(request)),
+)
 fault("expectation-ignored", "V2", Behaviour.before_expected_body)(
     "Whoever waits for 100 Continue gets nothing until the body is there.",
     lambda right, request: b"",
