@@ -316,5 +316,5 @@ def test_an_endless_body_takes_bounded_memory_and_a_bounded_report(
         found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
     cause = is_only_the_victims(found)
     assert isinstance(cause, ResponseTooLarge)
-    assert cause.detail.startswith("the response goes on past")
+    assert cause.detail.startswith("the response is longer than")
     assert (tmp_path / REPORT).stat().st_size < 3 * MIB

@@ -212,8 +212,8 @@ def no_shard(report: Document) -> None:
         (case_removed, "does not hold: |lacks cases of its shard: "),
         (case_twice, "does not hold: .* cases twice"),
         (another_number, "does not hold: .*not in the plan"),
-        (number_beyond, "does not hold: no run has this selection: there is no shard 4 of 3"),
-        (huge_count, "does not hold: no run has this selection: .* cases cannot be divided"),
+        (number_beyond, "does not hold: no run can have this selection: there is no shard 4 of 3"),
+        (huge_count, "does not hold: no run can have this selection: .* cases cannot be divided"),
         (no_shard, "does not hold: |is not the report of a shard"),
     ],
 )

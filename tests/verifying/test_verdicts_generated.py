@@ -137,7 +137,7 @@ class _Dies(Behaviour):
     ("server", "outcome", "believed"),
     [
         (_Silent, "inconclusive", "answered no known-good request"),
-        (_Raw, "not_run", "believed: nothing"),
+        (_Raw, "not_run", "taken on trust: nothing"),
         (_Dies, "not_run", "what another case killed stayed dead"),
     ],
 )

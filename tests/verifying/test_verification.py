@@ -32,7 +32,7 @@ def test_a_report_of_a_good_server_holds(clean: Path, cli: Cli) -> None:
     assert unsent
     assert f"{len(FEW)} cases: {len(FEW) - unsent} judged again" in printed
     assert f"{unsent} not sent" in printed
-    assert "the answers of which the report has only one as a sample" in printed
+    assert "their other answers, of which the report has only one as a sample" in printed
     assert not any(word in printed for word in ("DIFFERS", "EDITED", "another cause", "no digest"))
 
 
@@ -60,7 +60,7 @@ def test_cases_that_a_killed_model_left_are_believed_by_name(deadly: Path) -> No
     assert victims
     assert {case.believed for case in victims} == {(Belief.DEAD,)}
     assert found.exit_code == 0, text
-    assert "what another case killed stayed dead" in text
+    assert "what another case killed did not recover" in text
 
 
 def test_time_outs_and_silent_models_are_believed_and_said_to_be(
@@ -100,7 +100,7 @@ def test_a_server_that_answers_no_canary_exactly_is_held_to_its_first_answer(
     path = made(tmp_path, make_target(start(Refuses).url, timeout=1), chosen("R3/survives", "R1/"))
     found, text = said(path)
     assert found.exit_code == 0, text
-    assert "answered known-good requests no better at first" in text
+    assert "first answers to known-good requests were no better" in text
 
     def other(report: Document) -> None:
         case_of(report, "R1/unknown-model")["exchanges"][-1]["expected"] = "status 200"
@@ -163,7 +163,8 @@ def test_a_bit_that_only_what_is_observed_judges_is_noticed_there(
     assert (
         "DIFFERS R2/observed: recorded as pass; the recorded bytes say fail: wrong in 1 of " in text
     )
-    assert f"exchanges, in {BAD}; the first: the JSON violates the error schema" in text
+    assert f"exchanges, in {BAD}" in text
+    assert "; the first: the JSON violates the error schema" in text
 
 
 def test_exchanges_of_a_case_that_sends_nothing_are_made_up(clean: Path, tmp_path: Path) -> None:

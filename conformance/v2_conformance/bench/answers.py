@@ -344,4 +344,6 @@ def check_answer(answer: Answer) -> None:
         try:
             check_blob(tensor.datatype, tensor.shape, tensor.blob)
         except (ElementError, KeyError, TypeError) as error:
-            raise CaseFileError(f"`answer`: output {tensor.name} is no tensor: {error}") from error
+            raise CaseFileError(
+                f"`answer`: output {tensor.name} is not a tensor: {error}"
+            ) from error

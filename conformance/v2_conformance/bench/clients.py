@@ -55,7 +55,7 @@ class CommandClient:
 
     def __init__(self, command: Sequence[str], *, startup_s: float = STARTUP_S) -> None:
         if not command:
-            raise UsageError("there is no command to run")
+            raise UsageError("no command to run")
         self.command = tuple(command)
         self._startup_s = startup_s
 

@@ -127,7 +127,7 @@ def read_client_request(data: bytes) -> ClientRequest | None:
         return None
     words = head.first.decode("latin-1").split()
     if len(words) != 3 or not words[2].startswith("HTTP/"):
-        raise UnreadableRequestError("its first line is no request line of HTTP/1.1")
+        raise UnreadableRequestError("malformed request line, expected HTTP/1.1")
     fields = tuple((one.name.decode("latin-1"), one.value.decode("latin-1")) for one in head.fields)
     body, end, whole = _chunks(data, head.end) if head.is_chunked else _counted(data, head)
     written = data[head.start : head.end]

@@ -16,7 +16,7 @@ OF_A_RUN = {
     1: "Not so. If not all of the suite ran: a case failed that blocks it.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "No case ran, or only those about discovery: the server has none of the contract's models.",
+    4: "No case ran except for discovery: the server has none of the contract's models.",
 }
 
 

@@ -37,7 +37,7 @@ def target() -> None:
             "Write target.yaml for the models that this server lists."
         ),
         "v2-conformance target init https://h.example.com --bearer-env TOKEN --model m": (
-            "Try this model, too, for a server that lists none."
+            "Also try this model, for a server that lists none."
         ),
     },
     exit_codes={0: "The file was written.", 2: "Wrong usage.", 3: exit_codes.OF_A_RUN[3]},

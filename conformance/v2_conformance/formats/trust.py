@@ -126,5 +126,5 @@ def _of_outcomes(report: Report) -> Iterator[Caution]:
         yield Caution(Doubt.FLAKY, f"Flaky: {counted(len(flaky), 'case')}", listed(flaky))
     errors = [case.id for case in report.of(Outcome.ERROR)]
     if errors:
-        what = f"Errors of the suite: {counted(len(errors), 'case')}"
+        what = f"Errors in the suite: {counted(len(errors), 'case')}"
         yield Caution(Doubt.SUITE_ERROR, what, listed(errors))

@@ -51,11 +51,11 @@ class BenchOptions:
     )
     secrets: tuple[str, ...] = repeated(
         "--secret VALUE",
-        "A value that no report may show. Other users of this machine can see it in the list of "
-        "processes: --secret-env cannot be seen.",
+        "A value to hide in every report. Other users of this machine can see it in the list of "
+        "processes; use --secret-env to avoid that.",
     )
     secret_env: tuple[str, ...] = repeated(
-        "--secret-env NAME", "A value that no report may show, in this environment variable."
+        "--secret-env NAME", "A value to hide in every report, in this environment variable."
     )
 
 
@@ -115,7 +115,7 @@ class ServeOptions:
     )
     variants: tuple[str, ...] = repeated(
         "--variant NAME",
-        "Let the server behave in this way, which is legal, too; `v2-conformance list variants` "
+        "Make the server behave in this way, which is also legal; `v2-conformance list variants` "
         "lists the names.",
         complete="variants",
     )

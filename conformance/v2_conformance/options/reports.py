@@ -93,7 +93,7 @@ class DiffOptions:
     old: Path = argument(file_path, REPORT_HELP)
     new: Path = argument(file_path, "The report to compare with OLD.")
     markdown: bool = flag("--markdown", "Print Markdown, for a pull request's comment.")
-    strict: bool = flag("--strict", "Exit with 1 if a SHOULD case broke, too.")
+    strict: bool = flag("--strict", "Exit with 1 also if a SHOULD case broke.")
     exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever broke.")
 
 
@@ -230,7 +230,7 @@ class PublishOptions:
     )
     base_url: str | None = option(
         "--base-url URL",
-        "URL where DIR is published. Snippets for badges then have whole links, too.",
+        "URL where DIR is published. Snippets for badges then have absolute links.",
     )
     allowed_signers: Path | None = option(
         "--allowed-signers FILE",
@@ -242,6 +242,5 @@ class PublishOptions:
     )
     outdated: bool = flag(
         "--outdated",
-        "Also publish reports that another version of the suite or its cases made, marked as "
-        "outdated.",
+        "Also publish reports on another version of the catalogue, marked as outdated.",
     )

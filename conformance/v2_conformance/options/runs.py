@@ -26,7 +26,7 @@ class AnyModelOptions:
 
     models: tuple[str, ...] = repeated(
         "--model NAME",
-        "Test with this model of yours, whatever it computes, instead of the models of the "
+        "Test with this model of yours, which may compute anything, instead of the models of the "
         "contract: its answers are compared with each other, and the verdict is *consistent*. "
         "`all` stands for every model in the server's repository index.",
     )

@@ -118,22 +118,22 @@ class TargetOptions(AccessOptions):
     )
     public: tuple[str, ...] = repeated(
         "--public NAME",
-        "The value of this header field is no secret.",
+        "The value of this header field is not secret.",
         on=_RUN,
-        pytest="the value of this header field is no secret",
+        pytest="the value of this header field is not secret",
         member="public",
     )
     secrets: tuple[str, ...] = repeated(
         "--secret VALUE",
-        "Another value that no report may show. Other users of this machine can see it in the list "
-        "of processes: --secret-env cannot be seen.",
+        "Another value to hide in every report. Other users of this machine can see it in the list "
+        "of processes; use --secret-env to avoid that.",
         on=_RUN,
-        pytest="another value that no report may show",
+        pytest="another value to hide in every report",
         member="secrets",
     )
     secret_env: tuple[str, ...] = repeated(
         "--secret-env NAME",
-        "Another value that no report may show, in this environment variable.",
+        "Another value to hide in every report, in this environment variable.",
         on=_RUN,
         pytest="the same, in an environment variable",
         member="secrets",

@@ -140,8 +140,8 @@ class Mask:
         found = find(data, self._needles)
         if found:
             raise LeakError(
-                f"{what} was not written: it would show a secret ({found[0].form}), which is a "
-                "mistake of the suite; please report it, without the secret"
+                f"{what} was not written: it would show a secret ({found[0].form}), which is an "
+                "error in the suite; please report it, without the secret"
             )
 
     @cached_property

@@ -84,7 +84,7 @@ def discovered(known: Setting) -> Discovered:
             edits += [edit] if edit else []
             unclear += [doubt] if doubt else []
     except (Finding, MessageError) as error:
-        edits.append(f"the record of discovery: the answer to GET /v2 is no metadata: {error}")
+        edits.append(f"the record of discovery: the answer to GET /v2 is not metadata: {error}")
     except RecordedError as error:
         edits.append(f"the record of discovery: {error}")
     unclear += _other_answers(known)
@@ -121,7 +121,7 @@ def _wanted(known: Setting, left: Sequence[RecordedExchange]) -> Iterator[Wanted
 def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
     read = read_exchange(exchange, known.address.binding)
     if exchange.purpose is not Purpose.DISCOVERY or read.transcript.response is None:
-        raise RecordedError("an exchange is not one of its own that was answered")
+        raise RecordedError("an exchange is not an answered request of discovery")
     return read
 
 

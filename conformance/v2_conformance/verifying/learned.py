@@ -72,7 +72,7 @@ def _learned(
 ) -> Learned:
     name = asked.role.removeprefix(ROLE)
     if ROLE + name != asked.role or not asked.learned:
-        raise RecordedError("its role or its exchanges are those of no model")
+        raise RecordedError("its role or its exchanges do not belong to a model")
     inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
     samples, special = _unpacked(asked.samples), _unpacked(asked.special)
     if not samples or not inputs:
@@ -83,7 +83,7 @@ def _learned(
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
         exchange = next(answers, None)
         if exchange is None or exchange.purpose is not purpose:
-            raise RecordedError("an exchange is missing, or is not one of its own")
+            raise RecordedError("an exchange is missing or has another purpose")
         sent, expected = exchange.request, b"".join(prepared.request.http1)
         if first_unmasked_difference(sent, expected, mask, masks=masks) is not None:
             raise RecordedError("a request is not what the suite sends")

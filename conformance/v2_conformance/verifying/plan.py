@@ -63,7 +63,7 @@ def claim_edits(report: Report) -> Iterator[str]:
     target = report.target
     problem = claims_problem(target.profiles, target.unsupported)
     if problem is not None:
-        yield f"no run has these claims: {printable(problem, _SHOWN)}"
+        yield f"no run can have these claims: {printable(problem, _SHOWN)}"
     for name, claimed in (("profiles", target.profiles), ("unsupported", target.unsupported)):
         if len(set(claimed)) < len(claimed):
             yield f"`{name}` of the target names something twice"
@@ -82,7 +82,7 @@ def plan_edits(
     try:
         plan = plan_again(report, cases, models)
     except (CaseFileError, NothingRanError, UsageError) as error:
-        return None, [f"no run has this selection: {printable(str(error), _SHOWN)}"]
+        return None, [f"no run can have this selection: {printable(str(error), _SHOWN)}"]
     return plan, list(_differences(report, plan))
 
 
@@ -90,10 +90,13 @@ def _differences(report: Report, plan: DerivedPlan) -> Iterator[str]:
     names = dict.fromkeys((*plan.counts, *report.planned))
     other = [name for name in names if plan.counts.get(name) != report.planned.get(name)]
     if other:
-        yield f"the report plans other cases than such a run has: {named(other)}"
+        yield f"the report plans other cases than a run with this selection: {named(other)}"
     surplus = [case.id for case in report.cases if case.id not in plan.chosen]
     if surplus:
-        yield f"the report has cases that are not in the plan of such a run: {named(surplus)}"
+        yield (
+            "the report has cases that are not in the plan of a run with this selection: "
+            f"{named(surplus)}"
+        )
     twice = [name for name, count in Counter(c.id for c in report.cases).items() if count > 1]
     if twice:
         yield f"the report has cases twice: {named(twice)}"

@@ -82,12 +82,12 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
         if isinstance(case, ClientCase):
             return _rejudge_scenario(recorded, known)
         if recorded.said is not None:
-            raise RecordedError("what a client said is recorded of a case that is no scenario")
+            raise RecordedError("a client's words are recorded for a case that is not a scenario")
         check_count(recorded, case)
         if known.plan is not None:
             case = known.plan.chosen.get(recorded.id)
             if case is None:
-                raise RecordedError("it is not in the plan of such a run")
+                raise RecordedError("it is not in the plan of a run with this selection")
         half = _half_closes(case)
         exchanges = [
             read_exchange(
@@ -128,7 +128,7 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
 def _rejudge_scenario(recorded: CaseResult, known: Setting) -> Rejudged:
     """Judge a scenario of a client's report again. Raises RecordedError."""
     if known.plan is not None and recorded.id not in known.plan.chosen:
-        raise RecordedError("it is not in the plan of such a run")
+        raise RecordedError("it is not in the plan of a run with this selection")
     case, unjudged = _case(recorded, known)
     if not isinstance(case, ClientCase):
         return _unjudged(recorded, unjudged)
@@ -164,7 +164,7 @@ def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Reju
     observations = Observations()
     for other in others:
         if other.seen is None:
-            return _unjudged(recorded, f"it is about the exchanges of {other.id}, too")
+            return _unjudged(recorded, f"it is also about the exchanges of {other.id}")
         observations.add(other.seen)
     skip = skipped(case, known.claims)
     closes = skip is None and case.observed == "announced_closes"

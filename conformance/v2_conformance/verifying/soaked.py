@@ -77,4 +77,4 @@ def _problem(wrong: WrongUnderLoad, known: Setting) -> str:
     verdict = judge(case, prepared, read.transcript)
     if verdict.outcome is not Outcome.FAIL:
         return f"the recorded bytes say {verdict.outcome.words}"
-    return "" if known.masks or verdict.cause == wrong.cause else "its cause is another one"
+    return "" if known.masks or verdict.cause == wrong.cause else "its cause is a different one"

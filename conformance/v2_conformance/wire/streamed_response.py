@@ -67,7 +67,7 @@ class StreamedReader(ResponseReader):
     def _take_body(self, data: Buffer) -> bool:
         at, self._body = self._body, self._body + len(data)
         if self._body > self._limit + (self._json or 0):
-            self.error = f"the response goes on past {self._limit} bytes"
+            self.error = f"the response is longer than {self._limit} bytes"
             self.error_ending = Ending.TOO_LARGE
             return False
         if self._json is not None and self._body > self._json:

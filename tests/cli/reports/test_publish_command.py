@@ -166,12 +166,12 @@ def test_a_report_keeps_its_folder_and_bytes(publish: Publish, reports: Path, si
     (site / "my-own-name").mkdir()
     data = gzip.compress((reports / "one-2" / "report.json").read_bytes(), 1)
     (site / "my-own-name" / "report.json.gz").write_bytes(data)
-    (site / "my-own-name" / "report.html").write_text("<script>anything</script>")
+    (site / "my-own-name" / "report.html").write_text("<script>forged words</script>")
     (site / "my-own-name" / "packages.txt").write_text("one==0.10")
     assert publish(site, site)[0] == 0
     assert folder_of(site, "0.10") == site / "my-own-name"
     assert (site / "my-own-name" / "report.json.gz").read_bytes() == data
-    assert "anything" not in (site / "my-own-name" / "report.html").read_text("utf-8")
+    assert "forged words" not in (site / "my-own-name" / "report.html").read_text("utf-8")
     assert (site / "my-own-name" / "packages.txt").read_text() == "one==0.10"
 
 

@@ -67,7 +67,7 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     assert tensors["B"].blob == np.array([1.5, 2], "<f4").tobytes()
     assert decode_bytes(tensors["S"].blob) == ["é".encode(), b"b"]
     np.save(tmp_path / "o.npy", np.array([1j]))
-    with pytest.raises(UsageError, match="no V2 datatype"):
+    with pytest.raises(UsageError, match="not a V2 datatype"):
         read_asked(inputs(f"A={tmp_path}/o.npy"))
     (tmp_path / "c.json").write_text("[1, 2]")
     with pytest.raises(UsageError, match="with a datatype of V2"):

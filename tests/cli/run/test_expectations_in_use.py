@@ -159,7 +159,7 @@ class TestPytest:
         result = self.run(pytester, url, text, "-m", "P12")
         assert "failed" not in result.parseoutcomes()
         assert result.ret == 1
-        result.stdout.fnmatch_lines(["expect.yaml:1: Z/*: matches no case of the suite"])
+        result.stdout.fnmatch_lines(["expect.yaml:1: Z/*: matches none of the suite's cases"])
 
     def test_wrong_file_is_usage_error(self, pytester: pytest.Pytester, url: str) -> None:
         result = self.run(pytester, url, "expected: [{case: x}]")

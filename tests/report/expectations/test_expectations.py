@@ -106,7 +106,7 @@ class TestExpectedFailures:
     def test_brackets_of_a_pattern_stand_for_themselves(self) -> None:
         assert judged([entry("H6/word[a]")], whole("H6/word[a]")).good
         found = problems([entry("H6/word[ab]")], *whole())
-        assert found == ["matches no case of the suite"]
+        assert found == ["matches none of the suite's cases"]
 
     def test_another_outcome_is_another_failure(self) -> None:
         late = case("H6/sign", "inconclusive")
@@ -142,8 +142,8 @@ class TestExpectedFailures:
 
     def test_an_entry_that_matches_nothing(self) -> None:
         assert problems([entry("H99"), entry("Z/*")], *whole()) == [
-            "matches no case of the suite",
-            "matches no case of the suite",
+            "matches none of the suite's cases",
+            "matches none of the suite's cases",
         ]
 
     def test_the_last_day_counts_and_the_next_does_not(self) -> None:

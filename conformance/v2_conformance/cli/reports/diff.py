@@ -18,8 +18,8 @@ from v2_conformance.options.reports import DiffOptions
     },
     exit_codes={
         0: "Nothing broke; with --exit-zero, always.",
-        1: "A MUST case broke or a new one fails (with --strict, a SHOULD case, too), or the "
-        "verdict got worse.",
+        1: "A MUST case broke, a new one fails, or the verdict got worse; with --strict, also if a "
+        "SHOULD case broke.",
         2: "Wrong usage, or a report that cannot be read.",
         3: "The new report is incomplete, and nothing broke in what it has.",
     },

@@ -26,7 +26,7 @@ _STANDARD_OUTPUT = Path("-")
     },
     exit_codes={
         0: "Every result is as expected; with --write, the file is written.",
-        1: "Some result is not as expected, or an expectation no longer holds.",
+        1: "A result is not as expected, or an expectation no longer holds.",
         2: "Wrong usage, or a file that cannot be read.",
         3: "The report is incomplete, or the suite itself failed.",
         4: "No case ran.",

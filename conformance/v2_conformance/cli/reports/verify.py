@@ -13,7 +13,7 @@ from v2_conformance.options.reports import VerifyOptions
     "verify",
     VerifyOptions,
     examples={
-        "v2-conformance verify report.json": "Check a report that somebody published.",
+        "v2-conformance verify report.json": "Check a published report.",
         "v2-conformance verify report.json --allowed-signers signers": (
             "Check also who signed it, by report.json.sig beside it."
         ),

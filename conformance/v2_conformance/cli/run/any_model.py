@@ -71,7 +71,7 @@ def what_next(report: Report, target: Target) -> list[str]:
     return [
         "",
         *lines,
-        *wrapped("To test it with a model of yours, whatever that computes:", "  "),
+        *wrapped("To test it with any model of yours:", "  "),
         f"  {command} {name}",
         "To certify it, deploy the models that `v2-conformance list models` prints (a kit",
         "writes them: `v2-conformance kit --help`), and run it again.",
@@ -137,7 +137,7 @@ def _of_numpy(path: Path, data: bytes) -> Given:
         return Given("BYTES", shape, encode_bytes(texts))
     datatype = datatype_of(array.dtype)
     if datatype is None:
-        raise UsageError(f"{path} has the type {array.dtype}, which no V2 datatype is")
+        raise UsageError(f"{path} has the type {array.dtype}, which is not a V2 datatype")
     return Given(datatype, shape, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
 

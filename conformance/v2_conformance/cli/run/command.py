@@ -11,9 +11,7 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --profile raw": (
         "Test a server that claims the profile raw."
     ),
-    "v2-conformance run http://localhost:8000 --model my-model": (
-        "Test a server with any model, whatever it computes."
-    ),
+    "v2-conformance run http://localhost:8000 --model my-model": ("Test a server with any model."),
     "v2-conformance run --target server.yaml -n 4 --report-dir out": (
         "Test the server in a target file."
     ),

@@ -29,9 +29,7 @@ def check_options(options: RunOptions) -> None:
         "--shard needs a URL: each shard would start its own embedded server": shard and embedded,
         "--fuzz writes no report to sign: remove --sign": fuzz and options.key_file,
         "--fuzz sends its requests one way: remove --through": fuzz and through,
-        "--through needs the URL of the server that is behind the gateway, too": (
-            through and embedded
-        ),
+        "--through also needs the URL of the server behind the gateway": (through and embedded),
         "--start needs the URL that the server will have": (
             options.start_command is not None and embedded
         ),

@@ -83,8 +83,8 @@ def admit(
     shard = found.report.selection.shard
     if shard is not None:
         raise RefusedError(
-            f"it is shard {shard.number} of {shard.of}, which has no verdict of its own: "
-            "`v2-conformance merge` makes a report of all",
+            f"it is only shard {shard.number} of {shard.of}: "
+            "merge all shards with `v2-conformance merge`",
             2,
         )
     if found.foreign:

@@ -39,7 +39,7 @@ def verification_lines(found: Verification) -> list[str]:
     if not report.complete:
         said.append("the run is incomplete: it was stopped before its last case")
     if found.unsealed:
-        said.append("a record has no digest: a change that no judgement touches is not seen")
+        said.append("a record has no digest, so changes that no judgment depends on go unnoticed")
     said += _counts(found)
     said += _beliefs(found)
     said += _masks(found)
@@ -94,11 +94,12 @@ def _beliefs(found: Verification) -> list[str]:
     counts = Counter(belief for case in found.cases for belief in case.believed)
     some = sum(bool(case.believed) for case in found.cases)
     if not counts and not found.believed:
-        return ["believed: nothing, except that the recorded bytes are those of the server"]
+        return ["taken on trust: nothing, except that the recorded bytes are those of the server"]
     alone = sum(any(one.alone for one in case.believed) for case in found.cases)
     said = wrapped(
-        f"believed, since bytes cannot show it: something of {counted(some, 'case')}, of which "
-        f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on belief alone",
+        f"taken on trust, because bytes cannot show it: a part of {counted(some, 'case')}, of "
+        "which "
+        f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on trust alone",
         "  ",
     )
     for belief, count in counts.most_common():
@@ -137,18 +138,18 @@ def _verdict(found: Verification) -> str:
     stated, now = found.stated.upper(), found.now.upper()
     if found.exit_code == 0:
         rest = found.on_belief_alone
-        trust = f"; of these MUST requirements, on belief alone: {' '.join(rest)}" if rest else ""
+        trust = f"; of these MUST requirements, on trust alone: {' '.join(rest)}" if rest else ""
         return f"the verdict holds: {stated}{trust}"
     if found.exit_code == 1:
         if found.now in _GOOD:  # what was edited or left out says nothing good of a server
-            return f"the report does NOT hold: what is named above is not as {stated} needs it"
+            return f"the report does NOT hold: with the problems above it cannot be {stated}"
         if stated != now:
             return (
                 f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
             )
         return f"the report does NOT hold; its cases still amount to {now}, as reported"
     if not found.foreign:
-        return f"{stated} cannot be confirmed: what is named above could not be shown again"
+        return f"{stated} cannot be confirmed: see what could not be shown again above"
     return (
         f"{stated} cannot be confirmed here, because its catalogue may have other cases; verify it "
         f"with {printable(found.report.suite.in_words, 160)}"

@@ -41,7 +41,7 @@ class Effect(Told):
     """What a gateway does to a case. The order is that in which people want to read of it."""
 
     BROKEN = ("broken", "Broken: works directly, not through the gateway")
-    HIDDEN = ("hidden", "Hidden: fails directly, and through the gateway nobody sees it")
+    HIDDEN = ("hidden", "Hidden: fails directly, but not through the gateway")
     MENDED = ("mended", "Mended: fails directly, works through the gateway")
     CHANGED = ("changed", "Changed: another answer, with the same or no effect on the case")
     KEPT = ("kept", "Kept: the same through the gateway")

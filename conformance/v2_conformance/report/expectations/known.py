@@ -255,7 +255,7 @@ def _problems(
     if not own:
         if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
             return ["matches only cases that entries above it match already"]
-        return ["matches no case of the suite"]
+        return ["matches none of the suite's cases"]
     if not tried:
         return None
     if entry.case:

@@ -283,7 +283,7 @@ def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], lis
     if document is None and _is_long(body):
         end = size if declared is None else declared
         rest = [_BodyRange("blob", "what follows the JSON", end, size)] if end < size else []
-        return [_BodyRange("json", "JSON, too long to be looked into", 0, end), *rest], notes, cuts
+        return [_BodyRange("json", "JSON, too long to be inspected", 0, end), *rest], notes, cuts
     end = object_end if declared is None else declared
     if document is None:
         if declared is None:
@@ -317,7 +317,7 @@ def _is_long(body: bytes) -> bool:
 
 def _blobs(entries: Any, at: int, size: int) -> Iterator[_BodyRange]:
     """The blobs that the JSON's entries declare, as far as one can tell, and what is left."""
-    why = "bytes that no tensor accounts for"
+    why = "bytes that belong to no tensor"
     count = 0
     for entry in entries if isinstance(entries, list) else []:
         parameters = parameters_of(entry)

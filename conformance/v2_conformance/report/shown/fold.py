@@ -52,7 +52,7 @@ _CLIENT_ENDINGS = {
     Ending.COMPLETE: "answered as scripted",
     Ending.CLOSED: "the request did not come whole",
     Ending.RESET: "the client left before it had its answer",
-    Ending.MALFORMED: "what came is no request",
+    Ending.MALFORMED: "what arrived is not a request",
 }
 _CONNECTIONS = {
     Purpose.CANARY_SAME: "on the same connection",

@@ -161,8 +161,8 @@ def blocking(soak: Soak) -> Iterator[str]:
 _ENDED_BRIEFLY: Mapping[Ended, str] = {
     "died": "was gone",
     "hung": "answered nothing any more",
-    "time": "no longer answered a known-good request right",
-    "interrupted": "no longer answered a known-good request right",
+    "time": "no longer answered a known-good request correctly",
+    "interrupted": "no longer answered a known-good request correctly",
     "nothing_to_send": "could not be asked",
 }
 

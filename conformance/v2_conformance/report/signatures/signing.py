@@ -66,7 +66,7 @@ def load_signing_key(path: Path, ask: Callable[[], str | None]) -> Ed25519Privat
             key = load_ssh_private_key(data, passphrase.encode())
     except ValueError as error:
         raise UsageError(
-            f"cannot read the key {path}: its passphrase is another one, or it was damaged"
+            f"cannot read the key {path}: its passphrase is wrong, or the file is damaged"
         ) from error
     except UnsupportedAlgorithm as error:
         raise UsageError(f"{path} has a key that cannot sign reports: {_MAKES_ONE}") from error
@@ -95,7 +95,9 @@ def sign_report(path: Path, key: Ed25519PrivateKey) -> Path:
     """
     file = read_report(path, strictly=True)
     if file.is_record:
-        raise UsageError(f"{path} is the record of a run, which nobody signs: name its report.json")
+        raise UsageError(
+            f"{path} is the record of a run, which cannot be signed: name its report.json"
+        )
     if not file.is_intact:
         raise UsageError(f"{path} was edited: its digest is not that of its content; not signed")
     signed = signature_path(path)

@@ -54,7 +54,7 @@ _WORST_FIRST = (
 _WORDS = {
     Outcome.FAIL: "failed",
     Outcome.FLAKY: "was flaky",
-    Outcome.ERROR: "could not be judged (an error of the suite)",
+    Outcome.ERROR: "could not be judged (an error in the suite)",
     Outcome.INCONCLUSIVE: "was inconclusive",
     Outcome.NOT_RUN: "did not run",
 }

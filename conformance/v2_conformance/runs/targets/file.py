@@ -71,7 +71,7 @@ def load_target(path: Path) -> Target:
     known = (*DATATYPES, *CODINGS, *PROFILES)
     for name in sorted(unsupported - set(known)):
         hint = did_you_mean(name, known, f"datatypes and codings are {', '.join(known)}")
-        raise wrong(f"{name[:60]!r} is no datatype, coding or profile: {hint}", "unsupported")
+        raise wrong(f"{name[:60]!r} is not a datatype, coding or profile: {hint}", "unsupported")
     verify = document.get("verify", True)
     if "key" in document and "cert" not in document:
         raise wrong("it needs `cert`, the certificate that the key belongs to", "key")

@@ -14,23 +14,23 @@ class Belief(Enum):
         return self in _ALONE
 
     ABSENT = "that discovery found their model absent"
-    DEAD = "that what another case killed stayed dead"
+    DEAD = "that what another case killed did not recover"
     SILENT = "that their model answered no known-good request, so they were not sent"
     UNASKED = "that the server had sent far more than its answers needed, so they were not sent"
-    NO_TIME = "that the run had taken all of its time, so they were not sent"
+    NO_TIME = "that the run had reached its time limit, so they were not sent"
     SUITE = "that the suite itself failed"
     NO_CONNECTION = "that there was no connection"
     NO_MORE = "that nothing more arrived before the time-out"
-    CUT_OFF = "that the server, and nobody else, ended the connection"
+    CUT_OFF = "that it was the server that ended the connection"
     FAILED_BEFORE = "that the case had failed before it passed"
-    DIFFERED = "that their model answered the same request in another way, too"
-    OTHERS = "the answers of which the report has only one as a sample"
+    DIFFERED = "that their model gave different answers to the same request"
+    OTHERS = "their other answers, of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
     CLOSED = "that it was the server that closed kept connections, and when"
     FRAMES = "what the server did wrong in frames of HTTP/2, which are not recorded"
-    SAID = "that the client said what is recorded of it, and ended so"
-    STREAMED = "that the huge tensor came as is said, of which the report has only the beginning"
-    AS_AT_FIRST = "that the server answered known-good requests no better at first"
+    SAID = "that the client said what is recorded, and ended as recorded"
+    STREAMED = "that the huge tensor came as recorded, since the report has only its beginning"
+    AS_AT_FIRST = "that the server's first answers to known-good requests were no better"
 
 
 _ALONE = frozenset(

@@ -28,7 +28,7 @@ def check_count(recorded: CaseResult, case: Case | None) -> None:
 def check_notes(recorded: CaseResult, case: Case | None) -> None:
     """Raise RecordedError for a note that contradicts its record."""
     if recorded.expected is not None and recorded.outcome.harmless:
-        raise RecordedError("a failure is said to be expected, but the case has not failed")
+        raise RecordedError("the case is marked as an expected failure, but it did not fail")
     for exchange in recorded.exchanges:
         # A sample of a case that has none is reported elsewhere.
         if exchange.purpose is Purpose.SAMPLE:
@@ -55,7 +55,7 @@ def check_times(recorded: CaseResult) -> None:
         if first is not None and first > exchange.duration_ms + _ROUNDED_MS:
             raise RecordedError("the first byte of a response came after the end of its exchange")
         if (first is None) != (not exchange.response):
-            raise RecordedError("a response without bytes has a time, or one with bytes has none")
+            raise RecordedError("only a response with bytes can have a time, and it must have one")
     if recorded.outcome is Outcome.FAIL:
         return
     total = sum(exchange.duration_ms for exchange in recorded.exchanges)
@@ -71,5 +71,5 @@ def date_edits(report: Report) -> list[str]:
     try:
         started = datetime.fromisoformat(report.started.replace("Z", "+00:00"))
     except ValueError:
-        return ["the time at which the run started is none"]
+        return ["the start time of the run is not a time"]
     return [] if started.tzinfo else ["the time at which the run started has no time zone"]

@@ -39,7 +39,7 @@ def check_signature(
     """Check the signature beside a report that was verified, as `ssh-keygen -Y verify` does."""
     beside = signature_path(verified.path)
     if verified.unsealed:
-        return Signed(2, "not signed: nobody signs the record of a run, only its report.json")
+        return Signed(2, "not signed: only the report.json of a run can be signed, not its record")
     try:
         with beside.open("rb") as opened:
             text = opened.read(_LARGEST)

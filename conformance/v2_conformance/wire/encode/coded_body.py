@@ -22,7 +22,7 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
     """
     coding = content_codings.known(name)
     if coding is None and tampering not in (None, "plain"):
-        raise CaseFileError(f"`encoded`: {name!a} is no coding that can be tampered with")
+        raise CaseFileError(f"`encoded`: {name!a} is not a coding that can be tampered with")
     if coding is None or tampering == "plain":
         return bytes(body)
     if tampering == "stored":

@@ -81,7 +81,7 @@ def _change(root: dict[str, Any], change: Mapping[str, Any], literals: list[byte
         del holder[key]
     elif kind == "repeat":
         if not isinstance(holder, list):
-            raise CaseFileError(f"{what}: {place!r} is no element of an array")
+            raise CaseFileError(f"{what}: {place!r} is not an element of an array")
         times = integer(value, what, least=1, most=_MOST)
         # Copies, so that a later change can tell them apart, unless they are too many for that.
         few = times <= _MOST_COPIES

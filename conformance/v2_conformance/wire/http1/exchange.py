@@ -155,7 +155,7 @@ class SocketExchange:
         if self.reader.done:
             return Ending.COMPLETE, ""
         if len(self.reader.raw) > self._limit:
-            return Ending.TOO_LARGE, f"the response goes on past {self._limit} bytes"
+            return Ending.TOO_LARGE, f"the response is longer than {self._limit} bytes"
         return Ending.CLOSED, detail or "the server closed the connection"
 
     def _ended(self) -> bool:

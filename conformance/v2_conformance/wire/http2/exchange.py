@@ -153,7 +153,7 @@ class Http2Exchange:
             return Ending.TOO_LARGE, f"more than {_MAX_INFORMATIONAL} informational responses"
         if self._too_much():
             return Ending.TOO_LARGE, (
-                f"the response goes on past {self._limit} bytes, or its frames past "
+                f"the response is longer than {self._limit} bytes, or its frames take "
                 f"{_MOST_FRAMING} more than it needs"
             )
         if self._broken:
@@ -285,7 +285,7 @@ class Http2Exchange:
         if isinstance(event, InformationalResponseReceived | ResponseReceived):
             head = write_response_head(event.headers)
             if head is None:
-                self._broken = "a header field, or its status, is none that HTTP/2 allows"
+                self._broken = "its status or a header field is not allowed in HTTP/2"
                 return
             if self.first_byte is None:
                 self.first_byte = time.perf_counter()

@@ -162,7 +162,7 @@ def _exponent(form: str) -> Callable[[float], _Digits]:
     def spell(value: float) -> _Digits:
         sign, digits, power = Decimal(repr(value)).as_tuple()
         if not isinstance(power, int):
-            raise TypeError(f"{value} is no JSON number")
+            raise TypeError(f"{value} is not a JSON number")
         minus, written = "-" * sign, "".join(map(str, digits))
         text = written.strip("0")
         if not text:
