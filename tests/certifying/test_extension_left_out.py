@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from datetime import date
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from support.reports import Document
+from support.reports import Document, expectation
 from support.runs import CASES, cases_that_differ, changed, made, said, target_of
+from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, make_plan, start
 from v2_conformance.cli import exit_codes
 from v2_conformance.formats.badge import endpoint
@@ -22,6 +24,8 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.causes.words import shown_causes
 from v2_conformance.report.document import NOT_CONFORMANT, NOT_IMPLEMENTED, Report
+from v2_conformance.report.expectations.known import Expectations, judge_expectations
+from v2_conformance.report.expectations.updates import updated
 from v2_conformance.report.verdict.claims import claims
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.cases import RequestCase
@@ -224,3 +228,27 @@ class TestVerifying:
         assert len(cases_that_differ(found)) == sum(
             case.requirement not in SHOWN_BY and isinstance(case, RequestCase) for case in SHORT
         )
+
+
+def test_a_run_about_any_model_says_so_too(tmp_path: Path) -> None:
+    asked = Asked(["identity_fp32"])
+    with MutantServer(LEFT_OUT) as server:
+        report = start_relations(target_of(server.url), asked, tmp_path).finish()
+    assert report.verdict.standing == NOT_IMPLEMENTED
+    assert report.verdict.consistent is False
+    assert "H6" in unsent(report)
+    found, text = said(tmp_path / "report.json")
+    assert found.exit_code == 0, text
+
+
+def test_known_failures_are_those_of_the_cases_that_were_sent(tmp_path: Path) -> None:
+    with MutantServer(LEFT_OUT) as server:
+        report = report_of(tmp_path, server.url)
+    ids = {case.id: case.requirement for case in SHORT}
+    new = updated(Expectations(""), report.cases, ids)
+    assert {entry.requirement or entry.case.split("/")[0] for entry in new.added} <= SHOWN_BY
+    known = Expectations("known", new.added)
+    assert judge_expectations(known, report.cases, ids, date.min, Gate()).good
+    entry = expectation("H6", reason="It was known.")
+    judged = judge_expectations(Expectations("old", (entry,)), report.cases, ids, date.min, Gate())
+    assert judged.untried == (entry,)

@@ -272,7 +272,7 @@ class TestFailures:
         assert counts["failed"] == 1
         assert counts["skipped"] >= 3
         assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
-        result.stdout.fnmatch_lines(["SKIPPED*not_run: needs what R3/* killed*"])
+        result.stdout.fnmatch_lines(["SKIPPED*not_run: not sent: R3/* killed*"])
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
     def test_observed_of_all_workers(self, pytester: pytest.Pytester, workers: list[str]) -> None:
