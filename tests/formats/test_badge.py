@@ -48,8 +48,11 @@ def texts(report: Report) -> list[str]:
 def test_both_forms_say_the_verdict(words: str) -> None:
     report = REPORTS[words]
     release = catalogue_version().rpartition(".")[0]
-    about = f": binary; without BF16 (catalogue {release})"
-    claimed = words + about if words.startswith("conformant") else words
+    claimed, of = words, ": "
+    if "not" in words and "consistent" not in words:
+        claimed, of = f"{words}: wrong numbers (1)", "; of "
+    if words.startswith("conformant"):
+        claimed += f"{of}binary; without BF16 (catalogue {release})"
     assert texts(report) == ["V2 binary tensors", claimed]
     document = endpoint_of(report)
     assert (document.schemaVersion, document.message) == (1, claimed)
@@ -120,4 +123,6 @@ def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> 
     assert ended.out.split() == [
         str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
     ]
-    assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == "not conformant"
+    assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == (
+        "not conformant: wrong numbers (1)"
+    )

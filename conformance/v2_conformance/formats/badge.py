@@ -7,6 +7,7 @@ import math
 
 from markupsafe import escape
 
+from v2_conformance.report.causes.words import lost
 from v2_conformance.report.document import INCOMPLETE, Report
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
@@ -64,11 +65,14 @@ def _message(report: Report, found: Standing, outdated: bool) -> tuple[str, str]
     verdict, color = report.verdict, _COLORS[found.tone]
     if outdated:
         return OUTDATED, _COLORS[Outcome.NOT_RUN]
+    harm = lost(report)
+    words = f"{found.words}: {harm}" if harm else found.words
     if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
-        return found.words, color
+        return words, color
     release = ".".join(report.suite.catalogue_version.split(".")[:2])
     about = f" (catalogue {short(visible(release), _SHORT)})" if release else ""
-    return f"{found.words}: {short(visible(claim(report)), _LONGEST)}{about}", color
+    of = "; of" if harm else ":"
+    return f"{words}{of} {short(visible(claim(report)), _LONGEST)}{about}", color
 
 
 def _text(text: str, start: int, width: int) -> str:

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Blocks = Literal["conformant", "robust"]
+Harm = Literal["wrong-numbers", "breaks-clients", "dies", "connection", "hygiene"]
 Basis = Literal["text", "oip", "http", "derived"]
 # The strictest first, and what blocks most.
 LEVELS: tuple[Level, ...] = get_args(Level)
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
+# The worst first.
+HARMS: tuple[Harm, ...] = get_args(Harm)
 
 _FILE = "requirements.yaml"
 
@@ -64,7 +67,8 @@ class Requirement:
     `datatypes` are those that it is about, if it is about some: a server that has none of them need
     not meet it. Every other requirement holds whatever datatypes a server lacks.
     `untested` says why it has no case; it is empty for a requirement that has one.
-    `blocks` says what a server is not if a MUST case fails; None if it cannot have one.
+    `blocks` says what a server is not if a MUST case fails, and `harm` what its user loses; both
+    are None if it cannot have one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
@@ -82,6 +86,7 @@ class Requirement:
     statement: str
     cite: tuple[Citation, ...]
     blocks: Blocks | None = None
+    harm: Harm | None = None
     follows: str = ""
     note: str = ""
     untested: str = ""

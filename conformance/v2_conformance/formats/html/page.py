@@ -28,7 +28,7 @@ from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import headline, must_words, shown_causes
+from v2_conformance.report.causes.words import headline, lost, must_words, shown_causes
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -187,6 +187,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "claims": claims(report),
         "trust": TITLE,
         "cautions": cautions(report),
+        "lost": lost(report),
         "must": must_words(report, causes),
         "headline": headline(causes),
         "causes": causes[:_CAUSES],

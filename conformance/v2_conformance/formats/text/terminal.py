@@ -11,6 +11,7 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.causes.words import (
     ShownCause,
     headline,
+    lost,
     must_words,
     shown_causes,
 )
@@ -66,7 +67,8 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines.append("")
     lines += wrapped(headline(causes), "  ")
     lines += wrapped(must_words(report, causes), "  ")
-    lines += wrapped(f"{claimed(report)}: {standing(report).words.upper()}", "  ")
+    words, harm = standing(report).words.upper(), lost(report)
+    lines += wrapped(f"{claimed(report)}: {words}{f': {harm}' if harm else ''}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from v2_conformance.suite.causes.causes import Cause, finding_of
+from v2_conformance.suite.causes.causes import Cause, died, difference_in, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import GRADES, Requirement, catalogue
+from v2_conformance.suite.requirements import GRADES, HARMS, Harm, Requirement, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
@@ -47,7 +47,8 @@ class CauseGroup(Generic[Case]):
     """One cause: the requirement that it is about, and everything that it explains.
 
     `finding` is the kind of the typed cause. `cases` are the failures, those of the requirement
-    itself first; `requirements` are theirs, in the same order. `waiting` are the cases that did not
+    itself first; `requirements` are theirs, in the same order. `harm` is what a user loses, None if
+    the catalogue does not say it. `waiting` are the cases that did not
     run because one of these killed what they need.
     """
 
@@ -56,6 +57,7 @@ class CauseGroup(Generic[Case]):
     cases: tuple[Case, ...]
     requirements: tuple[str, ...]
     waiting: tuple[Case, ...] = ()
+    harm: Harm | None = None
 
 
 def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
@@ -136,7 +138,19 @@ class _Grouping(Generic[Case]):
         cases = [case for key in taken for case in self._own[key]]
         requirements = tuple(dict.fromkeys(key.requirement for key in taken))
         waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
-        return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting)
+        return CauseGroup(
+            root.requirement, root.finding, tuple(cases), requirements, waiting, self._harm(root)
+        )
+
+    def _harm(self, root: _Key) -> Harm | None:
+        """What a user loses by a cause: what its own cases show, else what the requirement says."""
+        causes = [case.cause for case in self._own[root]]
+        if any(map(died, causes)):
+            return "dies"
+        if any(difference_in(cause) is not None for cause in causes):
+            return "wrong-numbers"
+        known = self._requirement(root.requirement)
+        return None if known is None else known.harm
 
     def _requirement(self, name: str) -> Requirement | None:
         return self._known.get(name)  # a report of another version may have others
@@ -190,10 +204,11 @@ class _Grouping(Generic[Case]):
         return rank
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
-        """Return the sort key: what blocks most of the verdict by its own cases comes first, then
-        what explains most; of two that explain as much, the narrower corner."""
+        """Return the sort key: what blocks most of the verdict comes first, then what harms most,
+        then what explains most; of two that explain as much, the narrower corner."""
         return (
             _gravest(group.cases),
+            len(HARMS) if group.harm is None else HARMS.index(group.harm),
             _gravest(self._own[root]),
             self._is_foreign(root),
             -len(group.requirements),

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import GRADES
+from v2_conformance.suite.requirements import GRADES, HARMS, Harm
 
 _IDS = 6
 _NAME = 120
+_HARMS: Mapping[Harm, str] = {
+    "wrong-numbers": "wrong numbers",
+    "breaks-clients": "breaks clients",
+    "dies": "the server dies",
+    "connection": "connections go wrong",
+    "hygiene": "hygiene",
+}
+_HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
+    **_HARMS,
+    "breaks-clients": "fails with right servers",
+    "dies": "the client dies or hangs",
+}
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,25 @@ def headline(causes: Sequence[ShownCause]) -> str:
     if len(causes) == 1:
         return f"{words}: {first.name}"
     return f"{words}; the first explains {len(first.group.cases)}: {first.name}"
+
+
+def harms(report: Report, causes: Sequence[ShownCause]) -> str:
+    """Return what a user loses by what keeps a server (or client) from the verdict that it lacks,
+    with the number of causes: "wrong numbers (1), breaks clients (2)"; "" for nothing.
+    """
+    lacking = "robust" if report.verdict.conformant else "conformant"
+    counts = Counter(
+        cause.group.harm
+        for cause in causes
+        if any(case.blocks == lacking and case.outcome in FAILED for case in cause.group.cases)
+    )
+    words = _HARMS_OF_A_CLIENT if report.target.client is not None else _HARMS
+    return ", ".join(f"{words[harm]} ({counts[harm]})" for harm in HARMS if counts[harm])
+
+
+def lost(report: Report) -> str:
+    """Return what a user loses, as `harms` does; "" for a report without a verdict."""
+    return harms(report, shown_causes(report)) if is_whole(report) else ""
 
 
 def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
