@@ -60,6 +60,13 @@ def test_rows_name_level_title_and_statement_in_the_catalogues_order() -> None:
     assert order == [name for name in catalogue() if name in order]
 
 
+def test_a_must_row_names_what_it_blocks() -> None:
+    page = page_of(report_of())
+    for name, blocks in (("P2", "conformant"), ("H6", "robust")):
+        assert f"(blocks {blocks})" in page.rows[name][0]
+    assert "(blocks" not in page.rows["P4"][0]
+
+
 def test_an_unclaimed_profile_is_no_failure_and_no_pass() -> None:
     page = page_of(report_of(), report_of(profiles=["binary", "raw"]))
     assert page.cells("W1") == ["– not claimed", "✓ pass"]

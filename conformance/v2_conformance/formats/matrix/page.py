@@ -25,7 +25,7 @@ from v2_conformance.formats.templates import environment
 from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import LEVELS, families
+from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, families
 
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")
 _LONG = 600
@@ -56,6 +56,7 @@ class MatrixRow:
 
     id: str
     levels: Sequence[str]
+    blocks: Sequence[Blocks]
     title: str
     statement: str
     stated_otherwise: Sequence[str]
@@ -157,6 +158,7 @@ def _row(requirement: str, columns: Sequence[Column]) -> MatrixRow:
     return MatrixRow(
         id=requirement,
         levels=levels,
+        blocks=[blocks for blocks in BLOCKS if any(one.blocks == blocks for one in entries)],
         title=short(stated.title, _LONG),
         statement=short(stated.statement, _LONG),
         stated_otherwise=[
