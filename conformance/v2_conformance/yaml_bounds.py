@@ -107,7 +107,7 @@ def _check_keys(node: yaml.MappingNode) -> None:
         if not isinstance(key, yaml.ScalarNode):
             raise YamlBoundsError("a key is not plain text", key.start_mark)
         if key.value in keys:
-            raise YamlBoundsError(f"the key {key.value[:80]!r} is there twice", key.start_mark)
+            raise YamlBoundsError(f"the key {key.value[:80]!r} occurs twice", key.start_mark)
         keys.add(key.value)
         if key.tag in _WORDS and key.value not in ("true", "false", "null"):
             raise YamlBoundsError(

@@ -60,7 +60,7 @@ KINDS: dict[str, Kind] = {}
 def add(name: str, start: Start, **how: object) -> None:
     """Register a kind."""
     if name in KINDS:
-        raise ValueError(f"the kind {name} is there twice")
+        raise ValueError(f"the kind {name} occurs twice")
     KINDS[name] = Kind(start, **how)  # type: ignore[arg-type]
 
 

@@ -348,7 +348,7 @@ GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
         (one(more="surprise: 1"), 13, "there is no member 'surprise'"),
         (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "there is no member 'shap'"),
         (one(case_id="D99/slug"), 8, "no requirement D99"),
-        (one(case_id="D1/first"), 8, "D1/first is there twice"),
+        (one(case_id="D1/first"), 8, "D1/first occurs twice"),
         (one(case_id="D1/Slug"), 8, "does not match"),
         (one(case_id="B1/slug"), 8, "not of this file's family"),
         (one(why="short"), 9, "why: "),
@@ -380,7 +380,7 @@ def test_wrong_entry_has_its_line(tmp_path: Path, entry: str, line: int, words: 
 def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> None:
     write(tmp_path, file(one()), "a.yaml")
     write(tmp_path, "# one line more\n" + file(one()), "b.yaml")
-    assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug is there twice")
+    assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug occurs twice")
 
 
 def test_last_negative_case_with_and_without_thorough_ones(tmp_path: Path) -> None:

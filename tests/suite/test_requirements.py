@@ -127,8 +127,8 @@ def test_requirements_are_values_that_hash_and_pickle() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("  - id: P2", "  - id: P1", "P1 is there twice"),
-        ("  - id: P2", "  - id: P3", "P3 is there twice"),
+        ("  - id: P2", "  - id: P1", "P1 occurs twice"),
+        ("  - id: P2", "  - id: P3", "P3 occurs twice"),
         ("  - id: P4", "  - id: P40", "P5 is out of order"),
         ("  - id: P1\n", "  - id: Y1\n", "family Y is not in families"),
         ("{document: oip,", "{document: oop,", "P1 cites 'oop'"),

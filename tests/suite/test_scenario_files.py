@@ -72,7 +72,7 @@ def test_authors_mistake_is_a_line(members: dict[str, Any], words: str, tmp_path
 
 
 def test_ids_are_there_once_and_of_the_family(tmp_path: Path) -> None:
-    assert "K2/x is there twice" in problem(tmp_path, entry(), entry())
+    assert "K2/x occurs twice" in problem(tmp_path, entry(), entry())
     assert "is not of this file's family" in problem(tmp_path, entry(), family="P")
     empty = tmp_path / "empty"
     empty.mkdir()

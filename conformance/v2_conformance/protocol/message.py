@@ -124,7 +124,7 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
 
 
 def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
-    """See parse_json, without `unique`; and the first member that is there twice, None if none is.
+    """See parse_json, without `unique`; and the first member that occurs twice, None if none is.
 
     Raises MessageError.
     """
@@ -285,7 +285,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _repeated(pairs: list[tuple[str, Any]]) -> str:
-    """The first name that is there twice."""
+    """The first name that occurs twice."""
     seen: set[str] = set()
     return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 

@@ -56,7 +56,7 @@ def load_entries(
             try:
                 for case in expand(entry, kind, make):
                     if case.id in found:
-                        raise CaseFileError(f"the {kind} id {case.id} is there twice")
+                        raise CaseFileError(f"the {kind} id {case.id} occurs twice")
                     found[case.id] = case
             except CaseFileError as error:
                 raise CaseFileError(f"{where}: {error}") from None

@@ -61,7 +61,7 @@ def relations() -> dict[str, Relation]:
                 raise CaseFileError(f"{file.name}:{line}: {requirement} already shows {other}")
             taken[requirement] = name
         if name in found:
-            raise CaseFileError(f"{file.name}:{line}: {name} is there twice")
+            raise CaseFileError(f"{file.name}:{line}: {name} occurs twice")
         words = {key: " ".join(entry[key].split()) for key in ("holds", "why")}
         found[name] = msgspec.convert({**entry, **words}, Relation)
     return found

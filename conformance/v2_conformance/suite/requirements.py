@@ -181,7 +181,7 @@ def check_catalogue() -> None:
             raise _bad(f"{entry['id']}: family {letter} is not in families", where)
         place = (order.index(letter), number)
         if place == previous:
-            raise _bad(f"{entry['id']} is there twice", where)
+            raise _bad(f"{entry['id']} occurs twice", where)
         if place < previous:
             raise _bad(f"{entry['id']} is out of order: sort by family, then by number", where)
         previous = place

@@ -106,7 +106,7 @@ def _read_variations() -> dict[str, Variation]:
     for index, entry in enumerate(file.document["variations"]):
         if entry["name"] in found:
             line = file.line(("variations", index))
-            raise CaseFileError(f"{file.name}:{line}: {entry['name']} is there twice")
+            raise CaseFileError(f"{file.name}:{line}: {entry['name']} occurs twice")
         found[entry["name"]] = _variation(entry)
     return found
 

@@ -117,9 +117,8 @@ def lines(soak: Soak) -> Iterator[str]:
             )
     if any(trend.movement == "grows" for trend in soak.trends):
         yield (
-            "whether growth goes on for ever, a longer soak tells: one of less than "
-            f"{span(LEAST_S)} calls nothing a leak, and none does without the kind of request that "
-            "brings it"
+            "a longer soak shows whether it keeps growing: growth is called a leak only after "
+            f"{span(LEAST_S)}, and only with the kind of request that brings it"
         )
     if not soak.watched and soak.requests:
         yield "memory and open files were not watched: --pid names the server's process"

@@ -141,7 +141,7 @@ for _name, _text, _what in (
      _fills("UINT32", repeated=False)),
     ("missing-bool-is-zeros", "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)),
     ("inputs-only-counted",
-     "If an input is there twice, another one may be missing: only their number is checked.",
+     "If an input occurs twice, another one may be missing: only their number is checked.",
      _fills("BOOL", repeated=True)),
 ):  # fmt: skip
     fault(_name, "J6", Behaviour.request_inputs)(_text, _what)
