@@ -137,6 +137,7 @@ DIFFERS = {
         warns=("S9/", "S10/fraction", "J4/wrong-type[second_size,string]"),
         declines=named("C5/kept-connection-after-rejection[short_size]"),
     ),
+    "surplus-data-ignored": Differs(reads=("J1/",)),
     "only-input-by-any-name": Differs(declines=in_a_name),
     "raw-bodies-as-they-are": Differs(reads=("W9/", "W10/"), warns=("W10/empty-body",)),
     "last-of-two-members-counts": Differs(meets=("J3/member-twice",)),

@@ -98,6 +98,7 @@ class _Exception:
     level: str | None
     blocks: str | None
     outcome: str | None
+    exact: str | None
     thorough: bool | None
     left_out: bool
 
@@ -113,8 +114,8 @@ class _Exception:
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
         left_out = item.get("left_out", False)
-        changes = {name: item.get(name) for name in ("level", "blocks", "outcome", "thorough")}
-        return cls(labels=labels, left_out=left_out, **changes)
+        names = ("level", "blocks", "outcome", "exact", "thorough")
+        return cls(labels=labels, left_out=left_out, **{name: item.get(name) for name in names})
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
         """Return True if it applies to the case with these labels."""
@@ -122,12 +123,19 @@ class _Exception:
 
     def change(self, entry: Mapping[str, Any], member: str) -> dict[str, Any]:
         """The entry of such a case."""
-        changed = dict(entry)
-        own = {"level": self.level, "blocks": self.blocks, "thorough": self.thorough}
-        changed |= {name: value for name, value in own.items() if value is not None}
-        if self.outcome is not None:
-            changed["expect"] = {**entry.get("expect", {}), member: self.outcome}
-        return changed
+        own: dict[str, Any] = {
+            "level": self.level,
+            "blocks": self.blocks,
+            "thorough": self.thorough,
+        }
+        expected = _given({member: self.outcome, "exact": self.exact})
+        if expected:
+            own["expect"] = {**entry.get("expect", {}), **expected}
+        return {**entry, **_given(own)}
+
+
+def _given(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:

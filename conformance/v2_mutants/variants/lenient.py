@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
@@ -110,6 +111,23 @@ def _needed(entry: RequestInput, view: memoryview) -> int | None:
             return None
         taken += 4 + int(struct.unpack_from("<I", view, taken)[0])
     return taken
+
+
+@variant("surplus-data-ignored", _EXACT, Behaviour.json_blob)
+def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
+    """JSON data, and each of its rows, ends where the shape does; an object is an array of its
+    values."""
+    return right(replace(entry, data=_declared(entry.data, entry.shape)))
+
+
+def _declared(data: object, shape: Shape) -> object:
+    if isinstance(data, dict):
+        data = list(data.values())
+    if not isinstance(data, list):
+        return data
+    if len(shape) > 1 and all(isinstance(row, list) for row in data):
+        return [_declared(row, shape[1:]) for row in data[: shape[0]]]
+    return data[: element_count(shape)]
 
 
 @variant.several("raw-bodies-as-they-are", _EXACT)

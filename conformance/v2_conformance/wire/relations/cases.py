@@ -203,7 +203,9 @@ def _is_for(case: Case, model: ModelContract) -> bool:
 
 
 def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
-    if relation.own_tensors == "only":
+    # What would be exact is known only of the tensors that went in a plain request.
+    exact = relation.own_tensors and "exact" in case.expect
+    if relation.own_tensors == "only" or exact:
         return _with_own_tensors(case, model, relation)
     ways = (_with_own_tensors, _with_sample)
     first, second = ways if relation.own_tensors else ways[::-1]

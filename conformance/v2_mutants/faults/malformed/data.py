@@ -90,13 +90,14 @@ for _name, _text, _repair in (
     fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
 
 
-def _unchecked_input(index: int) -> What[Inputs]:
+def _unchecked_input(index: int, *, at_front: bool = False) -> What[Inputs]:
     """A server that cuts the JSON data of the input at `index` to its shape."""
 
     def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
         entries = right()
         if len(entries) > index and isinstance((data := entries[index].data), list):
-            cut = data[: element_count(entries[index].shape)]
+            count = element_count(entries[index].shape)
+            cut = data[max(len(data) - count, 0) :] if at_front else data[:count]
             entries[index] = replace(entries[index], data=cut)
         return entries
 
@@ -108,6 +109,10 @@ fault("second-data-unchecked", "J1", Behaviour.request_inputs)(
 )
 fault("third-data-unchecked", "J1", Behaviour.request_inputs)(
     "Too many JSON elements of the third input are dropped.", _unchecked_input(2)
+)
+fault("second-data-cut-at-its-front", "J1", Behaviour.request_inputs)(
+    "Of too many JSON elements of the second input, the first are dropped.",
+    _unchecked_input(1, at_front=True),
 )
 
 
@@ -184,6 +189,8 @@ _NO_ARRAYS: tuple[tuple[str, str, type, _Made], ...] = (
     ("fraction", "a fraction fills the shape", float, lambda data, count: [int(data)] * count),
     ("string", "a string is an array of its bytes", str, lambda data, count: list(data.encode())),
     ("object", "an object is an array of its values", dict, lambda data, c: list(data.values())),
+    ("keys", "an object is an array of its keys", dict,
+     lambda data, c: [int(key) if key.isdecimal() else key for key in data]),
 )  # fmt: skip
 
 

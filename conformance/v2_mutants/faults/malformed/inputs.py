@@ -38,8 +38,12 @@ def _sizes(item: JsonObject) -> list[int]:
     return shape if isinstance(shape, list) and fits else []
 
 
-def _inferred(item: JsonObject) -> JsonObject:
-    return {**item, "shape": [len(_numbers(item))]} if item.get("shape") == [-1] else item
+def _inferred(dimension: int) -> Callable[[JsonObject], JsonObject]:
+    def repair(item: JsonObject) -> JsonObject:
+        unknown = item.get("shape") == [dimension] and "data" in item
+        return {**item, "shape": [len(_numbers(item))]} if unknown else item
+
+    return repair
 
 
 def _absolute(item: JsonObject) -> JsonObject:
@@ -87,7 +91,7 @@ def _size_wraps(item: JsonObject) -> JsonObject:
 
 
 for _name, _text, _repair in (
-    ("minus-one-inferred", "The dimension -1 is found out from the data.", _inferred),
+    ("minus-one-inferred", "The dimension -1 is found out from the data.", _inferred(-1)),
     ("negative-dimension-absolute", "A negative dimension is taken as positive.", _absolute),
     ("dimension-modulo-32-bits", "A dimension is cut to 32 bits.", _modulo(32, 34)),
     ("dimension-modulo-64-bits", "A dimension is cut to 64 bits.", _modulo(64, 70)),
@@ -101,6 +105,9 @@ for _name, _text, _repair in (
 
 fault("data-of-zero-shape-dropped", "J1", Behaviour.request_input)(
     "The data of an input of shape [0] is dropped.", _reads_input(_emptied)
+)
+fault("zero-shape-inferred", "J1", Behaviour.request_input)(
+    "The dimension 0 is found out from the data.", _reads_input(_inferred(0))
 )
 
 
