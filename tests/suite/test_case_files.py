@@ -234,6 +234,16 @@ def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
     assert first.expect["outputs"] == second.expect["outputs"]
 
 
+def test_an_exception_has_an_exact_reading_of_its_own(tmp_path: Path) -> None:
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    expect = "{outcome: reject, outputs: {0: binary}}"
+    exceptions = "exceptions: [{of: {n: 2}, exact: should}]"
+    entry = one(axes="{n: [1, 2]}", request=request, expect=expect, more=exceptions)
+    first, second = load(tmp_path, entry)
+    assert ("exact" in first.expect, second.expect["exact"]) == (False, "should")
+    assert first.expect["outputs"] == second.expect["outputs"]
+
+
 def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
     found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}

@@ -64,6 +64,13 @@ def test_a_case_whose_values_the_model_did_not_answer_is_not_sent() -> None:
     assert transposed(SUITE["B4/any-byte-value[all_bytes]"], REVERSER) is None
 
 
+def test_what_may_be_exact_is_not_sent_with_other_tensors() -> None:
+    case = SUITE["J1/number-of-elements[too_many]"]
+    assert transposed(case, taught()) is not None
+    assert transposed(case, REVERSER) is None
+    assert transposed(SUITE["J1/number-of-elements[too_few]"], REVERSER) is not None
+
+
 def test_a_model_is_asked_only_for_what_its_sample_cannot_show() -> None:
     plain = [case for case in CASES if case.requirement in ("P2", "O1", "S2")]
     assert special_sets(plain, REVERSER, FREE) == ()
