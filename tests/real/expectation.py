@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from v2_conformance import terminal_safe_text as text
-from v2_conformance.report.document import Report
+from v2_conformance.formats.outcomes_shown import SKIPPED
+from v2_conformance.report.document import NOT_IMPLEMENTED, Report
 from v2_conformance.suite.cases import CaseFacts
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
@@ -51,6 +52,14 @@ class Expectation:
     reasons: Mapping[str, str]
     mended: Mapping[str, str] = field(default_factory=dict)
     adapter: str = ""
+    implemented: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in few words."""
+        if not self.implemented:
+            return NOT_IMPLEMENTED
+        return "conformant" if self.conformant else "not conformant"
 
     @property
     def name(self) -> str:
@@ -119,6 +128,7 @@ def load_expectation(path: Path) -> Expectation:
         reasons,
         mended,
         document.get("adapter", ""),
+        document.get("implemented", True),
     )
 
 
@@ -160,6 +170,7 @@ def _of_the_run(expected: Expectation, report: Report) -> Iterator[str]:
         ("absent models", ", ".join(target.absent) or "none", "none"),
         ("complete", report.complete, True),
         ("conformant", verdict.conformant, expected.conformant),
+        ("implemented", verdict.implemented, expected.implemented),
     ):
         if got != wanted:
             yield f"{what}: expected {wanted}, got {got}"
@@ -169,6 +180,8 @@ def _of_requirements(expected: Expectation, report: Report) -> Iterator[str]:
     found = {row.id: row.outcome for row in report.requirements}
     for requirement, outcome in found.items():
         wanted = expected.requirements.get(requirement)
+        if wanted is None and not expected.implemented and outcome is Outcome.NOT_RUN:
+            continue
         if wanted is None:
             yield f"{requirement}: got {outcome}, but {expected.path.name} does not have it"
         elif outcome != wanted:
@@ -181,6 +194,8 @@ def _of_cases(expected: Expectation, report: Report) -> Iterator[str]:
     idle = set(expected.cases)
     for case in report.cases:
         pattern = next((p for p in expected.cases if matches(p, case.id)), None)
+        if not (expected.implemented or case.exchanges) and case.outcome in SKIPPED:
+            continue
         if pattern is None:
             wanted = "pass" if _profile_of().get(case.id) in expected.profiles else "unsupported"
         else:

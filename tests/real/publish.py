@@ -157,19 +157,17 @@ def front_page(text: str, expectations: Sequence[Expectation]) -> str:
 
 
 def _row(expected: Expectation) -> str:
-    failing = expected.failing()
+    failing = expected.failing() if expected.implemented else {}
     blocked = {key: {case.blocks for case in failing.get(key, ())} for key in expected.requirements}
     blocking = [" ".join(key for key in blocked if block in blocked[key]) for block in BLOCKS]
     mended = "; ".join(f"{key} {where}" for key, where in expected.mended.items())
-    verdict = "conformant" if expected.conformant else "not conformant"
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    cells = (server, ", ".join(expected.profiles), verdict, *blocking, mended)
+    cells = (server, ", ".join(expected.profiles), expected.verdict, *blocking, mended)
     return f"| {' | '.join(cells)} |\n"
 
 
 def _section(expected: Expectation) -> Iterator[str]:
-    verdict = "conformant" if expected.conformant else "not conformant"
-    yield f"## {expected.server} {expected.version}: {verdict}\n"
+    yield f"## {expected.server} {expected.version}: {expected.verdict}\n"
     yield (
         f"`pip install {expected.package}`, profiles {', '.join(expected.profiles)}. "
         f"[Report]({expected.name}/report.html), [for programs]({expected.name}/{PACKED_REPORT}), "

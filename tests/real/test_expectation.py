@@ -157,6 +157,8 @@ def test_a_committed_file_fits_the_catalogue(path: Path) -> None:
         for key, r in catalogue().items()
         if r.profile in expected.profiles and key not in thorough
     ]
+    if not expected.implemented:  # of the others no case is sent
+        wanted = [key for key in wanted if key in expected.requirements]
     assert list(expected.requirements) == wanted
     failing = expected.failing()
     for requirement, outcome in expected.requirements.items():

@@ -36,7 +36,8 @@ _TIMES = ("first_byte_ms", "duration_ms", "closed_before_ms")
 
 
 def merge(paths: Sequence[Path], cases: Sequence[Case], noted: Note = lambda case: case) -> Report:
-    """Return the report that one run of all cases would have written, except for times; sealed.
+    """Return the report that one run of all cases would have written, except for times, and for
+    cases that a shard sent although a whole run of a server without the extension stops; sealed.
 
     `paths` are the reports of the shards in any order, `cases` all of this installation. `noted`
     adds to each case what was known of it beforehand. The report's `shards` name its parts. Raises

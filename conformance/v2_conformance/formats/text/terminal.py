@@ -201,9 +201,9 @@ def _left_to_huge_runs(report: Report) -> list[str]:
 
 def _relations(report: Report) -> list[str]:
     """Return what a run about relations has shown, and what it could not."""
-    if report.relations is None:
-        return []
     verdict = report.verdict
+    if report.relations is None or not verdict.implemented:
+        return []
     lines = wrapped("shown by relations: " + (" ".join(verdict.shown) or "nothing"), "  ")
     if verdict.needs_identity:
         lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")

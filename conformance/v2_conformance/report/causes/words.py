@@ -129,7 +129,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …"."""
     if not report.verdict.implemented:
         left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)
-        return f"{counted(left_out, 'other case')} not sent"
+        return f"{counted(left_out, 'other case')} not sent" if left_out else "all cases were sent"
     musts = [row for row in report.requirements if row.level == "MUST" and row.cases]
     tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
     if not tested:
