@@ -16,7 +16,9 @@ import yaml
 
 from v2_conformance import terminal_safe_text as text
 from v2_conformance.formats.outcomes_shown import SKIPPED
+from v2_conformance.report.causes.words import lost
 from v2_conformance.report.document import NOT_IMPLEMENTED, Report
+from v2_conformance.report.verdict.standing import is_whole, standing
 from v2_conformance.suite.cases import CaseFacts
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
@@ -34,9 +36,9 @@ class Expectation:
 
     It may as well be a client: then `adapter` is the script of the kit `clients` that puts it on
     the bench. `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases`
-    patterns to outcomes, of which the first that matches counts. `seen`, `reasons` and `mended`
-    are texts by requirement. A requirement that passes has them, too, if cases of a lower level
-    fail.
+    patterns to outcomes, of which the first that matches counts. `verdict` is as
+    in `whole_verdict`. `seen`, `reasons` and `mended` are texts by requirement. A requirement that
+    passes has them, too, if cases of a lower level fail.
     """
 
     path: Path
@@ -45,21 +47,23 @@ class Expectation:
     package: str
     profiles: tuple[str, ...]
     survives: bool
-    conformant: bool
+    verdict: str
     requirements: Mapping[str, str]
     cases: Mapping[str, str]
     seen: Mapping[str, str]
     reasons: Mapping[str, str]
     mended: Mapping[str, str] = field(default_factory=dict)
     adapter: str = ""
-    implemented: bool = True
 
     @property
-    def verdict(self) -> str:
-        """The verdict in few words."""
-        if not self.implemented:
-            return NOT_IMPLEMENTED
-        return "conformant" if self.conformant else "not conformant"
+    def conformant(self) -> bool:
+        """True if the exit code of the run is 0."""
+        return self.verdict.startswith("conformant")
+
+    @property
+    def implemented(self) -> bool:
+        """False if the server does not have the extension."""
+        return self.verdict != NOT_IMPLEMENTED
 
     @property
     def name(self) -> str:
@@ -121,15 +125,20 @@ def load_expectation(path: Path) -> Expectation:
         document["package"],
         tuple(document["profiles"]),
         document.get("survives", True),
-        document["conformant"],
+        document["verdict"],
         requirements,
         cases,
         seen,
         reasons,
         mended,
         document.get("adapter", ""),
-        document.get("implemented", True),
     )
+
+
+def whole_verdict(report: Report) -> str:
+    """The verdict and what it costs, such as "not conformant: wrong numbers (1)"."""
+    costs = lost(report)
+    return standing(report).words + (f": {costs}" if costs else "")
 
 
 def expectation_files() -> list[Path]:
@@ -162,18 +171,19 @@ def _profile_of() -> dict[str, str]:
 
 
 def _of_the_run(expected: Expectation, report: Report) -> Iterator[str]:
-    target, verdict = report.target, report.verdict
+    target = report.target
     for what, got, wanted in (
         ("server", target.server.name, expected.server),
         ("version", target.server.version, expected.version),
         ("profiles", ", ".join(target.profiles), ", ".join(expected.profiles)),
         ("absent models", ", ".join(target.absent) or "none", "none"),
         ("complete", report.complete, True),
-        ("conformant", verdict.conformant, expected.conformant),
-        ("implemented", verdict.implemented, expected.implemented),
     ):
         if got != wanted:
             yield f"{what}: expected {wanted}, got {got}"
+    verdict = whole_verdict(report)
+    if is_whole(report) and verdict != expected.verdict:
+        yield f"verdict: expected {expected.verdict}, got {verdict}"
 
 
 def _of_requirements(expected: Expectation, report: Report) -> Iterator[str]:

@@ -31,7 +31,7 @@ def expected() -> Expectation:
         package="some==1.0",
         profiles=("binary",),
         survives=True,
-        conformant=False,
+        verdict="not conformant",
         requirements={"H6": "fail", "H7": "pass", "W6": "unsupported"},
         cases={"H6/not-a-number[*]": "fail"},
         seen={"H6": "Answered with 200."},

@@ -36,7 +36,7 @@ def some(**changes: Any) -> Expectation:
         package="some==1.0",
         profiles=("binary",),
         survives=True,
-        conformant=False,
+        verdict="not conformant",
         requirements={
             "P9": "pass",
             "H6": "fail",
