@@ -42,7 +42,7 @@ def test_it_is_kept() -> None:
 @pytest.mark.parametrize(
     ("where", "words"),
     [
-        ("catalogue", {"title": "Other words", "statement": "Other words.", "note": "Noted."}),
+        ("catalogue", {"title": "Other words", "note": "Noted.", "harm": "hygiene"}),
         ("catalogue", {"cite": ()}),
         ("variations", {"why": "Other words.", "does": "Other words."}),
         ("every_case", {"why": "Other words."}),

@@ -33,6 +33,7 @@ _WORDS_OF_REQUIREMENTS = frozenset(
         "combines",
         "findings",
         "follows",
+        "harm",
         "note",
         "prerequisite_of",
         "since",
