@@ -124,6 +124,9 @@ BODIES: dict[str, Answer] = {
     "a chunk of 2^63 bytes": says(CHUNKED + b"8000000000000000\r\n{"),
 }
 
+# The head of an error is a rejection, and nothing else.
+add("resets in an error", answering(resets(b"HTTP/1.1 400 Bad Request\r\n\r\n"), INFER),
+    outcomes=SILENT | {"H1": "fail", "P2": "fail"})  # fmt: skip
 for name, answer in (TO_INFERENCE | BODIES).items():
     add(name, answering(answer, INFER), outcomes=SILENT | UNREADABLE)
     add(

@@ -48,6 +48,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.transcript import Ending
 
 ANY_FORM = {"outcome": "success", "outputs": {"0": "any"}}
+EITHER = {"outcome": "either"}
 
 
 # Success.
@@ -330,6 +331,47 @@ def test_without_a_whole_response_the_ending_decides(
 ) -> None:
     found = verdict(received, make_case(expect), ending)
     assert (found.outcome, found.cause) == (outcome, cause)
+
+
+# An error that a reset cut off.
+
+CUT = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+CUT_LATER = b'HTTP/1.1 500 Error\r\nContent-Length: 90\r\n\r\n{"error": "the hea'
+CUT_IN_CHUNKS = b"HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"
+CODED = b"HTTP/1.1 400 No\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08"
+
+
+@pytest.mark.parametrize("received", [CUT, CUT + b'{"error"', CUT_LATER, CUT_IN_CHUNKS, CODED])
+def test_an_error_with_a_whole_head_is_a_rejection_although_a_reset_cut_it_off(
+    received: bytes,
+) -> None:
+    status = int(received[9:12])
+    for expect in (REJECT, {**REJECT, "checks": ["error_status"]}, {**ANY_FORM, **EITHER}):
+        found = verdict(received, make_case(expect), Ending.RESET)
+        assert (found.outcome, found.cause) == (Outcome.PASS, Rejected(status))
+    found = verdict(received, make_case(), Ending.RESET)
+    assert found.outcome is Outcome.FAIL
+    assert isinstance(found.cause, WrongStatus)
+    assert found.cause.got == status
+    found = verdict(received, make_case({**REJECT, "checks": ["error_body"]}), Ending.RESET)
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert isinstance(found.cause, ConnectionClosed)
+
+
+@pytest.mark.parametrize(
+    ("received", "ending"),
+    [
+        (CUT[:-2], Ending.RESET),  # its head is not whole
+        (CUT.replace(b"400", b"302"), Ending.RESET),
+        (CUT.replace(b"400 Bad Request", b"100 Continue"), Ending.RESET),
+        (GOOD[:-3], Ending.RESET),
+        (CUT_LATER, Ending.CLOSED),  # the server's own doing
+        (CUT_LATER, Ending.TIMEOUT),
+        (CUT_LATER, Ending.MALFORMED),
+    ],
+)
+def test_what_else_is_cut_off_is_no_rejection(received: bytes, ending: Ending) -> None:
+    assert verdict(received, make_case(REJECT), ending).outcome is not Outcome.PASS
 
 
 @pytest.mark.parametrize("ending", [Ending.TIMEOUT, Ending.CLOSED, Ending.RESET])

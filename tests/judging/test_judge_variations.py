@@ -29,7 +29,7 @@ def test_a_status_that_refuses_the_variation_makes_the_case_unsupported() -> Non
 
 def test_any_other_status_is_judged() -> None:
     shown = ERROR.decode()
-    for name in ("http-1.0", "absolute-form", "model-name"):
+    for name in ("http-1.0", "absolute-form", "escaped-names"):
         assert found(name, http(ERROR, 400)) == (Outcome.FAIL, WrongStatus("200", 400, shown))
 
 

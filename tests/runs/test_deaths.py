@@ -15,7 +15,7 @@ import pytest
 from support.cases import make_case
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, results, target_of
-from support.servers import Start, free_port
+from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -311,3 +311,28 @@ def restarting_on_request(server: ReferenceServer) -> Iterator[str]:
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join()
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_refusal_that_ends_in_a_reset_passes_unless_the_server_dies_of_it(dies: bool) -> None:
+    (case,) = chosen("H6/not-a-number[letters]")
+
+    def talk(peer: Peer) -> None:
+        while True:
+            request = peer.request()
+            answer = served(request)
+            if answer.startswith(b"HTTP/1.1 200"):
+                peer.send(answer)
+                continue
+            peer.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n{")
+            if dies:
+                server.die()
+            peer.reset()
+            return
+
+    with serving(talk) as server:
+        (found,) = results(target_of(server.url), [case]).values()
+    if dies:
+        assert death(found).case_passed
+    else:
+        assert (found.outcome, found.cause) == (Outcome.PASS, Rejected(400))

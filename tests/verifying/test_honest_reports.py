@@ -37,6 +37,7 @@ VARIANTS = (
     "one-connection-at-a-time",
     "overloaded-now-and-then",
     "refuses-before-the-body",
+    "resets-before-the-body",
     "short-idle-timeout",
     "unprocessable-for-bad-requests",
 )

@@ -74,7 +74,7 @@ _REFUSED_FROM = {413: 64 * 1024, 400: 1024 * 1024}
 
 def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
     """Return the verdict on one exchange, from nothing but its bytes."""
-    response = transcript.response
+    response = transcript.response or transcript.refusal
     if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
         return _of_any_answer(case, prepared, response)
     if response is None:
@@ -111,6 +111,8 @@ def judge_success(
 
 
 def _decoded(prepared: Prepared, response: Response) -> Response:
+    if not response.whole:  # half of a coding decodes to nothing that the server said
+        return response
     return decode_body(response, prepared.codings, limit=lambda: decoded_limit(prepared.body_size))
 
 

@@ -202,6 +202,10 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         """The answer to what is not HTTP, or is too large: that of every other refused request."""
         return self.rejection_response(rejection)
 
+    def closes_in_stages(self) -> bool:
+        """Return True if the rest of a refused request is read before its connection is closed."""
+        return True
+
     def before_expected_body(self, request: Request) -> bytes:
         """Return what a client is sent that waits for 100 Continue before it sends the body."""
         return b"HTTP/1.1 100 Continue\r\n\r\n"

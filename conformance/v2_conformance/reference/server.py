@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import selectors
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -31,6 +32,7 @@ _MAX_HEAD = 2**16
 _RECEIVE = 2**16
 _LINGER_BYTES = 2**20
 _LINGER_SECONDS = 1.0
+_NO_LINGER = struct.pack("ii", 1, 0)
 _STOP_SECONDS = 2.0
 
 
@@ -236,6 +238,9 @@ class ServedConnection:
 
     def _refuse(self, response: Response) -> None:
         self._send(self._behaviour.serialize(response, keep_open=False))
+        if not self._behaviour.closes_in_stages():
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            return
         # Closing with unread bytes resets the connection, and the client may lose the response.
         self._sock.shutdown(socket.SHUT_WR)
         self._sock.settimeout(_LINGER_SECONDS)

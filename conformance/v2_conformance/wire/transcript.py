@@ -172,3 +172,17 @@ class Transcript(msgspec.Struct, frozen=True):
     def response(self) -> Response | None:
         """The response if it arrived whole, else None."""
         return self.partial if self.ending is _COMPLETE else None
+
+    @property
+    def refusal(self) -> Response | None:
+        """The error whose whole head came before a reset cut off its body, None if there is none.
+
+        A server that closes while bytes of the request are unread resets the connection, and may so
+        void the rest of its own answer (RFC 9112, section 9.6).
+        """
+        partial = self.partial
+        if self.ending is not Ending.RESET or partial is None or partial.whole:
+            return None
+        if self.http2 is not None and self.http2.reset is not None:
+            return None  # that is an answer to the stream, which nothing can void
+        return partial if partial.status >= 400 else None

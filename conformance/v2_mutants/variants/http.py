@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Framing, Headers, Request, Response
+from v2_conformance.reference.http_messages import Framing, Headers, Rejected, Request, Response
 from v2_mutants.registry import Right, refuses, variant
 
 _OLD_AND_CLOSED = "RFC 9110, section 2.5, and RFC 9112, section 6.3, item 8"
@@ -189,6 +189,7 @@ variant("interim-responses", _INTERIM, Behaviour.interim_responses)(
 
 _FEW = "RFC 9112, section 9.4: a server may limit connections"
 _EARLY = "RFC 9112, section 9.3, and RFC 9110, section 10.1.1"
+_RESET = "RFC 9112, sections 6.3, item 8, and 9.6: a reset, as bytes are unread, is to be expected"
 _AGAIN = "RFC 9112, section 9.3.2: the client sends again what was not answered"
 _NO_WAITING = "RFC 9110, section 10.1.1: a client must not wait indefinitely"
 
@@ -233,8 +234,18 @@ variant("one-connection-at-a-time", _FEW, Behaviour.serves_one_at_a_time)(
 )
 
 
+class _Resets(Behaviour):
+    """Refuses with an error that only the end of the connection ends, and ends it by a reset."""
+
+    def rejection_response(self, rejection: Rejected) -> Response:
+        return replace(super().rejection_response(rejection), framing=Framing.CLOSE)
+
+    def closes_in_stages(self) -> bool:
+        return False
+
+
 @variant("refuses-before-the-body", _EARLY, Behaviour.check_head)
-def _(right: Right[None], request: Request) -> None:
+def _refuses_early(right: Right[None], request: Request) -> None:
     """What the head shows to be wrong is refused before the body is read, and the connection
     closed.
     """
@@ -243,6 +254,13 @@ def _(right: Right[None], request: Request) -> None:
     for coding in right.server.request_codings(request):
         if right.server.zlib_format(coding) is None:
             right.server.unknown_coding(coding, b"")
+
+
+variant("resets-before-the-body", _RESET, Behaviour.check_head, base=_Resets)(
+    "What the head shows to be wrong, and what is not HTTP, is refused with an error without a "
+    "length, and the connection is reset.",
+    _refuses_early,
+)
 
 
 variant("no-pipelining", _AGAIN, Behaviour.keeps_open)(

@@ -355,6 +355,26 @@ def test_an_early_answer_before_a_reset_is_read() -> None:
         assert came.response.status == 400
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+        b"HTTP/1.1 413 Too Large\r\nContent-Length: 99\r\n\r\ncut off",
+    ],
+)
+@pytest.mark.parametrize("size", [100, BIG])
+def test_an_error_before_a_reset_is_a_refusal_however_the_reset_is_met(
+    error: bytes, size: int
+) -> None:
+    head = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % size
+    for _ in range(5):
+        came = exchange(steps(Peer.head, error, Peer.reset), request=head + bytes(size))
+        found = came.response or came.refusal
+        assert found is not None, (came.ending, came.detail)
+        assert found.status == int(error[9:12])
+        assert (came.refusal is None) is (came.ending is Ending.COMPLETE)
+
+
 def test_an_early_answer_between_slices_is_kept() -> None:
     script = steps(http(b"early", 400), Peer.until_closed)
     with serving(script) as server, connected(server) as connection:

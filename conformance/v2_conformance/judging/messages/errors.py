@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from v2_conformance.judging.messages.response import validate
 from v2_conformance.judging.messages.response_json import parse_response_json
-from v2_conformance.judging.verdict import Finding, not_read
+from v2_conformance.judging.verdict import Finding, Unread, not_read
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.findings import InvalidErrorBody
+from v2_conformance.suite.causes.transport_findings import ConnectionClosed
 from v2_conformance.wire.transcript import Response
 
 # No error needs more; longer bodies are not parsed a second time to look for one.
@@ -15,7 +16,12 @@ _LONGEST = 64 * 1024
 
 
 def check_error_body(response: Response) -> None:
-    """Raise Finding unless the body of an error is {"error": string} (R2)."""
+    """Raise Finding unless the body of an error is {"error": string} (R2).
+
+    One that a reset cut off shows nothing.
+    """
+    if not response.whole:
+        raise Unread(ConnectionClosed(len(response.body), "in the body of an error"))
     try:
         document = parse_response_json(response.body, unique=False)
     except MessageError as error:

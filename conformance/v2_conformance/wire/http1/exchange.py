@@ -156,7 +156,10 @@ class SocketExchange:
             return Ending.COMPLETE, ""
         if len(self.reader.raw) > self._limit:
             return Ending.TOO_LARGE, f"the response is longer than {self._limit} bytes"
-        return Ending.CLOSED, detail or "the server closed the connection"
+        # A reset that was met while sending is found here as an ordinary end.
+        reset = self._failed is not None and self.reader.in_body
+        ending = Ending.RESET if reset else Ending.CLOSED
+        return ending, detail or "the server closed the connection"
 
     def _ended(self) -> bool:
         reader = self.reader
