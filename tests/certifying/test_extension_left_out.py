@@ -87,7 +87,7 @@ def test_formats_say_it_once_instead_of_listing_failures(tmp_path: Path) -> None
     assert not shown_causes(report)
     assert '"extension not implemented", "color": "59626d"' in endpoint(report)
     printed = "\n".join(summary_lines(report, tmp_path))
-    assert printed.count("blocks: ") == 1
+    assert printed.count("reason: ") == 1
     assert "FAIL" not in printed
     assert "EXTENSION NOT IMPLEMENTED" in printed
     assert len(list(annotation_lines(report))) == 1

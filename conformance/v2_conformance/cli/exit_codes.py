@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 OF_A_RUN = {
     0: "Conformant, or what --require says; with --model, consistent.",
-    1: "Not so. If not all of the suite ran: a case failed that blocks it.",
+    1: "Not so, or the extension is not implemented. If not all of the suite ran: a case failed "
+    "that blocks it.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
     4: "No case ran except for discovery: the server has none of the contract's models.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from v2_conformance.formats.matrix.folds import LEAST, folds
 from v2_conformance.formats.matrix.heat import HeatCell, heat_map
 from v2_conformance.formats.matrix.page import render
 from v2_conformance.formats.matrix.trends import trends
+from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.suite.requirements import catalogue
 
 ROOT = "P12"
@@ -105,6 +107,13 @@ def test_the_heat_map_counts_what_fails_of_what_came_to_an_end() -> None:
     assert (must.failing, must.tested, must.heat) == (1, 2, "2")
     assert (should.failing, should.tested, should.heat) == (1, 1, "4")
     assert cell(column, "S", "MUST").heat == "none"
+
+
+def test_a_server_without_the_extension_fails_nowhere_in_the_heat_map() -> None:
+    failing = flooded()
+    left_out = replace(failing, standing=replace(failing.standing, words=NOT_IMPLEMENTED))
+    assert heat_map([failing])
+    assert heat_map([left_out]) == []
 
 
 def test_nothing_that_fails_is_cold() -> None:

@@ -28,7 +28,7 @@ from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import headline, lost, must_words, shown_causes
+from v2_conformance.report.causes.words import headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -65,12 +65,11 @@ _BASES: Mapping[Basis, str] = {
     "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
-    CONFORMANT: "Every mandatory requirement holds: those that the documents state, and "
-    "those that keep a server from computing on undeclared bytes.",
-    NOT_ROBUST: "Every mandatory requirement that the documents state holds. Some "
-    "derived ones, which keep a server from computing on undeclared bytes or from crashing, do "
-    "not hold or were not shown to hold.",
-    NOT_CONFORMANT: "At least one mandatory requirement does not hold or was not shown to hold.",
+    CONFORMANT: "Every mandatory requirement holds, for malformed and unusual requests, too.",
+    NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
+    "which only malformed or unusual requests show, do not hold or were not shown to hold.",
+    NOT_CONFORMANT: "At least one mandatory requirement that blocks conformant does not hold or "
+    "was not shown to hold.",
     NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
     "plain JSON, so clients that ask it first work. Nothing else was sent.",
     CONSISTENT: "Every relation that was tested between the answers of these models holds, and "
@@ -85,10 +84,9 @@ _EXPLAINED = {
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
-    CONFORMANT: "Every mandatory requirement holds: those that the documents state, and those that "
-    "keep a user from computing on wrong numbers.",
-    NOT_ROBUST: "Every mandatory requirement that the documents state holds. Some derived ones, "
-    "which keep a user from computing on wrong numbers, do not hold or were not shown to hold.",
+    CONFORMANT: "Every mandatory requirement holds, for malformed and unusual responses, too.",
+    NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
+    "which only malformed or unusual responses show, do not hold or were not shown to hold.",
     INCOMPLETE: "Not every scenario of the suite ran, so there is no verdict on the client.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
@@ -143,14 +141,15 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class RequirementRow:
-    """A requirement as the report has it, with what the run found: its `number` of cases and those
-    that need a look."""
+    """A requirement as the report has it, with what the run found: its `number` of cases those that
+    need a look, and what a user loses if it fails."""
 
     entry: RequirementResult
     counts: Mapping[Outcome, int]
     sources: Sequence[Source]
     troubles: Sequence[CaseResult]
     number: int
+    lost: str
 
     @property
     def id(self) -> str:
@@ -164,7 +163,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
-    rows = [_row(entry, by_requirement.get(entry.id, [])) for entry in report.requirements]
+    rows = [_row(entry, by_requirement.get(entry.id, []), report) for entry in report.requirements]
     found, moment = standing(report), report.moment
     causes = shown_causes(report)
     row_outcomes = {row.entry.outcome for row in rows}
@@ -212,12 +211,13 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     }
 
 
-def _row(entry: RequirementResult, cases: Sequence[CaseResult]) -> RequirementRow:
+def _row(entry: RequirementResult, cases: Sequence[CaseResult], report: Report) -> RequirementRow:
     counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
     settled = (Outcome.PASS, *SKIPPED)
     troubles = [case for case in cases if case.outcome not in settled]
     sources = [source(cited) for cited in entry.cite]
-    return RequirementRow(entry, counts, sources, troubles, len(cases))
+    lost = lost_by(report, entry.id) if entry.blocks else ""
+    return RequirementRow(entry, counts, sources, troubles, len(cases), lost)
 
 
 def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:

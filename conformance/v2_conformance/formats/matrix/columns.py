@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from v2_conformance.report.causes.words import shown_causes
+from v2_conformance.report.causes.words import lost, shown_causes
 from v2_conformance.report.comparing.trend import Findings, findings
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.shown.visible_text import short
@@ -33,7 +33,7 @@ class Column:
     `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
     if there is none. It is `outdated` if its catalogue asks or expects something else, so that it
     could not be confirmed. `explained` maps a requirement whose failures all come from others to
-    those.
+    those. `lost` is what a user loses, "" for nothing.
     """
 
     label: str
@@ -51,6 +51,7 @@ class Column:
     findings: Findings
     causes: tuple[CauseBrief, ...]
     explained: Mapping[str, tuple[str, ...]]
+    lost: str
     what: str = "server"
     other_catalogue: bool = False
     versions: str = ""
@@ -95,6 +96,7 @@ def column_of(report: Report, page: str) -> Column:
         findings=findings(report),
         causes=causes,
         explained=_explained(causes),
+        lost=lost(report),
         what=report.target.what,
     )
 

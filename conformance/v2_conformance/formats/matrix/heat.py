@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.matrix.columns import Column
+from v2_conformance.report.document import NOT_IMPLEMENTED, RequirementResult
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level, families
 
@@ -41,7 +42,7 @@ class HeatRow:
 
 def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
     """A row for each family of which some report has a requirement."""
-    maps = [{row.family: row for row in heat(c.requirements.values())} for c in columns]
+    maps = [{row.family: row for row in heat(_judged(c))} for c in columns]
     titles = {letter: row.title for rows in maps for letter, row in rows.items()}
     letters = [*(letter for letter in families() if letter in titles)]
     letters += sorted(titles.keys() - families().keys())
@@ -57,6 +58,11 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
         )
         for letter in letters
     ]
+
+
+def _judged(column: Column) -> Iterable[RequirementResult]:
+    """Return the requirements of a column, none of a server that leaves the extension out."""
+    return () if column.standing.words == NOT_IMPLEMENTED else column.requirements.values()
 
 
 def _cell(level: Level, column: Column, number: int, counts: Mapping[Outcome, int]) -> HeatCell:

@@ -11,6 +11,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import huge_command, replay_command, show_command
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
+from v2_conformance.report.causes.words import lost_by
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
@@ -85,6 +86,8 @@ def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
         yield from _paragraph(heading, "")
         return
     yield from _paragraph(f"{heading}: {known.title}", known.statement)
+    lost = lost_by(report, case.requirement) if known.blocks else ""
+    yield from _wrapped(f"What a failure costs: {lost}" if lost else "")
     yield from _cited(known.cite)
     if known.follows:
         yield from _wrapped(f"Why it follows: {known.follows}")

@@ -45,7 +45,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines = ["", *_cautions(report), *_table(report), ""]
     lines += _failures(causes)
     for reason in verdict.reasons[: _SHOWN * 2]:
-        lines += wrapped(f"blocks: {reason}", "        ")
+        lines += wrapped(f"reason: {reason}", "        ")
     lines += _more(len(verdict.reasons) - _SHOWN * 2, "reasons")
     warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
     if warnings:

@@ -130,7 +130,8 @@ def _conclusion(found: Verification) -> str:
     words = _verdict(found)
     if found.exit_code == 1 and found.other_build:
         suite = printable(found.report.suite.in_words, 160)
-        words += f"; another build made it, so compare with what {suite} says"
+        other = "it is about another catalogue" if found.foreign else "another build made it"
+        words += f"; {other}, so compare with what {suite} says"
     return words
 
 

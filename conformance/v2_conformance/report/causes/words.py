@@ -13,7 +13,7 @@ from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import GRADES, HARMS, Harm
+from v2_conformance.suite.requirements import GRADES, HARMS, Harm, catalogue
 
 _IDS = 6
 _NAME = 120
@@ -35,12 +35,14 @@ _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
 class ShownCause:
     """One cause of failures; `title` is its requirement's, "" if the report has none.
 
-    `first` is the case to look at first: its message says what is wrong.
+    `first` is the case to look at first: its message says what is wrong. `lost` is what a user
+    loses, in words, "" for a cause that blocks nothing.
     """
 
     group: CauseGroup[CaseResult]
     title: str
     first: CaseResult
+    lost: str
 
     @property
     def name(self) -> str:
@@ -81,6 +83,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
             min(
                 group.cases, key=lambda case: (case.expected is not None, GRADES.index(case.grade))
             ),
+            harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
         )
         for group in root_causes(report.cases)
     ]
@@ -107,10 +110,27 @@ def harms(report: Report, causes: Sequence[ShownCause]) -> str:
     counts = Counter(
         cause.group.harm
         for cause in causes
-        if any(case.blocks == lacking and case.outcome in FAILED for case in cause.group.cases)
+        if any(case.outcome in FAILED for case in cause.group.cases)
+        # A case that kills the server also costs what could not run after it.
+        and any(case.blocks == lacking for case in (*cause.group.cases, *cause.group.waiting))
     )
+    return ", ".join(
+        f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]
+    )
+
+
+def harm_words(report: Report, harm: Harm | None) -> str:
+    """Return what the user of the server, or of the client, loses; "" for nothing."""
     words = _HARMS_OF_A_CLIENT if report.target.client is not None else _HARMS
-    return ", ".join(f"{words[harm]} ({counts[harm]})" for harm in HARMS if counts[harm])
+    return words[harm] if harm is not None else ""
+
+
+def lost_by(report: Report, requirement: str) -> str:
+    """Return what a user loses if this requirement does not hold, as this catalogue says it; "" for
+    nothing, or for a requirement that it does not have.
+    """
+    known = catalogue().get(requirement)
+    return harm_words(report, known.harm if known is not None else None)
 
 
 def lost(report: Report) -> str:
