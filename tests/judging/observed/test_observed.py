@@ -391,6 +391,35 @@ def test_a_variation_that_no_client_writes_is_rare() -> None:
     assert not by_name["L1/one-mebibyte[int32]"].rare
 
 
+@pytest.mark.parametrize(
+    ("case_id", "blocks"),
+    [
+        ("R2/error-body[wrong_datatype]", "conformant"),
+        ("R2/error-body[short_blob]", "conformant"),
+        ("R2/error-body-for-json[array]", "conformant"),
+        ("J4/wrong-type[", "conformant"),
+        ("J6/input-that-the-model-lacks", "conformant"),
+        ("J8/name-in-an-error[quotes]", "conformant"),
+        ("O14/unknown-output", "conformant"),
+        ("R3/survives-a-rejection[wrong_name]", "conformant"),
+        ("H6/not-a-number[letters]", "robust"),
+        ("S8/shape-product-overflows", "robust"),
+        ("B6/prefix-past-the-end", "robust"),
+    ],
+)
+def test_errors_of_ordinary_mistakes_block_conformant(case_id: str, blocks: str) -> None:
+    case = next(case for case in suite_cases() if case.id.startswith(case_id))
+    assert isinstance(case, RequestCase)
+    assert case.expects == "reject"
+    observations = Observations()
+    wrong = http(b'{"detail": "a member is missing"}', 422)
+    observations.add(observe(case, [(Purpose.CASE, exchange(wrong))]))
+    observed = make_observed("error_bodies")
+    found = observations.verdict(observed)
+    assert found.outcome is Outcome.FAIL
+    assert observed.facts((), found.cause).blocks == blocks
+
+
 def test_a_case_that_ran_again_counts_once() -> None:
     observations = Observations()
     observations.add(observe(make_case(), [(Purpose.CASE, exchange(http(b"", 400)))]))
