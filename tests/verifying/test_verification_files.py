@@ -63,6 +63,15 @@ def test_another_build_is_noted_and_its_report_is_judged_again_in_full(
     assert found.exit_code == 1
     assert "another build made it, so compare with what v2-conformance 0.0.1, catalogue" in text
 
+    def of_another_catalogue(report: Document) -> None:
+        worse(report)
+        report["suite"]["catalogue"] = "0123456789abcdef"
+        case_of(report, GOOD)["outcome"] = "fail"
+
+    found, text = changed(clean, tmp_path, of_another_catalogue)
+    assert found.exit_code == 1
+    assert "it is about another catalogue, so compare with what" in " ".join(text.split())
+
 
 def other_words(report: Document) -> None:
     report["requirements"][0].update(title="Anything goes", statement="Do as you like.", note="No.")
