@@ -92,7 +92,7 @@ def test_a_requirement_that_passes_is_listed_with_the_level_of_its_failing_cases
         seen={"Z1": "GZIP is refused."},
     )
     text = publish.readme(f"By hand.\n{publish.BEGIN}", [partly])
-    assert "| SHOULD Z1 Compressed requests count decoded bytes | GZIP is refused. |" in text
+    assert "| SHOULD Z1 Compressed requests are decoded and read | GZIP is refused. |" in text
 
 
 def test_the_front_page_keeps_apart_what_a_failure_blocks_and_says_what_is_mended() -> None:
