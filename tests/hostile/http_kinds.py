@@ -201,7 +201,7 @@ add("identity beside a length",
 
 # The whole suite, with a server that is right but for this.
 for fault, *broken in (
-    ("chunks-beside-content-length", "C9", "C11"),  # C11: also to requests of HTTP/1.0
+    ("chunks-beside-content-length", "C9"),
     ("header-field-folded", "C15"),
     ("status-line-of-http-2", "C12"),
     ("lines-end-with-lf", "C16"),

@@ -83,14 +83,15 @@ def _chunked(
     old_errors: bool = False,
 ) -> What[list[Buffer]]:
     """A server that sends each body as one chunk; `size_line` is the line before it. With
-    `old_errors` it does so in errors alone, as HTTP/1.0."""
+    `old_errors` it does so in errors alone, as HTTP/1.0. It sends no chunks before it closes the
+    connection: a client of HTTP/1.0, which the connection closes for, knows none (C11)."""
 
     def what(
         right: Right[list[Buffer]], response: Response, *, keep_open: bool, with_body: bool = True
     ) -> list[Buffer]:
         head, *body = right()
         size = sum(map(len, body))
-        if old_errors and response.status < 400:
+        if not keep_open or (old_errors and response.status < 400):
             return [head, *body]
         if not size:
             return [head]
