@@ -143,12 +143,12 @@ fault("length-of-json-in-16-bits", "V3", Behaviour.json_end)(
 )
 
 
-@fault("mebibyte-of-json-before-blobs-refused", "V3", Behaviour.json_end)
+@fault("mebibyte-of-json-before-blobs-crashes", "V3", Behaviour.json_end)
 def _(right: Right[int], body: memoryview, length: int) -> int:
-    """A request with more than 1,000,000 bytes of JSON before its blobs is rejected."""
+    """A request with more than 1,000,000 bytes of JSON before its blobs is answered with 500."""
     end = right()
     if 1_000_000 < end < len(body):
-        raise Rejected("the JSON is too long")
+        raise Rejected("out of memory", 500)
     return end
 
 
@@ -162,10 +162,10 @@ fault("no-length-for-response-json-of-a-mebibyte", "V3", Behaviour.response_head
 )
 
 
-@fault("mebibyte-of-texts-refused", "V3", Behaviour.parse_document)
+@fault("mebibyte-of-texts-cut", "V3", Behaviour.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
-    """A BYTES tensor whose JSON has more than 1,000,000 bytes is rejected."""
+    """If the JSON of a BYTES tensor has more than 1,000,000 bytes, its last text is lost."""
     document = right()
     if len(text) > 1_000_000 and b'"BYTES"' in bytes(text):
-        raise Rejected("the texts are too long")
+        document["inputs"][-1]["data"][-1] = ""
     return document
