@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 from unittest.mock import ANY
 
@@ -296,15 +297,18 @@ def test_a_disputed_case_reports_the_reading_and_fails_only_for_wrong_values() -
     assert isinstance(failure(v2(answer(sized()), BLOB[::-1]), case), WrongValue)
 
 
-def test_a_case_that_records_values_fails_only_for_other_types_and_shapes() -> None:
-    case = make_case({"outcome": "either", "outputs": {"0": "binary"}, "compare": "recorded"})
-    other = verdict(v2(answer(sized()), BLOB[::-1]), case)
-    assert other.outcome is Outcome.PASS
-    assert isinstance(other.cause, AnsweredWith)
-    assert other.cause != verdict(GOOD, case).cause
+def test_a_case_with_several_readings_passes_with_the_values_of_one_and_says_which() -> None:
+    expect = {"outcome": "either", "outputs": {"0": "binary"}}
+    case = make_case(expect | {"one_of": [[1, 2, 3], [1, 9, None]]})
+    assert isinstance(verdict(GOOD, case).cause, AnsweredWith)
+    second = verdict(v2(answer(sized()), struct.pack("<3i", 1, 9, 7)), case)
+    assert second == Verdict(Outcome.PASS, AnsweredWith("1, 9, 7"))
+    mixed = failure(v2(answer(sized()), struct.pack("<3i", 9, 2, 3)), case)
+    assert isinstance(mixed, WrongValue)
+    assert mixed.difference.element == 0
     assert verdict(http(ERROR_BODY, 400), case) == Verdict(Outcome.PASS, Rejected(400))
     assert isinstance(failure(GOOD_JSON, case), WrongForm)
-    free = make_case({"outcome": "either", "outputs": {"0": "any"}, "compare": "recorded"})
+    free = make_case({"outcome": "either", "outputs": {"0": "any"}, "one_of": [[9]]})
     assert isinstance(failure(v2(answer(entry(data=[9], shape=[1]))), free), WrongShape)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 
 import numpy as np
+from msgspec.structs import replace
 
 from v2_conformance.judging.messages.response import ReadOutput
 from v2_conformance.judging.verdict import Finding
@@ -74,6 +75,40 @@ def compare_types(expected: Tensor, got: ReadOutput) -> None:
         raise Finding(WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
     if tensor.shape != expected.shape:
         raise Finding(WrongShape(label, expected.shape, tensor.shape))
+
+
+def compare_readings(
+    expected: Tensor,
+    got: ReadOutput,
+    readings: Sequence[Sequence[object]],
+    *,
+    tolerance: Tolerance | None = None,
+) -> None:
+    """Raise Finding unless `got` has the datatype and shape of `expected`, and the elements of one
+    of the `readings`. None stands for any element. Not for BYTES.
+    """
+    compare_types(expected, got)
+    wrong = None
+    for reading in readings:
+        try:
+            read = replace(expected, blob=_read_as(reading, got.tensor))
+            compare_tensors(read, got, tolerance=tolerance)
+        except Finding as finding:
+            wrong = finding
+        else:
+            return
+    if wrong is not None:
+        raise wrong
+
+
+def _read_as(reading: Sequence[object], got: Tensor) -> bytes:
+    """Return the bits of a reading, with those of `got` for any element."""
+    elements = []
+    for number, value in enumerate(reading):
+        size = DATATYPES[got.datatype].size or 1
+        any_bits = got.blob[number * size : (number + 1) * size]
+        elements.append(any_bits if value is None else from_values(got.datatype, [value]))
+    return b"".join(map(bytes, elements))
 
 
 def values_shown(got: ReadOutput) -> str:

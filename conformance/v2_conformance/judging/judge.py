@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
-from v2_conformance.judging.compare import compare_tensors, compare_types, values_shown
+from v2_conformance.judging.compare import compare_readings, compare_tensors, values_shown
 from v2_conformance.judging.messages.errors import is_error
 from v2_conformance.judging.messages.response import (
     ReadMessage,
@@ -99,14 +99,18 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
 
 
 def judge_success(
-    expected: tuple[Expected, ...], response: Response, compare: str = "bits"
+    expected: tuple[Expected, ...],
+    response: Response,
+    compare: str = "bits",
+    one_of: Sequence[Sequence[object]] = (),
 ) -> ReadMessage:
-    """Raise Finding unless the response has the expected outputs (`compare`: as cases say it)."""
+    """Raise Finding unless the response has the expected outputs (`compare` and `one_of`: as cases
+    say it)."""
     if response.status != 200:
         raise Finding(WrongStatus("200", response.status, excerpt(response.body)))
     message = read_message(response)
     for item in expected:
-        _judge_output(item, message, compare)
+        _judge_output(item, message, compare, one_of)
     return message
 
 
@@ -177,15 +181,15 @@ def _judge_request(
     if prepared.request.streamed is not None and streamed is not None:
         check_streamed(prepared.request.streamed, response, streamed)
         return Verdict(settled, Accepted() if case.expects == "either" else None)
-    compare = case.expect.get("compare", "bits")
-    message = judge_success(prepared.expected, response, compare)
+    compare, one_of = case.expect.get("compare", "bits"), case.expect.get("one_of", ())
+    message = judge_success(prepared.expected, response, compare, one_of)
     try:
         apply_checks(case, prepared, response, message)
     except Finding as finding:
         if case.level != "MAY":
             raise
         return Verdict(Outcome.PASS, NotDone(finding.cause))
-    if compare == "recorded":
+    if one_of:
         return Verdict(settled, AnsweredWith("; ".join(map(values_shown, message.outputs))))
     if case.expects == "disputed":
         forms = {output.form for output in message.outputs}
@@ -246,7 +250,9 @@ def _is_exact(expected: tuple[Expected, ...], response: Response) -> bool:
     return bool(expected)
 
 
-def _judge_output(item: Expected, message: ReadMessage, compare: str) -> None:
+def _judge_output(
+    item: Expected, message: ReadMessage, compare: str, one_of: Sequence[Sequence[object]]
+) -> None:
     found = [output for output in message.outputs if output.tensor.name == item.tensor.name]
     label = printable(item.tensor.name)
     if not found:
@@ -255,8 +261,8 @@ def _judge_output(item: Expected, message: ReadMessage, compare: str) -> None:
     for output in found:
         if item.form not in ("any", output.form):
             raise Finding(WrongForm(label, item.form, output.form))
-        if compare == "recorded":
-            compare_types(item.tensor, output)
+        if one_of:
+            compare_readings(item.tensor, output, one_of, tolerance=item.tolerance)
         else:
             truth = compare == "truth"
             compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)

@@ -48,8 +48,7 @@ def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
 
 
 def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
-    recorded = case.expect.get("compare") == "recorded"
-    if case.level not in _FREE or case.expect.get("ambiguous") or recorded:
+    if case.level not in _FREE or case.expect.get("ambiguous"):
         return ()
     cause = verdict.cause
     for _ in range(_INNER_LEVELS):

@@ -329,6 +329,11 @@ for _name, _text, _datatypes, _applies, _value in (
 
 # --- J10: elements that a server may coerce
 
+fault("fraction-is-zero", "J10", Behaviour.json_blob)(
+    "As an integer, a fraction is 0.",
+    _element(_INT, lambda item: isinstance(item, float) and not item.is_integer(), 0),
+)
+
 
 @fault("fraction-left-out", "J10", Behaviour.request_input)
 def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: object) -> RequestInput:

@@ -173,6 +173,10 @@ fault("negative-zero-refused", "V1", Behaviour.parse_document)(
     "A negative zero without a point is rejected.",
     refuses_json(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
 )
+fault("negative-zero-read-as-digits", "V1", Behaviour.read_request)(
+    "Data with a negative zero without a point are read as zeros.",
+    reads_zeros(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
+)
 fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",
     reads_zeros(
