@@ -10,6 +10,7 @@ from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,
+    GeneratedFailure,
     NotKept,
     SeveralWrong,
     finding_of,
@@ -149,6 +150,24 @@ def test_cases_without_a_result_come_behind_all_failures() -> None:
     assert named(groups) == [("P4", 1), ("C4", 9)]
 
 
+def test_a_refusal_and_an_error_of_another_status_are_two_causes() -> None:
+    crashed = WrongStatus("200", 500, "Failed to encode")
+    careless = WrongStatus("4xx", 500, "ValueError")
+    several = [
+        *some("R4", 2, careless, 3, grade="SHOULD"),
+        *some("R4", 1, NotKept(178, 282, ("J4/a",), 177, careless), grade="SHOULD"),
+        *some("B4", 2, crashed, 2),
+        *some("M7", 1, GeneratedFailure(crashed, 46, None, None, None)),
+    ]
+    first, second = root_causes(several)
+    assert (first.requirement, first.requirements, first.harm) == (
+        "B4",
+        ("B4", "M7"),
+        "breaks-clients",
+    )
+    assert (second.requirement, len(second.cases)) == ("R4", 3)
+
+
 def test_the_order_of_cases_changes_nothing_but_the_order_in_a_group() -> None:
     cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("M1", 3, REFUSED, 7)]
     cases += [*some("D2", 3, WRONG, 12), *some("O18", 1, WrongId("'a'", "'b'"), 5)]
@@ -184,3 +203,6 @@ def test_findings_look_into_causes_that_are_about_others() -> None:
     assert finding_of(same) == "did_not_survive_on_same_connection"
     assert finding_of(fresh) == "did_not_survive"
     assert finding_of(None) == ""
+    assert finding_of(WrongStatus("4xx", 500, "")) == "wrong_error_status"
+    accepted = WrongStatus("4xx or 5xx", 200, '{"error": "no"}')
+    assert finding_of(accepted) == finding_of(REFUSED) == "wrong_status"

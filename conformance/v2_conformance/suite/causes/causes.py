@@ -16,7 +16,7 @@ from v2_conformance.suite import observations  # noqa: F401
 from v2_conformance.suite.causes import (
     circumstances,  # noqa: F401
     client_findings,  # noqa: F401
-    findings,  # noqa: F401
+    findings,
     output_findings,  # noqa: F401
     transport_findings,  # noqa: F401
 )
@@ -360,7 +360,9 @@ _ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
 KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in CAUSES))
 """The value of `kind` of every type of cause, as report.json has it."""
 
-FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION)))
+FINDINGS: tuple[str, ...] = tuple(
+    sorted((*KINDS, _ON_SAME_CONNECTION, findings.WRONG_ERROR_STATUS))
+)
 """What `finding_of` can return."""
 
 
@@ -369,7 +371,7 @@ def finding_of(cause: Cause | None) -> str:
 
     It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
     elements are one finding in all datatypes. That a server did not survive is another finding if
-    only the connection shows it.
+    only the connection shows it, and so is a wrong status if both it and the right one are errors.
     """
     return "" if cause is None else cause.finding_kind
 

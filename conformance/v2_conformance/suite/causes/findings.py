@@ -8,6 +8,8 @@ from __future__ import annotations
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.base import CauseBase, counted, listed
 
+WRONG_ERROR_STATUS = "wrong_error_status"
+
 # Status codes and error bodies
 
 
@@ -19,6 +21,12 @@ class WrongStatus(CauseBase, frozen=True):
     expected: str
     got: int
     body: str
+
+    @property
+    def finding_kind(self) -> str:
+        """Tell an error of another status than an error should have from a refused request."""
+        other_error = self.expected != "200" and self.got >= 400
+        return WRONG_ERROR_STATUS if other_error else self.kind
 
 
 class AcceptedInvalidRequest(CauseBase, frozen=True):
