@@ -121,7 +121,7 @@ def test_a_failure_says_what_was_sent() -> None:
         ),
         (
             {"inputs": [{"shape": [3], "values": [1, 2, 3], "size": {"value": "é"}}]},
-            "[3] binary of declared size '\\xe9', 12 blob bytes in all",
+            '[3] binary of declared size "\\u00e9", 12 blob bytes in all',
         ),
         (
             {"header_length": {"value": "-1"}},
@@ -129,6 +129,21 @@ def test_a_failure_says_what_was_sent() -> None:
         ),
         ({"header_length": "absent"}, f"[3] binary, 12 blob bytes in all, no {HEADER_LENGTH}"),
         ({"encoding": "gzip"}, "[3] binary, 12 blob bytes in all, Content-Encoding gzip"),
+        ({"delivery": "whole"}, "[3] binary, 12 blob bytes in all"),
+        ({"delivery": {"chunks": "one"}}, "[3] binary, 12 blob bytes in all, in one chunk"),
+        (
+            {"delivery": {"chunks": 7}},
+            "[3] binary, 12 blob bytes in all, in chunks of 7 bytes",
+        ),
+        (
+            {"delivery": {"slices": "seam"}},
+            "[3] binary, 12 blob bytes in all, in slices, cut after the JSON",
+        ),
+        (
+            {"delivery": {"slices": [{"blob": 0, "at": 1}, {"blob": 0, "at": 5}]}},
+            "[3] binary, 12 blob bytes in all, in slices, cut 1 byte into blob 0 and 5 bytes into "
+            "blob 0",
+        ),
     ],
 )
 def test_what_is_odd_about_a_request_is_said(request_members: dict[str, Any], sent: str) -> None:
@@ -147,8 +162,10 @@ def test_an_error_status_with_an_error_string_is_a_rejection(status: int) -> Non
     assert found == Verdict(Outcome.PASS, Rejected(status))
 
 
-def _not_by_schema(path: str = "$", problem: str = "'error' is a required property") -> Cause:
-    return SchemaViolation("error", path, problem)
+def _not_by_schema(
+    status: int, body: str, problem: str = "'error' is a required property"
+) -> Cause:
+    return InvalidErrorBody(status, problem, body)
 
 
 @pytest.mark.parametrize(
@@ -159,16 +176,16 @@ def _not_by_schema(path: str = "$", problem: str = "'error' is a required proper
             InvalidErrorBody(400, ANY, "<html><body>Bad Request</body></html>"),
         ),
         (http(b"", 400), InvalidErrorBody(400, ANY, "")),
-        (http(b"{}", 400), _not_by_schema()),
+        (http(b"{}", 400), _not_by_schema(400, "{}")),
         (
             http(b'{"error": {"code": 1}}', 400),
-            _not_by_schema("$.error", "{'code': 1} is not of type 'string'"),
+            _not_by_schema(400, '{"error": {"code": 1}}', "{'code': 1} is not of type 'string'"),
         ),
         (
             http(b'{"error": "\xff"}', 400),
             InvalidErrorBody(400, "the JSON is not UTF-8 at byte 11", '{"error": "\\xff"}'),
         ),
-        (http(b'{"detail": []}', 422), _not_by_schema()),
+        (http(b'{"detail": []}', 422), _not_by_schema(422, '{"detail": []}')),
     ],
 )
 def test_only_a_case_about_the_body_of_errors_judges_it(received: bytes, cause: Cause) -> None:

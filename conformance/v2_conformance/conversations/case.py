@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from v2_conformance.conversations.steps import (
     Ask,
     AskTogether,
@@ -18,7 +20,7 @@ from v2_conformance.conversations.steps import (
     Step,
     exchange_of,
 )
-from v2_conformance.judging.judge import judge
+from v2_conformance.judging.judge import describe_request, judge
 from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.survival import (
     hung,
@@ -120,6 +122,7 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
     # Nothing was sent because the server was already away: this case did not cause that.
     if own.sent and needs_canary(case, verdict.outcome):
         verdict = yield from _survival(case, verdict, told, own)
+        verdict = _saying_what_was_sent(case, prepared, verdict)
     return Concluded(verdict, tuple(told))
 
 
@@ -130,7 +133,15 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     verdict = judge(case, prepared, exchange.transcript)
     if exchange.transcript.sent:
         verdict = yield from _fresh_survival(case, verdict, told)
+        verdict = _saying_what_was_sent(case, prepared, verdict)
     return Concluded(verdict, tuple(told))
+
+
+def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdict) -> Verdict:
+    """Return `verdict` with what was sent, which one that passed before its canary failed lacks."""
+    if verdict.sent or verdict.outcome.harmless:
+        return verdict
+    return replace(verdict, sent=describe_request(case, prepared))
 
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes.base import excerpt, printable
+from v2_conformance.suite.causes.base import excerpt, printable, printable_words
 from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,
@@ -60,6 +61,7 @@ from v2_conformance.suite.causes.transport_findings import (
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode.delivery import delivery_words
 from v2_conformance.wire.encode.inputs import input_entries
 from v2_conformance.wire.encode.json_changes import change_words
 from v2_conformance.wire.encode.requests import Expected, Prepared
@@ -343,7 +345,9 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
         text += f", in the variation {' + '.join(case.variations)}"
     change = case.request.get("json", {}).get("change")
     if change:
-        text += f", {printable(change_words(change), 300)}"
+        text += f", {printable_words(change_words(change), 300)}"
+    if "delivery" in case.request:
+        text += delivery_words(case.request["delivery"])
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     if "client" in case.request:
@@ -359,7 +363,7 @@ def _shown_input(entry: Mapping[str, Any]) -> str:
     text = f"{entry['shape']} {entry.get('form', 'binary')}"
     size = entry.get("size", {})
     if "value" in size:
-        text += f" of declared size {size['value']!a}"
+        text += f" of declared size {json.dumps(size['value'])}"
     return text
 
 

@@ -78,7 +78,7 @@ def test_later_mutations_see_earlier_ones() -> None:
         ({"at": "id.x", "to": 1}, "there is no 'id.x'"),
         ({"at": "outputs", "remove": True}, "there is no 'outputs'"),
         ({"at": "inputs.2", "repeat": 2}, "there is no 'inputs.2'"),
-        ({"at": "id", "repeat": 2}, "no element of an array"),
+        ({"at": "id", "repeat": 2}, "not an element of an array"),
         ({"at": "id"}, "expected one of"),
         ({"at": "id", "to": 1, "text": "1"}, "expected one of"),
         ({"at": "id", "nest": 0}, "at least 1"),
@@ -101,5 +101,17 @@ def test_people_read_what_was_changed() -> None:
     ]
     assert change_words(changes) == (
         "inputs.0.shape removed, the document nested 1 deep, "
-        f"id changed to '{'a' * 39}…, inputs.0 2 times"
+        f'id changed to "{"a" * 39}…, inputs.0 2 times'
+    )
+
+
+def test_changes_are_told_in_json() -> None:
+    changes = [
+        {"at": "a", "to": None},
+        {"at": "b", "to": [True]},
+        {"at": "c", "text": "1e39"},
+        {"at": "d", "hex": "ff"},
+    ]
+    assert change_words(changes) == (
+        "a changed to null, b changed to [true], c changed to 1e39, d changed to the bytes ff"
     )

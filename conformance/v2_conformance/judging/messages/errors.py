@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from v2_conformance.judging.messages.response import validate
+from v2_conformance.judging.messages.response import violation
 from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Unread, not_read
 from v2_conformance.protocol.message import MessageError
@@ -28,7 +28,10 @@ def check_error_body(response: Response) -> None:
         shown = excerpt(response.body)
         problem = printable(str(error))
         raise not_read(error, InvalidErrorBody(response.status, problem, shown)) from error
-    validate("error", document)
+    found = violation("error", document)
+    if found is not None:
+        shown = excerpt(response.body)
+        raise Finding(InvalidErrorBody(response.status, found.problem, shown))
 
 
 def has_error_body(response: Response) -> bool:

@@ -193,14 +193,21 @@ def json_end(header_length: int | None, body: Buffer) -> int:
 
 def validate(name: str, document: Mapping[str, Any]) -> None:
     """Raise Finding, naming the member, if `document` violates schemas/NAME.schema.json."""
+    found = violation(name, document)
+    if found is not None:
+        raise Finding(found)
+
+
+def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:
+    """Return where `document` violates schemas/NAME.schema.json, None if it does not."""
     if fits(name, document):
-        return
+        return None
     validator: Draft202012Validator = schema(name)
     error = next(iter(validator.iter_errors(document)), None)
     if error is None:
-        return
+        return None
     where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
-    raise Finding(SchemaViolation(name, printable(f"${where}", 200), printable(error.message, 200)))
+    return SchemaViolation(name, printable(f"${where}", 200), printable(error.message, 200))
 
 
 def _document(

@@ -213,7 +213,8 @@ class _Reading:
             or b"chunked" in codings[:-1]
             or any(coding.partition(b";")[0].rstrip() not in self._codings for coding in codings)
         ):
-            self._break("transfer_coding", listed)
+            where = b" in the answer to an HTTP/1.0 request" if self._old_client else b""
+            self._break("transfer_coding", listed + where)
         bodiless = status in (_NO_CONTENT, _NOT_MODIFIED)
         return bool(codings) and codings[-1] == b"chunked" and not bodiless
 

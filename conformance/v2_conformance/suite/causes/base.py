@@ -118,10 +118,16 @@ def describe(cause: CauseBase | None) -> str:
     """
     if cause is None:
         return ""
-    words = cause.words()
+    return printable_words(cause.words(), _LONGEST_WORDS)
+
+
+def printable_words(words: str, limit: int) -> str:
+    """Return words of this suite as printable ASCII of at most `limit` characters, then "…". A "…"
+    that is in them stays.
+    """
     if not (words.isascii() and words.isprintable()):
-        words = "".join(_printable(c) for c in words[: _LONGEST_WORDS + 1])
-    return words if len(words) <= _LONGEST_WORDS else words[:_LONGEST_WORDS] + "…"
+        words = "".join(_printable(c) for c in words[: limit + 1])
+    return words if len(words) <= limit else words[:limit] + "…"
 
 
 def _printable(character: str) -> str:

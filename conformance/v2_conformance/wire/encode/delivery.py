@@ -9,6 +9,7 @@ from itertools import pairwise
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Part
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.wire.case_data import array, integer, mapping, only_member, unexpected
 from v2_conformance.wire.spelling.http import HttpSpelling
 from v2_conformance.wire.transport import Head, Request
@@ -42,6 +43,22 @@ def read_delivery(given: object) -> Delivery:
     if isinstance(given, str):
         raise unexpected("`delivery`", "whole, {slices: …} or {chunks: …}", given)
     return Delivery(*only_member(given, "`delivery`", ("slices", "chunks")))
+
+
+def delivery_words(given: object) -> str:
+    """Return how a request is delivered, as in ", in chunks of 7 bytes"; "" if all at once."""
+    delivery = read_delivery(given)
+    how = delivery.how
+    if delivery.kind == "whole":
+        return ""
+    if how == "one":
+        return f", in one {delivery.kind[:-1]}"
+    if isinstance(how, int):
+        return f", in {delivery.kind} of {counted(how, 'byte')}"
+    if how == "seam":
+        return f", in {delivery.kind}, cut after the JSON"
+    cuts = [f"{counted(cut['at'], 'byte')} into blob {cut['blob']}" for cut in array(how, "cuts")]
+    return f", in {delivery.kind}, cut {' and '.join(cuts)}"
 
 
 def make_request(

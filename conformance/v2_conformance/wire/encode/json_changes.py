@@ -7,6 +7,7 @@ element of an array. Later changes see what earlier ones did.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,9 @@ def _words(change: Mapping[str, Any]) -> str:
     where = change["at"] or "the document"
     if kind == "remove":
         return f"{where} removed"
-    shown = ascii(change[kind])
+    value = change[kind]
+    # A literal is JSON as it is sent, in whatever spelling; the case needs it in that one.
+    shown = value if kind in ("text", "hex") else json.dumps(value)
     shown = shown if len(shown) <= 40 else shown[:40] + "…"
     done = {"repeat": "{} times", "nest": "nested {} deep", "hex": "changed to the bytes {}"}
     done |= {"long": "changed to {} characters", "digits": "changed to {} digits"}
