@@ -85,6 +85,16 @@ def test_the_counts_say_what_was_not_shown_and_that_all_hold() -> None:
     assert must_words(report_of([]), []) == "no MUST was tested"
 
 
+def test_what_blocks_conformant_and_what_blocks_robust_are_counted_apart() -> None:
+    both = report_of(passes(*failing("P5", "D1"), case("H6/y", "fail")))
+    words = "MUST fail: 2 block conformant (P5, D1), 1 blocks robust (H6)"
+    assert must_words(both, shown_causes(both)).endswith(words)
+    for text in everywhere(both):
+        assert words in text
+    one = report_of(passes(case("H6/y", "fail")))
+    assert must_words(one, shown_causes(one)).endswith("MUST fails: H6")
+
+
 def test_an_absent_model_is_named_with_its_tensors_and_what_was_lost() -> None:
     role = "identity/INT32"
     lost = [case(f"P2/x[{n}]", "not_run", cause=RoleAbsent(role, "404")) for n in range(43)]

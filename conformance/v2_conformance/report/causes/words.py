@@ -13,7 +13,7 @@ from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import GRADES, HARMS, Harm, catalogue
+from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, catalogue
 
 _IDS = 6
 _NAME = 120
@@ -22,12 +22,13 @@ _HARMS: Mapping[Harm, str] = {
     "breaks-clients": "breaks clients",
     "dies": "the server dies",
     "connection": "connections go wrong",
-    "hygiene": "hygiene",
+    "hygiene": "malformed answers",
 }
 _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
     **_HARMS,
     "breaks-clients": "fails with right servers",
     "dies": "the client dies or hangs",
+    "hygiene": "unclear errors",
 }
 
 
@@ -146,7 +147,10 @@ def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
-    """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …"."""
+    """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …".
+
+    If some of them block *conformant* and others *robust*, they are told apart.
+    """
     if not report.verdict.implemented:
         left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)
         return f"{counted(left_out, 'other case')} not sent" if left_out else "all cases were sent"
@@ -159,12 +163,23 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     parts = []
     if failing:
         fail = "fails" if len(failing) == 1 else "fail"
-        parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {listed(failing)}")
+        parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {_by_blocks(report, failing)}")
     if open_ones:
         of = "" if failing else f" of {len(tested)} MUST"
         parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
     all_hold = "the only MUST holds" if len(tested) == 1 else f"all {len(tested)} MUST hold"
     return "; ".join(parts) or all_hold
+
+
+def _by_blocks(report: Report, failing: Sequence[str]) -> str:
+    blocked = {row.id: row.blocks for row in report.requirements}
+    groups = [(blocks, [id for id in failing if blocked[id] == blocks]) for blocks in BLOCKS]
+    if not all(ids for _, ids in groups):
+        return listed(failing)
+    return ", ".join(
+        f"{len(ids)} {'blocks' if len(ids) == 1 else 'block'} {blocks} ({listed(ids)})"
+        for blocks, ids in groups
+    )
 
 
 def listed(ids: Iterable[str]) -> str:
