@@ -32,6 +32,7 @@ NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
 WRONG = WrongValue(DIFFERENCE, 1, 1)
 REFUSED = WrongStatus("200", 400, "no")
+ACCEPTED = AcceptedInvalidRequest(200, "")
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,8 @@ def test_blobs_are_the_cause_if_all_datatypes_fail_and_not_one_datatype() -> Non
 
 
 def test_what_fails_for_another_reason_is_a_cause_of_its_own() -> None:
-    own = AcceptedInvalidRequest(200, "")
-    cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("H6", 2, own, 13)]
-    assert named(root_causes(cases)) == [("P5", 17), ("H6", 2)]
+    cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("H6", 2, ACCEPTED, 13)]
+    assert set(named(root_causes(cases))) == {("P5", 17), ("H6", 2)}
 
 
 def test_a_corner_of_a_prerequisite_is_explained_by_what_fails_as_a_whole() -> None:
@@ -139,7 +139,7 @@ def test_a_cause_with_must_cases_of_its_own_comes_before_one_that_only_explains_
     cases = [
         *some("D1", 5, WRONG, 12, grade="SHOULD"),
         *some("X1", 3, WRONG, 100),
-        *some("H6", 1, NOT_JSON, 12),
+        *some("H6", 1, ACCEPTED, 12),
     ]
     assert named(root_causes(cases)) == [("H6", 1), ("D1", 8)]
 

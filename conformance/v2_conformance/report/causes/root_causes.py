@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from v2_conformance.suite.causes.causes import Cause, died, difference_in, finding_of
+from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import GRADES, HARMS, Harm, Requirement, catalogue
+from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requirement, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
@@ -138,19 +138,22 @@ class _Grouping(Generic[Case]):
         cases = [case for key in taken for case in self._own[key]]
         requirements = tuple(dict.fromkeys(key.requirement for key in taken))
         waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
-        return CauseGroup(
-            root.requirement, root.finding, tuple(cases), requirements, waiting, self._harm(root)
-        )
+        harm = self._harm(root, cases)
+        return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting, harm)
 
-    def _harm(self, root: _Key) -> Harm | None:
-        """What a user loses by a cause: what its own cases show, else what the requirement says."""
-        causes = [case.cause for case in self._own[root]]
-        if any(map(died, causes)):
-            return "dies"
-        if any(difference_in(cause) is not None for cause in causes):
-            return "wrong-numbers"
-        known = self._requirement(root.requirement)
-        return None if known is None else known.harm
+    def _harm(self, root: _Key, taken: Sequence[Case]) -> Harm | None:
+        """What a user loses by a cause: the worst that its cases show, its own first."""
+        for cases in (self._own[root], taken):
+            shown = [harm for case in cases if (harm := self._harm_of(case)) is not None]
+            if shown:
+                return min(shown, key=HARMS.index)
+        return None
+
+    def _harm_of(self, case: Case) -> Harm | None:
+        # A requirement says what is lost by what blocks something.
+        known = self._requirement(case.requirement) if _gravest([case]) < len(BLOCKS) else None
+        said = None if known is None else known.harm
+        return said if case.cause is None else case.cause.harm(said)
 
     def _requirement(self, name: str) -> Requirement | None:
         return self._known.get(name)  # a report of another version may have others

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
+from v2_conformance.suite.requirements import Harm
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -71,6 +72,9 @@ class CauseBase(
     answers was the first to be wrong.
     """
 
+    misleads: ClassVar[bool] = False
+    """True if whoever relies on what was answered goes on with it and hears of no error."""
+
     @property
     def kind(self) -> str:
         """The name of this type of cause in report.json and in expectation files."""
@@ -90,6 +94,16 @@ class CauseBase(
     def first_difference(self) -> FirstDifference | None:
         """The first differing element that this is about, wherever it is nested."""
         return None
+
+    def harm(self, said: Harm | None) -> Harm | None:
+        """Return what a user loses by this, if the requirement says that it is `said`.
+
+        Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
+        missing or unreadable. And what misled somebody did not die.
+        """
+        if self.first_difference is not None or (self.misleads and said == "dies"):
+            return "wrong-numbers"
+        return "breaks-clients" if said == "wrong-numbers" and not self.misleads else said
 
     @property
     def lenient(self) -> bool:

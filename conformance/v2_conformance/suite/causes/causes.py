@@ -27,6 +27,7 @@ from v2_conformance.suite.causes.base import (
     counted,
     describe,
 )
+from v2_conformance.suite.requirements import Harm
 
 
 class _AboutOthers(CauseBase, frozen=True):
@@ -48,6 +49,10 @@ class _AboutOthers(CauseBase, frozen=True):
     @property
     def finding_kind(self) -> str:
         return self.kind if self.about is None else finding_of(getattr(self, self.about))
+
+    def harm(self, said: Harm | None) -> Harm | None:
+        inner = None if self.about is None else getattr(self, self.about)
+        return super().harm(said) if inner is None else inner.harm(said)
 
     @property
     def lenient(self) -> bool:
@@ -90,6 +95,9 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     @property
     def finding_kind(self) -> str:
         return self.kind if self.fresh_connection is not None else _ON_SAME_CONNECTION
+
+    def harm(self, said: Harm | None) -> Harm | None:
+        return super().harm("connection") if self.fresh_connection is None else "dies"
 
     @property
     def first_difference(self) -> FirstDifference | None:

@@ -92,6 +92,7 @@ class RequestSent(CauseBase, frozen=True):
     """The client sent a request that it has to refuse to send."""
 
     says = "expected the client to refuse, because JSON cannot express these values, got a request"
+    misleads = True
 
 
 class NoHeaderLengthSent(CauseBase, frozen=True):
@@ -181,6 +182,7 @@ class NumbersForError(CauseBase, frozen=True):
     """The user got tensors, but the answer is none, or is not to be trusted."""
 
     says = "expected an error for the user, got tensors: {outputs:list}"
+    misleads = True
     outputs: tuple[str, ...]
 
 
@@ -223,6 +225,7 @@ class WrongOutputsRead(CauseBase, frozen=True):
     """The user got other outputs than the answer has."""
 
     says = "expected the outputs {expected:list}, got {got:list}"
+    misleads = True
     expected: tuple[str, ...]
     got: tuple[str, ...]
 
@@ -231,6 +234,7 @@ class WrongMemberRead(CauseBase, frozen=True):
     """A member of the answer is not what the user got of it."""
 
     says = "expected {name} {expected:none}, got {got:none}"
+    misleads = True
     name: str
     expected: str | None
     got: str | None

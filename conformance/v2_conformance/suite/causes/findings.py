@@ -36,6 +36,7 @@ class AcceptedInvalidRequest(CauseBase, frozen=True):
         "expected an error status, but the server accepted the request with {status}: {body:body}"
     )
     stable = ("status",)
+    misleads = True
     status: int
     body: str
 

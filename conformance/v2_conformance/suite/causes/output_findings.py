@@ -95,6 +95,7 @@ class WrongDatatype(CauseBase, frozen=True):
 
     says = "{output}: expected datatype {expected}, got {got}"
     stable = ("got",)
+    misleads = True
     output: str
     expected: str
     got: str
@@ -105,6 +106,7 @@ class WrongShape(CauseBase, frozen=True):
 
     says = "{output}: expected shape {expected:shape}, got {got:shape}"
     stable = ("got",)
+    misleads = True
     output: str
     expected: tuple[int, ...]
     got: tuple[int, ...]
@@ -118,6 +120,7 @@ class WrongElementCount(CauseBase, frozen=True):
     """A BYTES output has another number of elements."""
 
     says = "{output} BYTES: expected {expected:element}, got {got}"
+    misleads = True
     output: str
     expected: int
     got: int
