@@ -40,6 +40,7 @@ from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     AnsweredExactly,
     BodyNotJson,
+    BodyNotUtf8,
     HeaderLengthNotJson,
     WrongStatus,
 )
@@ -229,7 +230,7 @@ def _check_json(case: RequestCase, response: Response) -> None:
     try:
         read_document(response)
     except Finding as finding:
-        no_json = isinstance(finding.cause, BodyNotJson | HeaderLengthNotJson)
+        no_json = isinstance(finding.cause, BodyNotJson | BodyNotUtf8 | HeaderLengthNotJson)
         if no_json and case.expect.get("not_json") == "unsupported":
             raise Untested(finding.cause) from finding
         raise

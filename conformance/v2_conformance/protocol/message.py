@@ -44,6 +44,14 @@ class TooDeepError(MessageError):
     """JSON that is nested deeper, or has a longer number, than is read here; it may be right."""
 
 
+class NotUtf8Error(MessageError):
+    """JSON that is not UTF-8 at byte `at`; nothing else of it was looked at."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"the JSON is not UTF-8 at byte {at}")
+        self.at = at
+
+
 class RepeatedMemberError(MessageError):
     """An object of the JSON has the member `member` more than once."""
 
@@ -156,7 +164,7 @@ def _parse(
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise MessageError(f"the JSON is not UTF-8 at byte {error.start}") from error
+        raise NotUtf8Error(error.start) from error
     _check_depth(raw, text)
     plain = _plain(raw, text)
     if plain is not None:

@@ -17,6 +17,7 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
+    BodyNotUtf8,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
@@ -164,7 +165,8 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
     ("text", "cause"),
     [
         (b'{"outputs": [], "x": NaN}', BodyNotJson(25, "NaN is not JSON")),
-        (b'{"outputs": ["\xff"]}', BodyNotJson(18, "the JSON is not UTF-8 at byte 14")),
+        (b'{"outputs": ["\xff"]}', BodyNotUtf8(18, 14)),
+        (b'{"outputs": []}\xff', BodyNotJson(16, "the JSON is not UTF-8 at byte 15")),
         (b"[]", BodyNotJson(2, "expected a JSON object, got an array")),
         (b"<html>", BodyNotJson(6, "not JSON at byte 0: Expecting value")),
         (b"", BodyNotJson(0, ANY)),
@@ -205,7 +207,7 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
             InvalidTensor("OUTPUT0", "INT32", f"{[10**4000]}"[:60] + "…", ANY),
         ),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_json_that_is_not_strict_or_not_a_v2_response_fails(text: bytes, cause: Cause) -> None:
     assert failure(http(text), make_case(JSON)) == cause

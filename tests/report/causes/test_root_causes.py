@@ -18,6 +18,8 @@ from v2_conformance.suite.causes.causes import (
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
+    BodyNotJson,
+    BodyNotUtf8,
     HeaderLengthNotJson,
     InvalidErrorBody,
     WrongId,
@@ -166,6 +168,14 @@ def test_a_refusal_and_an_error_of_another_status_are_two_causes() -> None:
         "breaks-clients",
     )
     assert (second.requirement, len(second.cases)) == ("R4", 3)
+
+
+def test_json_that_is_not_utf8_is_another_cause_than_json_with_a_bare_word() -> None:
+    bare_word = some("P9", 4, BodyNotJson(381, "NaN is not JSON"), 9)
+    latin_1 = [*some("B14", 2, BodyNotUtf8(142, 120), 4), *some("M7", 1, BodyNotUtf8(90, 70))]
+    assert sorted(named(root_causes([*bare_word, *latin_1]))) == [("B14", 3), ("P9", 4)]
+    everywhere = some("P9", 1, BodyNotUtf8(99, 60), 9)
+    assert named(root_causes([*everywhere, *latin_1])) == [("P9", 4)]
 
 
 def test_the_order_of_cases_changes_nothing_but_the_order_in_a_group() -> None:

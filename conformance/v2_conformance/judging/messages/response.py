@@ -15,13 +15,21 @@ from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
-from v2_conformance.protocol.message import MessageError, Part, Tensor, json_object, parameters_of
+from v2_conformance.protocol.message import (
+    MessageError,
+    NotUtf8Error,
+    Part,
+    Tensor,
+    json_object,
+    parameters_of,
+)
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
+    BodyNotUtf8,
     BrokenCoding,
     HeaderLengthMissing,
     HeaderLengthNotJson,
@@ -221,7 +229,18 @@ def _document(
         cause: Cause = BodyNotJson(len(body), problem)
         if header_length is not None:
             cause = HeaderLengthNotJson(header_length, problem, true_length(body))
+        elif isinstance(error, NotUtf8Error) and _is_json_in_latin_1(data):
+            cause = BodyNotUtf8(len(body), error.at)
         raise not_read(error, cause) from error
+
+
+def _is_json_in_latin_1(data: Buffer) -> bool:
+    """Return False for JSON with blobs behind it, which are hardly ever UTF-8 either (P3)."""
+    try:
+        parse_noting(bytes(data).decode("latin-1").encode())
+    except MessageError:
+        return False
+    return True
 
 
 def true_length(body: Buffer) -> int | None:

@@ -157,6 +157,14 @@ class BodyNotJson(CauseBase, frozen=True):
     problem: str
 
 
+class BodyNotUtf8(CauseBase, frozen=True):
+    """Without a header length the whole body must be JSON, and only its encoding is not."""
+
+    says = "the body ({body:byte}) would be JSON, but is not UTF-8 at byte {at}"
+    body: int
+    at: int
+
+
 class HeaderLengthNotJson(CauseBase, frozen=True):
     """The first `header_length` bytes are not exactly one JSON object.
 
