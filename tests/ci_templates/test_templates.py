@@ -79,9 +79,9 @@ def test_the_action_starts_a_server_and_says_what_came_of_it(tmp_path: Path) -> 
         V2_PROFILES="raw compression",
         V2_ARGS=SOME,
     )
-    assert done.returncode == 1, done.stderr  # cases are left out
+    assert done.returncode == 0, done.stderr
     told = outputs(tmp_path)
-    assert told["exit-code"] == "1"
+    assert told["exit-code"] == "0"
     assert (
         told["verdict"]
         == json.loads((tmp_path / "v2-conformance-report" / "badge.json").read_text())["message"]

@@ -15,6 +15,7 @@ from support.reports import case, causes_of_all_kinds, document, exchange, repor
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import (
+    CitedDocument,
     ExpectedFailure,
     MergedShard,
     Report,
@@ -85,6 +86,9 @@ SOAK = Soak(
 )
 
 
+CITED = CitedDocument("RFC 9112", "https://h.example/rfc9112", "7.1", 2)
+
+
 def whole() -> Report:
     """A report that has every member at least once."""
     own = exchange(b"GET", b"HTTP", expected="status 200", entry={"id": "M7/x"}, pieces=(1, 2))
@@ -107,7 +111,7 @@ def whole() -> Report:
     report = report_of(
         [
             *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
-            msgspec.structs.replace(case("K3/x"), said=SAID),
+            msgspec.structs.replace(case("K3/x"), said=SAID, cite=(CITED,)),
             case("P2/x", "fail", None, full, long, huge, expected=known),
             case("P3/x", "pass", None, placed),
         ],
@@ -268,7 +272,10 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
                     left_out.add(name)
     assert {name for name in left_out if not name.endswith("*")} == {
         "The report of one run.integrity",
+        "BodyTooLarge.status",
         "CaseResult.blocks",
+        "CaseResult.cite",
+        "NotKept.only_rare",
         "OverallVerdict.implemented",
         "SuiteInfo.catalogue_version",
         "SuiteInfo.judging",

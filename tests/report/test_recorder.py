@@ -192,7 +192,9 @@ def test_a_number_of_any_size_stays_loadable(tmp_path: Path, digits: int) -> Non
     for body, length in zip(bodies, lengths, strict=True):
         answered = transcript(v2(body, BLOB, length=length))
         found = judge(CASES[0], prepared(CASES[0]), answered)
-        assert found.outcome is Outcome.FAIL
+        # Of a number with more digits the suite reads nothing.
+        deeper = digits > 4300 and number.encode() in body
+        assert found.outcome is (Outcome.INCONCLUSIVE if deeper else Outcome.FAIL)
         results.append(Result(make_case(case_id=f"D1/case-{len(results)}"), found))
     report = finished(tmp_path, *results)
     assert len(report.cases) == len(bodies)
