@@ -43,7 +43,7 @@ def values(*words: str) -> list[str]:
 def test_commands_and_options() -> None:
     assert set(values("")) == set(program.commands)
     assert values("ver") == ["verify"]
-    assert values("run", "--re") == ["--restart-command", "--report-dir"]
+    assert values("run", "--re") == ["--restart-command", "--report-dir", "--require"]
 
 
 @pytest.mark.parametrize("command", ["run", "serve"])

@@ -50,7 +50,7 @@ def test_both_forms_say_the_verdict(words: str) -> None:
     release = catalogue_version().rpartition(".")[0]
     claimed, of = words, ": "
     if "not" in words and "consistent" not in words:
-        claimed, of = f"{words}: wrong numbers (1)", "; of "
+        claimed, of = f"{words}: breaks clients (1)", "; of "
     if words.startswith("conformant"):
         claimed += f"{of}binary; without BF16 (catalogue {release})"
     assert texts(report) == ["V2 binary tensors", claimed]
@@ -124,5 +124,5 @@ def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> 
         str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
     ]
     assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == (
-        "not conformant: wrong numbers (1)"
+        "not conformant: breaks clients (1)"
     )
