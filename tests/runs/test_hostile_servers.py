@@ -39,11 +39,11 @@ from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.transcript import Limits
 
 MIB = 1 << 20
-# The case that meets the misbehaviour, by the id of its request; a neighbour whose request is
+# The case that meets the misbehaviour, by its request's white space; a neighbour whose request is
 # almost the same; and one that is refused, so that a canary follows.
-MARK = b'"id":"x"'
-VICTIM = "H1/honoured[short,INT32]"
-NEIGHBOURS = ("H1/honoured[medium,INT32]", "R3/survives-a-rejection[no_data]")
+MARK = b'\n    "inputs"'
+VICTIM = "H1/honoured[medium,INT32]"
+NEIGHBOURS = ("H1/honoured[short,INT32]", "R3/survives-a-rejection[no_data]")
 # More than a run needs on a busy machine, far less than one without bounds would take.
 LONGEST_S = 60.0
 # Who is silent costs a case and its canaries this much each; nobody else waits for it.
@@ -83,7 +83,7 @@ def endless(start: bytes, piece: bytes) -> Script:
 
 OUTPUT = {"name": "OUTPUT0", "shape": [8], "datatype": "INT32"}
 BLOB = bytes(0xC1 + i % 7 for i in range(32))
-GOOD = v2({"id": "x", "outputs": [OUTPUT | {"parameters": {"binary_data_size": 32}}]}, BLOB)
+GOOD = v2({"outputs": [OUTPUT | {"parameters": {"binary_data_size": 32}}]}, BLOB)
 JSON_END = GOOD.index(BLOB)
 
 
