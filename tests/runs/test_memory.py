@@ -80,12 +80,11 @@ def test_no_server_makes_a_run_take_much_memory_or_leave_a_long_report(
 
     chosen = [argument for name in LONG for argument in ("--case", name)]
     with serving(always(answer)) as server:
-        asked = ("--require", "robust")  # these cases block nothing else
-        arguments = ["run", server.url, *chosen, *asked, "--report-dir", str(tmp_path)]
+        arguments = ["run", server.url, *chosen, "--report-dir", str(tmp_path)]
         done = subprocess.run(
             [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False
         )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode in (0, 1), done.stderr  # what fails here may block no verdict
     peak = int(done.stdout.splitlines()[-1]) * 1024
     assert peak < MOST_MEMORY, f"{peak / MIB:.0f} MiB"
     assert (tmp_path / REPORT).stat().st_size < MOST_REPORT
