@@ -167,11 +167,11 @@ class TestBlame:
     def test_a_good_request_that_kills_is_blamed_when_cases_share_the_server(
         self, start: Start
     ) -> None:
-        class DiesOfLongIds(Behaviour):
+        class DiesOfWhiteSpace(Behaviour):
             crashed = False
 
             def handle(self, request: Request) -> Response:
-                if b"x" * 90 in bytes(request.body):
+                if b"\n    " in bytes(request.body):
                     self.crashed = True
                     return self.error(500, "out of memory")
                 return super().handle(request)
@@ -179,7 +179,7 @@ class TestBlame:
             def listening(self) -> bool:
                 return not self.crashed
 
-        server = start(DiesOfLongIds)
+        server = start(DiesOfWhiteSpace)
         found = results(target_of(server.url), chosen("H1/honoured[medium,INT32]"), workers=2)
         (result,) = found.values()
         assert not death(result).case_passed

@@ -62,7 +62,7 @@ def test_a_run_without_a_binding_notices_no_fault_of_an_endpoint() -> None:
 def test_a_report_is_judged_again_with_its_binding(binding: str, tmp_path: Path) -> None:
     fault = {"sagemaker": "binding-response-size-of-body", "vertex": "binding-size-in-32-bits"}
     with MutantServer([fault[binding]]) as server:
-        asked = ["--case", "P5", "--case", "H7", "--require", "robust"]
+        asked = ["--case", "P5", "--case", "H7", "--strict"]
         code, report = reported(tmp_path, server.url_of(binding), "--binding", binding, *asked)
     failed = [case.id for case in report.cases if case.outcome == "fail"]
     assert (code, bool(failed)) == (1, True)

@@ -17,7 +17,7 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import reversed_order
+from v2_mutants.faults.shared.blobs import input_parameters, reversed_order
 from v2_mutants.registry import Right, What, fault, then
 
 Outputs = tuple[RequestOutput, ...]
@@ -26,14 +26,6 @@ Outputs = tuple[RequestOutput, ...]
 def _binary_data_output(document: JsonObject) -> Any:
     """The request's `binary_data_output`, None if it has none."""
     return (document.get("parameters") or {}).get(BINARY_DATA_OUTPUT)
-
-
-def _input_parameters(document: JsonObject) -> list[JsonObject]:
-    """The parameters of the request's inputs, if they are objects."""
-    inputs = document.get("inputs")
-    items = [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
-    found = [item.get("parameters") for item in items]
-    return [parameters for parameters in found if isinstance(parameters, dict)]
 
 
 def _as_json(outputs: Sequence[RequestOutput]) -> Outputs:
@@ -112,7 +104,7 @@ fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)(
         lambda default, document: (
             default
             or (
-                any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
+                any(BINARY_DATA_SIZE in parameters for parameters in input_parameters(document))
                 and (not document.get("outputs") and _binary_data_output(document) is None)
             )
         )
@@ -122,13 +114,6 @@ fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default
     "A `binary_data_output` of false makes outputs that are not listed binary.",
     lambda right, document: (
         right() or (not document.get("outputs") and _binary_data_output(document) is False)
-    ),
-)
-fault("binary-data-output-needs-blobs", "M6", Behaviour.binary_by_default)(
-    "`binary_data_output` has no effect on a request without blobs.",
-    lambda right, document: (
-        right()
-        and any(BINARY_DATA_SIZE in parameters for parameters in _input_parameters(document))
     ),
 )
 fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
@@ -213,7 +198,7 @@ def _has_unknown_name(item: object, known: set[str]) -> bool:
 @fault("flag-on-input-obeyed", "O15", Behaviour.binary_by_default)
 def _(right: Right[bool], document: JsonObject) -> bool:
     """`binary_data_output` on an input makes all outputs binary."""
-    flags = [parameters.get(BINARY_DATA_OUTPUT) for parameters in _input_parameters(document)]
+    flags = [parameters.get(BINARY_DATA_OUTPUT) for parameters in input_parameters(document)]
     return right() or any(flag is True for flag in flags)
 
 

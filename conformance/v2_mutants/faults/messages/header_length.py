@@ -148,9 +148,8 @@ class _NegativeHeaderLengthSlices(Behaviour):
         return super().json_end(body, length)
 
 
-@fault.several("negative-header-length-indexes", "H4")
-class _NegativeHeaderLengthIndexes(Behaviour):
-    """A negative header length is used as an index from the end, and so are blobs' offsets."""
+class _NegativeHeaderLengthFromEnd(Behaviour):
+    """A negative header length counts from the end of the body, where blobs are sought, too."""
 
     def parse_header_length(self, text: str) -> int:
         if re.fullmatch("-[1-9][0-9]{0,8}", text):
@@ -162,12 +161,6 @@ class _NegativeHeaderLengthIndexes(Behaviour):
             return super().split_body(request, length)
         return request.body[:length], _BlobsFromEnd(request.body[length:])
 
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not isinstance(blobs, _BlobsFromEnd):
-            return super().slice_blob(entry, blobs, offset, size)
-        # As Python slices: a blob that ends with the body ends at index 0, and is empty.
-        return blobs.view[offset : offset + size if offset + size < len(blobs.view) else 0]
-
     def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
         check_blob(entry.spec.datatype, entry.shape, blob)
         return super().binary_blob(entry, blob)
@@ -177,8 +170,19 @@ class _NegativeHeaderLengthIndexes(Behaviour):
             super().check_all_read(blobs, offset)
 
 
+@fault.several("negative-header-length-indexes", "H4")
+class _NegativeHeaderLengthIndexes(_NegativeHeaderLengthFromEnd):
+    """A negative header length is used as an index from the end, and so are blobs' offsets."""
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if not isinstance(blobs, _BlobsFromEnd):
+            return super().slice_blob(entry, blobs, offset, size)
+        # As Python slices: a blob that ends with the body ends at index 0, and is empty.
+        return blobs.view[offset : offset + size if offset + size < len(blobs.view) else 0]
+
+
 @fault.several("negative-header-length-takes-the-end", "H4")
-class _NegativeHeaderLengthTakesTheEnd(_NegativeHeaderLengthIndexes):
+class _NegativeHeaderLengthTakesTheEnd(_NegativeHeaderLengthFromEnd):
     """A negative header length counts from the end of the body, where the last blob ends."""
 
     def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:

@@ -21,7 +21,12 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, InferenceRequest, RequestInput
+from v2_conformance.reference.request_reader import (
+    BINARY_DATA_SIZE,
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+)
 
 # What the longer ones of the decisions result in.
 Inputs = list[RequestInput]
@@ -54,6 +59,14 @@ def resize_to_shape(entry: RequestInput, blob: Buffer) -> Buffer:
     """An input's blob cut or padded with zeros to shape × element size; BYTES as they are."""
     size = size_by_shape(entry)
     return blob if size is None else resize(blob, size)
+
+
+def input_parameters(document: JsonObject) -> list[JsonObject]:
+    """The parameters of the request's inputs, if they are objects."""
+    inputs = document.get("inputs")
+    items = [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
+    found = [item.get("parameters") for item in items]
+    return [parameters for parameters in found if isinstance(parameters, dict)]
 
 
 def has_blobs(request: Request) -> bool:

@@ -16,7 +16,7 @@ from v2_conformance.reference.request_reader import (
     RequestInput,
 )
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import Blob, Inputs, is_bytes
+from v2_mutants.faults.shared.blobs import Blob, Inputs, input_parameters, is_bytes
 from v2_mutants.registry import Right, What, fault, refuse, then
 
 
@@ -164,6 +164,12 @@ fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
                 outputs=tuple(replace(output, binary=False) for output in inference.outputs),
             )
         )
+    ),
+)
+fault("binary-data-output-needs-blobs", "M6", Behaviour.binary_by_default)(
+    "`binary_data_output` has no effect on a request without blobs.",
+    lambda right, document: (
+        right() and any(BINARY_DATA_SIZE in parameters for parameters in input_parameters(document))
     ),
 )
 
