@@ -12,8 +12,8 @@ from support.servers import Peer, served, serving
 from v2_mutants.servers import MutantServer
 
 VICTIM = "H1/honoured[short,INT32]"
-"""Its request is the only one with this id."""
-MARK = b'"id":"x"'
+"""Its request is the only one whose JSON has lines."""
+MARK = b'{\n"inputs"'
 BINARY = "P2/blob-follows-json[INT32]"
 REJECTED = "R3/survives-a-rejection[no_data]"
 SYNTAX = tuple(f"C{number}/observed" for number in (5, *range(9, 19)))
@@ -34,16 +34,16 @@ Change = Callable[[bytes], bytes]
 class Kind:
     """A kind of hostile server, and what a run against it must end with.
 
-    `code` is the exit code. `outcomes` are those of the requirements that do not simply pass;
-    requirements that are not named are `pass`, `unsupported` or `disputed`. None: whatever fails,
-    something does. Without a report (`code` 3 or 4) it is empty, and `says` is in what the run
-    prints. `seconds` and `mib` bound its time
-    and its peak of memory. `timeout` is the run's --timeout. A `slow` kind is tried in
-    `tox -e hostile` only.
+    `code` is the exit code: unless it is given, 0 if `outcomes` is empty and 1 if not.
+    `outcomes` are those of the requirements that do not simply pass; requirements that are not
+    named are `pass`, `unsupported` or `disputed`. None: whatever fails, something does. Without a
+    report (`code` 3 or 4) it is empty, and `says` is in what the run prints. `seconds` and `mib`
+    bound its time and its peak of memory. `timeout` is the run's --timeout. A `slow` kind is tried
+    in `tox -e hostile` only.
     """
 
     start: Start
-    code: int = 1
+    code: int
     outcomes: Mapping[str, str] | None = field(default_factory=dict)
     says: str = ""
     cases: tuple[str, ...] = CASES
@@ -61,7 +61,8 @@ def add(name: str, start: Start, **how: object) -> None:
     """Register a kind."""
     if name in KINDS:
         raise ValueError(f"the kind {name} occurs twice")
-    KINDS[name] = Kind(start, **how)  # type: ignore[arg-type]
+    code = 0 if how.get("outcomes", {}) == {} else 1
+    KINDS[name] = Kind(start, **{"code": code} | how)  # type: ignore[arg-type]
 
 
 def answering(answer: Answer, *marks: bytes) -> Start:

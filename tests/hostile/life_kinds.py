@@ -264,7 +264,8 @@ for surplus in (b"x", b"\r\n", b"{}" * 500, http(b"{}")):
 
 # Metadata
 
-add("a million models", changing(always(MODELS), DISCOVERY), code=3, says="goes on past")
+add("a million models", changing(always(MODELS), DISCOVERY), code=3,
+    says="longer than 1048576 bytes")  # fmt: skip
 add("10^4 extensions", changing(always(EXTENSIONS), DISCOVERY))
 add("metadata of models that changes", anew(lambda: _every_other(_other_datatype), MODEL))
 add("no models", changing(always(http(b"{}", 404)), MODEL), code=4)
