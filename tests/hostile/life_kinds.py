@@ -273,6 +273,6 @@ add("no models", changing(always(http(b"{}", 404)), MODEL), code=4)
 # What a server serves, and what it lets hang
 
 add("stalls on a request that it should reject", answering(stalls(), b'"shape":[4]'),
-    outcomes={"R3": "fail"}, timeout=1, slow=True)  # fmt: skip
+    code=0, outcomes={"R3": "fail"}, timeout=1, slow=True)  # fmt: skip
 add("64 KiB after each answer of a whole run", _with_surplus, cases=(), outcomes=None,
     seconds=120, mib=300, slow=True)  # fmt: skip

@@ -87,7 +87,7 @@ def test_the_programs_pass_their_scenarios_on_the_bench(tmp_path: Path, python: 
     cases = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["cases"]
     assert len(cases) == 7, done.stdout
     assert {case["outcome"] for case in cases} == {"pass"}, done.stdout
-    assert done.returncode == 1  # a selection of scenarios is no verdict
+    assert done.returncode == 0, done.stdout
 
 
 def run(python: str, program: str, members: JsonObject) -> tuple[bytes, JsonObject]:
