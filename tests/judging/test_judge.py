@@ -209,7 +209,14 @@ def test_an_error_with_a_status_of_success_is_a_rejection_but_for_what_it_gets_w
 
 
 @pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize("deep", [b"[" * 100 + b"]" * 100, b"9" * 5000])
+@pytest.mark.parametrize(
+    "deep",
+    [
+        b"[" * 100 + b"]" * 100,
+        b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+        b"9" * 5000,
+    ],
+)
 def test_json_that_the_suite_does_not_read_to_its_end_is_no_failure(
     deep: bytes, status: int
 ) -> None:

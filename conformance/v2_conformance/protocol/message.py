@@ -165,7 +165,7 @@ def _parse(
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise NotUtf8Error(error.start) from error
-    _check_depth(raw, text)
+    check_depth(raw, text)
     plain = _plain(raw, text)
     if plain is not None:
         return plain
@@ -249,7 +249,8 @@ _DECODER = msgspec.json.Decoder(float_hook=_number)
 _LONGEST_SEARCHED = 1000  # elements of an array
 
 
-def _check_depth(data: bytes, text: str) -> None:
+def check_depth(data: bytes, text: str) -> None:
+    """Raise TooDeepError if the JSON in `data`, which is `text`, is nested deeper than is read."""
     if occurrences(data, "[{") <= MAX_JSON_DEPTH:
         return
     deepest = _deepest_with_escapes(text) if "\\" in text else _deepest(text)

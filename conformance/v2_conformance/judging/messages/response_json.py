@@ -9,6 +9,7 @@ from typing import Any
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import (
     MessageError,
+    check_depth,
     occurrences,
     parse_json,
     parse_json_noting,
@@ -74,4 +75,5 @@ def _check_number_of_values(raw: bytes) -> None:
         else:
             entries += 1
         if entries > _MOST_ENTRIES or strings > _MOST_STRINGS or commas > most:
+            check_depth(raw, raw.decode("latin-1"))  # deep JSON is left unread, and decides nothing
             raise MessageError("the JSON has more values than any response needs")
