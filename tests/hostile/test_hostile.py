@@ -57,7 +57,11 @@ def run(suite: Suite, name: str, folder: Path) -> tuple[Ended, dict[str, str]]:
 def test_there_are_more_than_a_hundred_kinds_and_0_is_without_failures_that_block() -> None:
     assert len(KINDS) > 100
     assert {kind.code for kind in KINDS.values()} == {0, 1, 3, 4}
-    harmless = ({}, {"P9": "fail"}, {"R3": "fail"})  # a SHOULD, and a MUST that blocks robust
+    harmless: tuple[dict[str, str], ...] = (
+        {},
+        {"P9": "fail"},
+        {"R3": "fail"},
+    )  # a SHOULD, and a MUST that blocks robust
     assert all(kind.outcomes in harmless for kind in KINDS.values() if kind.code == 0)
 
 
