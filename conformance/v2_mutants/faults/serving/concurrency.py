@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -97,6 +98,51 @@ fault("concurrent-codings-mixed", "C6", Behaviour.decode_request)(
     lambda right, request: (
         right(_last(right, request)) if request.values("content-encoding") else right()
     ),
+)
+
+
+def _path(request: Request) -> str:
+    """Which way a request takes through a server."""
+    length = request.values("inference-header-content-length")
+    return "json" if not length else "raw" if length == ["0"] else "framed"
+
+
+def _one_buffer(when: Callable[[Request], bool]) -> What[Response]:
+    """A server that reads the bodies of such requests into one buffer for all of them."""
+
+    def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
+        if not when(request):
+            return right()
+        return right(model, replace(request, body=_last(right, request.body)))
+
+    return what
+
+
+for _kind, _when, _text in (
+    ("large-bodies", lambda request: len(request.body) > 1 << 16,
+     "Bodies over 64 KiB of concurrent requests are kept in one file."),
+    ("chunked-bodies", lambda request: bool(request.values("transfer-encoding")),
+     "The chunks of concurrent requests are put together in one buffer."),
+    ("json-bodies", lambda request: _path(request) == "json",
+     "Bodies without a header length of concurrent requests are parsed from one buffer."),
+    ("raw-bodies", lambda request: _path(request) == "raw",
+     "Raw requests that are in progress at once have the body of the last one."),
+):  # fmt: skip
+    fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(_text, _one_buffer(_when))
+
+
+@fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """Responses to concurrent requests without a header length have the id of the last one."""
+    inference = right()
+    return inference if length is not None else replace(inference, id=_last(right, inference.id))
+
+
+fault("concurrent-coded-answers-mixed", "C6", Behaviour.compress)(
+    "Compressed answers to concurrent requests are written from one buffer.",
+    lambda right, coding, body: right(coding, _last(right, body)),
 )
 
 
