@@ -276,3 +276,7 @@ add("stalls on a request that it should reject", answering(stalls(), b'"shape":[
     code=0, outcomes={"R3": "fail"}, timeout=1, slow=True)  # fmt: skip
 add("64 KiB after each answer of a whole run", _with_surplus, cases=(), outcomes=None,
     seconds=120, mib=300, slow=True)  # fmt: skip
+# Long before the time limit of a run: a hang for each of hundreds of cases would take an hour.
+for fault in ("wrong-sizes-never-answered", "lock-kept-if-client-leaves"):
+    add(f"whole run: {fault}", faulty(fault), cases=(), code=1, outcomes=None, timeout=10,
+        seconds=90, mib=300, slow=True)  # fmt: skip

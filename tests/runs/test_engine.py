@@ -183,7 +183,7 @@ class TestConnections:
         release.set()
         assert time.perf_counter() - started < 60
         hung = {name for name, result in found.items() if result.outcome is not Outcome.PASS}
-        assert {found[name].outcome for name in hung} == {Outcome.FAIL}
+        assert {found[name].outcome for name in hung} <= {Outcome.FAIL, Outcome.INCONCLUSIVE}
         assert "H6/not-a-number[letters]" in hung
         assert "H1/honoured[long,INT32]" in hung
         assert "H6/not-a-number[empty]" not in hung

@@ -113,6 +113,10 @@ class Canary:
         """Return the forms in which the canary for `role` was answered exactly."""
         return [form for one, form in list(self._known) if one == role and self.serves(role, form)]
 
+    def roles(self) -> list[str]:
+        """Return the roles whose canary gets an answer, in the order in which they were found."""
+        return [role for role, form in list(self._known) if self.answered(role, form)]
+
     def forget(self) -> None:
         """Forget every canary: each is calibrated again when it is needed."""
         self._known.clear()
@@ -121,9 +125,19 @@ class Canary:
         """Send the canary if it can be sent ahead of time; `send` reads the answer."""
         connection.begin(self._known[role, form].prepared.request)
 
-    def send(self, role: str, connection: Connection, *, form: Form = "binary") -> Heard:
-        """Send the canary, on the connection if it is open."""
-        transcript = connection.exchange(self._known[role, form].prepared.request)
+    def send(
+        self,
+        role: str,
+        connection: Connection,
+        *,
+        form: Form = "binary",
+        limit_s: float | None = None,
+    ) -> Heard:
+        """Send the canary, on the connection if it is open, with its own time-out if given."""
+        request = self._known[role, form].prepared.request
+        if limit_s is not None:
+            request = replace(request, limit_s=limit_s)
+        transcript = connection.exchange(request)
         return self._heard(role, form, transcript, Purpose.CANARY_SAME)
 
     def send_patiently(self, role: str, connection: Connection) -> Heard:

@@ -13,26 +13,29 @@ from v2_conformance.suite.causes.circumstances import Hung, TimedOutEarly
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.wire.transport import Request
 
-_IN_A_ROW = 3
-_FLOOR_S = 1.0
+_ONE = 1.0
+_MOST = 3.0
+_EARLY = 0.2  # a missing answer in a shorter time-out
+_FADE = 0.01  # with each case that gets an answer
+_FLOOR_S = 0.25
 
 
 class Hangs:
-    """Hangs in a row among negative cases, and among all others. Threads can share it.
+    """Recent hangs among negative cases, and among all others. Threads can share it.
 
-    After three in a row the next of their kind gets a shorter time-out, but never less than the
-    server is known to need. A missing answer is then not a failure, since the server had less time
-    than promised.
+    After two, the next of their kind gets a shorter time-out, but never less than the server is
+    known to need. A missing answer is then not a failure, since the server had less time than
+    promised. A hang is forgotten after a hundred cases of its kind that get an answer.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._in_a_row = {True: 0, False: 0}
+        self._recent = {True: 0.0, False: 0.0}
         self._lock = threading.Lock()
 
     def hurried(self, case: RequestCase, request: Request, known_good_s: float) -> Request:
         """Return `request` with its time-out; `known_good_s` is how long known-good ones took."""
-        if self._in_a_row[case.negative] < _IN_A_ROW:
+        if self._recent[case.negative] <= _ONE:
             return request
         needed = time_needed_s(request.size, request.pause_s * len(request.http1), known_good_s)
         limit = max(_FLOOR_S, needed)
@@ -43,8 +46,8 @@ class Hangs:
     def note(self, case: RequestCase, verdict: Verdict) -> None:
         """Count the result of a case that was sent."""
         cause = verdict.cause
+        early = isinstance(cause, TimedOutEarly)
+        change = _ONE if isinstance(cause, Hung) else _EARLY if early else -_FADE
         with self._lock:
-            if isinstance(cause, Hung):
-                self._in_a_row[case.negative] += 1
-            elif not isinstance(cause, TimedOutEarly):
-                self._in_a_row[case.negative] = 0
+            recent = self._recent[case.negative] + change
+            self._recent[case.negative] = min(max(recent, 0.0), _MOST)

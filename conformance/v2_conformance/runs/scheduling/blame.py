@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of
 from v2_conformance.judging.availability import down
-from v2_conformance.judging.survival import survived
+from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
@@ -26,6 +26,8 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection
 
+_HANG = Ending.TIMEOUT
+_CONFIRMED_WITHIN_S = 5.0  # how long a model may take to show that it lives after all
 _ANEW_WITHIN_S = 5.0  # how long a restarted server may take for its first answer
 
 
@@ -61,7 +63,7 @@ class Blame:
         for _ in range(times):
             if self._lives(case.model, connection):
                 return  # one request was lost, the model lives
-        dead = None if down(liveness(connection, self._target.address)) else case.model
+        dead = self._dead(case.model, connection)
         self._deaths.add(dead, case.id)
         if self._recovered(case.model, connection):
             self._deaths.clear(None if self._recovery.command else dead)
@@ -83,7 +85,7 @@ class Blame:
                 continue
             if self._lives(role, connection) or self._revived(role, connection):
                 continue  # one request was lost, or it could be brought back
-            dead = None if down(liveness(connection, self._target.address)) else role
+            dead = self._dead(role, connection)
             suspects = [r for r in sent if dead is None or role in r.case.roles]
             blamed = _likeliest(suspects, heard.transcript)
             others = [r.case.id for r in suspects if r is not blamed]
@@ -94,9 +96,26 @@ class Blame:
         """Note who killed what, once the results of all earlier cases are settled."""
         self._deaths.add(killing.role, killing.result.case.id)
 
-    def _lives(self, role: str, connection: Connection) -> bool:
+    def _dead(self, role: str, connection: Connection) -> str | None:
+        """Return what is dead if the model in `role` is: None for the whole server, which does not
+        say that it lives, or leaves another model's requests without an answer, too."""
+        if down(liveness(connection, self._target.address)):
+            return None
+        living = (one for one in self._canary.roles() if self._deaths.killer_of(one) is None)
+        other = next((one for one in living if one != role), None)
+        hangs = other is not None and self._heard(other, connection).transcript.ending is _HANG
+        return None if hangs else role
+
+    def _heard(self, role: str, connection: Connection) -> Heard:
+        """Return what a canary gets now, on a fresh connection. One that had all of its time was
+        lost already, so this one has less."""
         connection.close()
-        return self._canary.send(role, connection).problem is None
+        needed = time_needed_s(0, 0.0, self._canary.slowest_s)
+        limit_s = min(self._target.limits.exchange_s, max(_CONFIRMED_WITHIN_S, needed))
+        return self._canary.send(role, connection, limit_s=limit_s)
+
+    def _lives(self, role: str, connection: Connection) -> bool:
+        return self._heard(role, connection).problem is None
 
     def _recovered(self, role: str, connection: Connection) -> bool:
         """Return True if `role` lives again after the user's way of recovery."""

@@ -39,7 +39,7 @@ class TimedOutEarly(CauseBase, frozen=True):
 
     says = (
         "no complete response in {seconds:.1f} s ({received:byte} received); the run waits no "
-        "longer, because several requests of this kind in a row got no answer"
+        "longer, because other requests of this kind got no answer"
     )
     seconds: float
     received: Count

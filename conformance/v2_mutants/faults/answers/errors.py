@@ -164,3 +164,13 @@ fault("any-version-served", "R1", Behaviour.find_model)(
     "Every version of a model is the only one that there is.",
     lambda right, name, version: right(version=None),
 )
+
+
+fault("wrong-sizes-never-answered", "R3", Behaviour.rejection_response, base=Silent)(
+    "A request whose blobs have a wrong size never gets an answer.",
+    then(
+        lambda response, rejection: (
+            replace(response, status=0) if "bytes" in str(rejection) else response
+        )
+    ),
+)

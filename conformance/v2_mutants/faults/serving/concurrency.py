@@ -16,6 +16,7 @@ from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
+from v2_mutants.faults.shared.hangs import Silent
 from v2_mutants.registry import Right, What, fault
 
 T = TypeVar("T")
@@ -165,3 +166,18 @@ for _name, _breach, _text in (
      "The server allocates as many bytes as Content-Length claims, and dies of it."),
 ):  # fmt: skip
     fault(_name, "C8", Behaviour.broken_off, base=CrashingServer)(_text, _dies_of(_breach))
+
+
+@fault.several("lock-kept-if-client-leaves", "C8")
+class _LockKeptIfClientLeaves(Silent):
+    """A client that leaves in the middle of a body keeps the models locked, so that no request to
+    any of them is answered again."""
+
+    locked = False
+
+    def broken_off(self, breach: Breach) -> None:
+        self.locked = self.locked or breach is Breach.LEFT_IN_BODY
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        response = super().infer(model, request)
+        return replace(response, status=0) if self.locked else response
