@@ -20,6 +20,7 @@ from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import contract, stand_ins
 from v2_conformance.wire.transcript import Limits
+from v2_mutants.servers import MutantServer
 
 METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
 PATIENT = Limits(connect_s=5, exchange_s=5)
@@ -84,6 +85,17 @@ def test_what_stands_in_is_looked_for_if_a_datatype_is_lacking() -> None:
         found = discover(target)
     present = found.present.keys() & set(stand_ins().values())
     assert present == {"mixed/INT32", "all_types/INT32"}
+
+
+def test_bytes_behind_the_answer_for_an_absent_model_hide_no_other_model() -> None:
+    claimed = ("binary", "raw", "bf16")
+    with MutantServer(["not-found-longer-than-it-says"], profiles=["bf16"]) as server:
+        found = discover(Target(server.url, profiles=claimed, limits=PATIENT))
+    with ReferenceServer(profiles=["bf16"]) as server:
+        right = discover(Target(server.url, profiles=claimed, limits=PATIENT))
+    assert found == right
+    assert "raw/fixed" in found.absent
+    assert "identity/BF16" in found.present
 
 
 class TestFarAway:

@@ -33,7 +33,7 @@ from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import get_request
-from v2_conformance.wire.transcript import Ending, Response
+from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Request
 
 
@@ -172,6 +172,11 @@ def server_name_of(target: Target, response: Response) -> ServerName:
         ) from error
 
 
+def _unclear(transcript: Transcript) -> bool:
+    """Return True if what came on a kept connection may be about an earlier request."""
+    return stale(transcript) or (transcript.reused and transcript.ending is Ending.MALFORMED)
+
+
 class MetadataClient:
     """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
 
@@ -190,14 +195,15 @@ class MetadataClient:
         none.
 
         A server may close a kept connection at any time, or say that it cannot serve right now;
-        then the request is sent again.
+        then the request is sent again. So it is, on a fresh connection, if the kept one is out of
+        step, such as after bytes that came behind an answer: that is for cases to judge.
         """
         return self.exchange(get_request(self._target.address, path))
 
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
         transcript = self._connection.exchange(request)
-        if stale(transcript) or unavailable(transcript):
+        if _unclear(transcript) or unavailable(transcript):
             transcript, _ = self._patience.exchange(
                 self._connection, request, fresh=True, unasked=True
             )

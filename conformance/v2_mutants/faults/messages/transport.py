@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -134,6 +135,28 @@ def _(
     pieces = right()
     binary = any(name == HEADER_LENGTH for name, _ in response.headers)
     return [*pieces, bytes(4)] if binary and response.status == 200 else pieces
+
+
+class _Late(bytes):
+    """Bytes that are sent a moment after those before them."""
+
+
+@fault.several("not-found-longer-than-it-says", "C5")
+class _NotFoundLongerThanItSays(Behaviour):
+    """More bytes come a moment after the body of a 404 that Content-Length does not count."""
+
+    def serialize(
+        self, response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        pieces = super().serialize(response, keep_open=keep_open, with_body=with_body)
+        return [*pieces, _Late(b"404 page not found\n")] if response.status == 404 else pieces
+
+    def writes(self, pieces: Sequence[Buffer]) -> Iterator[Buffer]:
+        late = [piece for piece in pieces if isinstance(piece, _Late)]
+        yield from super().writes([piece for piece in pieces if not isinstance(piece, _Late)])
+        for piece in late:
+            threading.Event().wait(_OVERLAP_S)
+            yield piece
 
 
 @fault("concurrent-requests-mixed", "C6", Behaviour.handle)
