@@ -34,6 +34,7 @@ for _family in (
     "spelling.json",
     "spelling.http",
     "spelling.delivery",
+    "spelling.sizes",
     "spelling.ids",
     "answers.errors",
     "answers.every_exchange",

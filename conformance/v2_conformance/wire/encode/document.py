@@ -14,17 +14,21 @@ from v2_conformance.wire.encode.inputs import Described, EncodedInput
 from v2_conformance.wire.encode.json_changes import change_json, changed_json
 from v2_conformance.wire.spelling.json import write_spelled
 
-_MEMBERS = ("before", "after", "indent", "text", "change")
+_MEMBERS = ("before", "after", "indent", "text", "change", "fill_to")
 _FIRST = ("id", "parameters")  # members of the document, before `inputs`
 
 
 def encode_document(
-    case: RequestCase, inputs: Sequence[EncodedInput], outputs: Sequence[str], model: str
+    case: RequestCase,
+    inputs: Sequence[EncodedInput],
+    outputs: Sequence[str],
+    model: str,
+    rest: int = 0,
 ) -> bytes:
     """Return the bytes of the JSON, for a `model` whose outputs have the target's names. Raises
     CaseFileError.
 
-    `model` is its name without percent-encoding.
+    `model` is its name without percent-encoding, `rest` the length of what follows the JSON.
     """
     request = case.request
     given = mapping(request.get("json", {}), "`json`", _MEMBERS)
@@ -46,6 +50,9 @@ def encode_document(
         body = text(given["before"], "`json.before`").encode() + body
     if "after" in given:
         body += text(given["after"], "`json.after`").encode()
+    if "fill_to" in given:
+        piece = integer(given["fill_to"], "`json.fill_to`", least=1)
+        body = body[:-1] + b" " * (-(len(body) + rest) % piece) + body[-1:]
     return body
 
 

@@ -141,13 +141,12 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         inputs = encode_inputs(request, model, binding.inputs, skip=variant)
     rest = 0 if streamed is None else streamed.size
     name = unquote(binding.model)
+    blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
+    behind = sum(len(blob) for _, blob in blobs) + rest
     document = b""
     if not request.get("raw"):
-        document = encode_document(case, inputs, binding.outputs, name)
-    blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
-    fields = _fields(
-        request, len(document), sum(len(blob) for _, blob in blobs) + rest, binary=bool(blobs)
-    )
+        document = encode_document(case, inputs, binding.outputs, name, behind)
+    fields = _fields(request, len(document), behind, binary=bool(blobs))
     change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
     extra = appended(change["append"]) if "append" in change else b""
     extended = [*blobs, ("", extra)] if extra else blobs
