@@ -57,10 +57,7 @@ def in_chunks(case: Case) -> bool:
 
 
 def large(case: Case) -> bool:
-    return any(sum(map(len, prepared.request.body)) > 2**16 for prepared in sent(case)) or any(
-        case.id.startswith(f"V3/codings-and-chunks-of-any-size[{size}")
-        for size in ("bytes-65537", "mebibyte")
-    )
+    return any(prepared.body_size > 2**16 for prepared in sent(case))
 
 
 def in_a_name(case: Case) -> bool:
@@ -111,7 +108,9 @@ DIFFERS = {
         declines=lambda case: "http-1.0" in getattr(case, "variations", ())
     ),
     "never-sends-continue": Differs(warns=("V2/observed",)),
-    "never-compresses": Differs(declines=named("Z2/", "X1/pairs-in-coded-answers")),
+    "never-compresses": Differs(
+        declines=named("Z2/", "V3/long-answers-in-codings", "X1/pairs-in-coded-answers")
+    ),
     "no-model-name": Differs(warns=("O20/model-name-sent",)),
     "no-empty-tensors": Differs(warns=("E1/",)),
     "data-before-blobs": Differs(warns=("S5/contradiction",)),
