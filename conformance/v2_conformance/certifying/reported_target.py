@@ -50,6 +50,7 @@ def reported_target(report: Report, given: Target) -> Target:
             profiles=told.profiles,
             unsupported=frozenset(told.unsupported),
             models=models,
+            seed=report.seed,
         )
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import plan_of, start
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.options.selection import SelectionOptions
@@ -27,7 +28,7 @@ def certify_into(
 ) -> Report:
     """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
     tested = make_target(target) if isinstance(target, str) else checked_target(target)
-    plan = plan_of(cases)
+    tested, plan = seeded(tested, cases, None), plan_of(cases)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(sole_run(folder))

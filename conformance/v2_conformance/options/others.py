@@ -9,6 +9,7 @@ from typing import ClassVar
 from v2_conformance.options.kinds import folder_path, whole_number, words
 from v2_conformance.options.reports import ReportOptions
 from v2_conformance.options.rows import argument, flag, option, repeated
+from v2_conformance.protocol.names import LARGEST_SEED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +147,12 @@ class SelftestOptions:
         shown="one for each core",
     )
     full: bool = flag("--full", "Run every case against every fault.")
+    seed: int | None = option(
+        "--seed N",
+        "Send the values of the selftest that printed this seed.",
+        kind=whole_number(least=0, most=LARGEST_SEED),
+        shown="a fresh one",
+    )
     any_model: bool = flag(
         "--any-model",
         "Tell instead which faults `run --model` notices, on models that are no identities.",

@@ -134,12 +134,6 @@ class FuzzOptions:
         "made as small as possible and written to the report folder as a case file.",
         kind=whole_number(least=1),
     )
-    seed: int | None = option(
-        "--seed S",
-        "Repeat the --fuzz run that printed this seed.",
-        kind=whole_number(),
-        shown="a random one",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,3 +26,6 @@ VERTEX_REDIRECT = "X-Vertex-Ai-Triton-Redirect"
 OPT_IN_PROFILES = ("raw", "compression", "compression-responses", "bf16")
 SERVER_PROFILES = ("binary", *OPT_IN_PROFILES)
 PROFILES = (*SERVER_PROFILES, "client")
+
+LARGEST_SEED = (1 << 32) - 1
+"""Of those that the values of a run's requests follow from."""

@@ -47,4 +47,9 @@ def _read(row: Row, given: Any) -> Any:
         return tuple(given)
     if row.kind in (file_path, folder_path):
         return Path(given) if given else None
+    if isinstance(given, str) and row.kind is not None:
+        try:
+            return row.kind(given)
+        except ValueError as error:
+            raise pytest.UsageError(f"--v2-{row.name}: {error}") from None
     return given

@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Generator
 from contextlib import ExitStack
+from dataclasses import replace as replace_target
 from itertools import zip_longest
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from v2_conformance.certifying.progress import announcement, in_words
+from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import plan_of, today
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.ci.github import publish
@@ -30,6 +32,7 @@ from v2_conformance.pytest_plugin.xdist import (
     FOLDER,
     LEFT_S,
     OBSERVED,
+    SEED,
     SERVER,
     SharedDeaths,
     SharedServer,
@@ -93,8 +96,9 @@ class SessionHooks:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
         if self._engine is None:
-            target = target_of(self._options)
             given = getattr(self._config, "workerinput", {})
+            target = replace_target(target_of(self._options), seed=given.get(SEED))
+            target = seeded(target, self._options, self._expectations)
             known = given.get(SERVER)
             usual_s = usual_limit_s(self._chosen, target.limits, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
@@ -150,6 +154,7 @@ class SessionHooks:
         self.engine()
         if self._budget is not None:
             node.workerinput[LEFT_S] = self._budget.left_s
+        node.workerinput[SEED] = self.engine().target.seed
         node.workerinput[SERVER] = json.dumps(server_document(self.engine().server))
 
     @pytest.hookimpl(tryfirst=True)
@@ -184,7 +189,8 @@ class SessionHooks:
         """Return how long the run may take, and what its large and huge tensors take."""
         if self._budget is None:
             return []
-        limit = f"v2-conformance: at most {in_words(self._budget.limit_s)} (--v2-max-time)"
+        seed, limit_s = self.engine().target.seed, self._budget.limit_s
+        limit = f"v2-conformance: --v2-seed {seed}, at most {in_words(limit_s)} (--v2-max-time)"
         return [limit, *announcement(self._chosen)]
 
     def pytest_collection_modifyitems(

@@ -17,6 +17,7 @@ from v2_conformance.options.selection import PluginOptions
 FOLDER = "v2_conformance_folder"
 SERVER = "v2_conformance_server"
 LEFT_S = "v2_conformance_left_s"
+SEED = "v2_conformance_seed"
 """What xdist's controller hands to its workers, in `workerinput`."""
 
 OBSERVED = "v2_conformance_observed"

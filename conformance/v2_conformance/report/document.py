@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import force_setattr, replace
 
+from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.evidence import (
     Calibration,
@@ -261,6 +262,9 @@ class MergedShard(Part, frozen=True):
     digest: Annotated[str, Meta(description="The digest of its report.", pattern="^[0-9a-f]{64}$")]
 
 
+Seed = Annotated[int, Meta(ge=0, le=LARGEST_SEED)]
+
+
 class Report(Part, frozen=True, kw_only=True, dict=True):
     """What a run of the suite against one server found, with every byte that went over the wire."""
 
@@ -305,6 +309,13 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
     soak: Annotated[Soak | None, Meta(description="Null for a run that was not asked for one.")] = (
         None
     )
+    seed: Annotated[
+        Seed | None,
+        Meta(
+            description="What the values and ids of its requests follow from; null if they are as "
+            "written, in older reports and in those of clients."
+        ),
+    ] = None
     integrity: Integrity | None = None
 
     @property
@@ -341,6 +352,7 @@ class RecordHeader(Part, frozen=True, kw_only=True):
     selection: Selection = EVERYTHING
     discovery: tuple[RecordedExchange, ...] = ()
     relations: Relations | None = None
+    seed: Seed | None = None
 
 
 class RecordFooter(Part, frozen=True):

@@ -387,6 +387,7 @@ def _folded(
                 calibration=tuple(calibration),
                 relations=header.relations,
                 soak=soak,
+                seed=header.seed,
             )
         )
     )

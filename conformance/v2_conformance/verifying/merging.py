@@ -134,6 +134,10 @@ def _differences(one: Report, other: Report) -> Iterator[str]:
         yield f"they count {a.shard.of} and {b.shard.of} shards"
     if msgspec.structs.replace(a, shard=None) != msgspec.structs.replace(b, shard=None):
         yield "they were asked for other cases (--case, --large, --huge, --thorough, --variation)"
+    if one.seed != other.seed:
+        yield (
+            f"their seeds are {one.seed} and {other.seed}: run all shards with the same --seed N"
+        )
     names = {
         "url": "the URL of the target",
         "host": "the Host",

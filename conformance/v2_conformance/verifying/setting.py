@@ -83,6 +83,7 @@ def whereabouts(report: Report) -> Whereabouts:
         parts.scheme,
         None if target.binding is None else BINDINGS[target.binding],
         target.http2,
+        report.seed,
     )
     return Whereabouts(address, Mask(fields=hidden), bool(hidden) or target.masked)
 

@@ -64,7 +64,7 @@ def _write(report: Report, file: Path) -> None:
     update = updated(old, report.cases, known)
     server = report.target.server
     before = file.read_text(encoding="utf-8") if old.entries else ""
-    text = file_text(f"{server.name} {server.version}", update, before)
+    text = file_text(f"{server.name} {server.version}", update, before, report.seed)
     if printed:
         sys.stdout.write(text)
         return

@@ -17,9 +17,6 @@ def check_options(options: RunOptions) -> None:
     embedded = not options.names_server
     own_cases = bool(options.case_files or options.variations)
     contradictions: dict[str, object] = {
-        "--seed needs --fuzz: without it, a run always sends the same requests": (
-            options.seed is not None and not fuzz
-        ),
         "--fuzz generates its own requests: remove --case, --cases and --variation": (
             fuzz and (options.patterns or own_cases)
         ),

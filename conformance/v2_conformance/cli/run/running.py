@@ -14,6 +14,7 @@ from v2_conformance.certifying.progress import (
     warnings_about_secrets,
 )
 from v2_conformance.certifying.relations import start_relations
+from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import Plan, StartedRun, plan_of, start
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.ending import masked_errors, naming_the_record
@@ -65,6 +66,7 @@ def _serve(options: RunOptions, target: Target, stack: ExitStack) -> int | None:
 
 def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
     reporting = Reporting(options)
+    target = seeded(target, options, reporting.expected)
     tested = any_model.read_asked(options) or plan_of(options)
     leader = _serve(options, target, stack)
     behind = None
@@ -115,7 +117,9 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
 def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Report:
     """Run the cases of a run that was started, and show how far it is."""
     target, server = started.engine.target, started.engine.server
-    place = f"{target.public_url}, {target.mask.text(defused(served(server)))}"
+    place = (
+        f"{target.public_url}, {target.mask.text(defused(served(server)))}, --seed {target.seed}"
+    )
     count = options.workers or started.usual_workers
     chosen = started.plan.chosen
     for line in announcement(chosen):

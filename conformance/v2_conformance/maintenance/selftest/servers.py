@@ -14,7 +14,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from v2_conformance.errors import ConformanceError
@@ -90,15 +90,17 @@ class SelftestResult:
         return sum(trial.named for trial in self.asked) >= NAMED * len(self.asked)
 
 
-def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestResult:
+def run_selftest(
+    workers: int | None = None, *, full: bool = False, seed: int | None = None
+) -> SelftestResult:
     """Run the suite against the reference server and the plain client, without and with faults.
 
     `workers` is the number of processes (default: one for each core). With `full`, every case
-    meets every fault of the server.
+    meets every fault of the server. The values of requests to servers follow from the `seed`.
     """
-    failures = failures_without_fault()
+    failures = failures_without_fault(seed)
     client_failures = client_failures_without_fault()
-    trials = {trial.fault: trial for trial in _try_all(workers, full=full)}
+    trials = {trial.fault: trial for trial in _try_all(workers, full=full, seed=seed)}
     of_server = tuple(trials[name] for name in FAULTS)
     of_client = tuple(trials[name] for name in CLIENT_FAULTS)
     return SelftestResult(
@@ -108,9 +110,9 @@ def run_selftest(workers: int | None = None, *, full: bool = False) -> SelftestR
     )
 
 
-def failures_without_fault() -> list[Result]:
+def failures_without_fault(seed: int | None = None) -> list[Result]:
     """The results on the reference server without faults that should have been a pass."""
-    results = _results(selftest_cases())
+    results = _results(selftest_cases(), seed=seed)
     return [result for result in results if result.outcome not in (Outcome.PASS, Outcome.DISPUTED)]
 
 
@@ -119,7 +121,9 @@ def selftest_cases(*, thorough: bool = False) -> list[Case]:
     return shrunk(suite_cases(huge=True, thorough=thorough), _FEWER_BITS)
 
 
-def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
+def try_fault(
+    name: str, *, full: bool = False, number: int = 1, seed: int | None = None
+) -> FaultTrial:
     """Run the suite against the reference server with the fault `name`, for the given time."""
     requirement = FAULTS[name].requirement
     own = [case for case in selftest_cases(thorough=True) if case.requirement == requirement]
@@ -133,11 +137,12 @@ def try_fault(name: str, *, full: bool = False, number: int = 1) -> FaultTrial:
     try:
         # Each with a fresh server: what a fault kills early would hide what its own cases show.
         slow = requirement in SLOW_REQUIREMENTS
-        own_results = _results(own, [name], SLOW_TIMEOUT_S if slow else timeout)
+        own_results = _results(own, [name], SLOW_TIMEOUT_S if slow else timeout, seed)
         # The requests that mix everything may show what is observed.
         observed = any(isinstance(case, ObservedCase) for case in own)
         left_out = SLOW_REQUIREMENTS - {"M7"} if observed else SLOW_REQUIREMENTS
-        other_results = _results(others if full else sample(others, left_out), [name], timeout)
+        rest = others if full else sample(others, left_out)
+        other_results = _results(rest, [name], timeout, seed)
     except ConformanceError as error:
         return FaultTrial(name, requirement, (), (), str(error), number)
     own_failures, other_failures = map(_failing, (own_results, other_results))
@@ -165,7 +170,7 @@ def try_until_caught(trial: FaultTrial, try_again: Callable[[str, int], FaultTri
     return trial
 
 
-def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
+def _try_all(workers: int | None, *, full: bool, seed: int | None) -> Iterator[FaultTrial]:
     # Fresh processes: a fork would copy the locks of threads in whatever state they are.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
@@ -173,9 +178,10 @@ def _try_all(workers: int | None, *, full: bool) -> Iterator[FaultTrial]:
         def try_alone(name: str, number: int) -> FaultTrial:
             if name in CLIENT_FAULTS:
                 return pool.submit(try_client_fault, name, number=number).result()
-            return pool.submit(try_fault, name, full=full, number=number).result()
+            again = pool.submit(try_fault, name, full=full, number=number, seed=seed)
+            return again.result()
 
-        futures = [pool.submit(try_fault, name, full=full) for name in FAULTS]
+        futures = [pool.submit(try_fault, name, full=full, seed=seed) for name in FAULTS]
         futures += [pool.submit(try_client_fault, name) for name in CLIENT_FAULTS]
         # All have been tried before the first is tried again, so that it is alone.
         for trial in [future.result() for future in as_completed(futures)]:
@@ -212,7 +218,10 @@ def _failing(results: Sequence[Result]) -> list[Case]:
 
 
 def _results(
-    cases: Sequence[Case], faults: Sequence[str] = (), timeout_s: float | None = None
+    cases: Sequence[Case],
+    faults: Sequence[str] = (),
+    timeout_s: float | None = None,
+    seed: int | None = None,
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
     binding = next((FAULTS[name].binding for name in faults), None)
@@ -220,5 +229,6 @@ def _results(
         of_run = partial(
             make_target, server.url_of(binding), profiles=SERVER_PROFILES, binding=binding
         )
-        engine = Engine(of_run(timeout=timeout_s), discover(of_run()))
+        target = replace(of_run(timeout=timeout_s), seed=seed)
+        engine = Engine(target, discover(of_run()))
         return [event.result for event in run(engine, cases)]

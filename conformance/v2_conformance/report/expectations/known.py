@@ -107,10 +107,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The entries of the file `name`, in its order: the first that covers a case counts for it."""
+    """The entries of the file `name`, in its order: the first that covers a case counts for it.
+
+    `seed` is that of the run that they were written for, None if the file has none.
+    """
 
     name: str
     entries: tuple[Expectation, ...] = field(default=())
+    seed: int | None = None
 
     def entry_for(self, requirement: str, case_id: str) -> Expectation | None:
         """The entry that counts for a case."""
@@ -152,7 +156,9 @@ def load_expectations(path: Path) -> Expectations:
     check_yaml(file, "expect", ExpectFileError)
     entries = file.document["expected"] or ()
     return Expectations(
-        file.name, tuple(_entry(file, index, entry) for index, entry in enumerate(entries))
+        file.name,
+        tuple(_entry(file, index, entry) for index, entry in enumerate(entries)),
+        file.document.get("seed"),
     )
 
 

@@ -69,14 +69,15 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
     return Update(kept.entries, tuple(_grouped(missing, cases, known)), tuple(dropped))
 
 
-def file_text(server: str, update: Update, before: str = "") -> str:
-    """The text of the file after `update`.
+def file_text(server: str, update: Update, before: str = "", seed: int | None = None) -> str:
+    """The text of the file after `update`, for a run with this `seed`.
 
     It begins with the comments above the first entry of `before`, the file's old text, or with a
     comment that says what to do with the failures of `server` if there was no file.
     """
     header = _comments(before) if before else _HEADER.format(server=plain(server))
-    return header + as_yaml((*update.kept, *update.added))
+    drawn = "" if seed is None else f"seed: {seed}\n"
+    return header + drawn + as_yaml((*update.kept, *update.added))
 
 
 def _comments(text: str) -> str:

@@ -298,4 +298,5 @@ def _header(
         selection=selection,
         discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
         relations=relations,
+        seed=target.seed,
     )

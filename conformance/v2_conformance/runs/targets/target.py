@@ -46,7 +46,8 @@ class Target:
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
     `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
     `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. With
-    `http2` requests go over HTTP/2: over TLS as ALPN says, else by prior knowledge.
+    `http2` requests go over HTTP/2: over TLS as ALPN says, else by prior knowledge. Values of
+    requests follow from the `seed`; None for those that are written in the cases.
     """
 
     url: str = field(repr=False)
@@ -65,6 +66,7 @@ class Target:
     pace: Pace | None = field(default=None, compare=False)
     endpoint: EndpointBinding | None = None
     http2: bool = False
+    seed: int | None = None
 
     @property
     def rate(self) -> float | None:
@@ -96,9 +98,9 @@ class Target:
         host = given.get("host", host)  # a gateway may route by it
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
-        return Address(
-            host, parts.path.rstrip("/"), tuple(headers), parts.scheme, self.endpoint, self.http2
-        )
+        prefix = parts.path.rstrip("/")
+        endpoint, http2, seed = self.endpoint, self.http2, self.seed
+        return Address(host, prefix, tuple(headers), parts.scheme, endpoint, http2, seed)
 
     def transport(self) -> Http1Transport | Http2Transport:
         """Return how to connect, with a TLS context for https. Raises UsageError for a bad

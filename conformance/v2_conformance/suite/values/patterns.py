@@ -1,4 +1,4 @@
-"""Named value patterns: the same bits for the same name, datatype and count, in every release."""
+"""Named value patterns: the same bits for the same name, datatype, count and draw, always."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.offset_pattern import pattern_bytes
 
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
@@ -45,12 +46,31 @@ _FLOAT_FORMATS = {
 }
 
 
-def value_pattern(name: str, datatype: str, count: int, *, skip: int = 0) -> bytes:
+def value_pattern(
+    name: str, datatype: str, count: int, *, skip: int = 0, draw: Draw | None = None
+) -> bytes:
     """The blob of `count` elements of the pattern `name`. A short pattern is repeated.
 
-    With `skip`, it starts that many elements later, so that concurrent requests differ.
-    Raises CaseFileError for a pattern that is unknown or not for this datatype.
+    With `skip`, it starts that many elements later, so that concurrent requests differ; with a
+    `draw`, it has the values that a run drew. Raises CaseFileError for a pattern that is unknown or
+    not for this datatype.
     """
+    blob = _written(name, datatype, count, skip)
+    if draw is None or name in _AS_WRITTEN:
+        return blob
+    if DATATYPES[datatype].kind == "bytes":
+        return draw.elements(blob)
+    if name == "offsets":
+        start = 8 * draw.words_before + skip * (DATATYPES[datatype].size or 1)
+        return pattern_bytes(start, start + len(blob))
+    if name == "counting":
+        return draw.counted(datatype, blob)
+    if name == "counting_in_json":
+        return draw.counted_in_json(datatype, blob)
+    return draw.turned(datatype, blob)
+
+
+def _written(name: str, datatype: str, count: int, skip: int) -> bytes:
     make = _PATTERNS.get(name)
     if make is None:
         hint = did_you_mean(name, _PATTERNS, f"the patterns are {', '.join(sorted(_PATTERNS))}")
@@ -278,3 +298,5 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
 }
 VALUE_PATTERNS = tuple(_PATTERNS)
+# What they are about is every byte of them.
+_AS_WRITTEN = frozenset({"ones", "not_json", "invalid_utf8"})

@@ -69,10 +69,11 @@ class DeployedModel:
 
 @dataclass(frozen=True)
 class Address:
-    """The parts of a request that belong to the target: Host, path prefix, extra header fields.
+    """The parts of a request that belong to the run: Host, path prefix, extra header fields, seed.
 
     `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
-    envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says.
+    envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says. The
+    values and ids of requests follow from the `seed` of the run; without, they are as written.
     """
 
     host: str
@@ -81,6 +82,7 @@ class Address:
     scheme: str = "http"
     binding: EndpointBinding | None = None
     http2: bool = False
+    seed: int | None = None
 
     def write_head(self, head: Head) -> bytes:
         """Return the bytes of a head as they are recorded."""

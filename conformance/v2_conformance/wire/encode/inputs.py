@@ -23,6 +23,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.wire.case_data import (
     array,
@@ -111,17 +112,35 @@ def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
     ]
 
 
+class Values(msgspec.Struct, frozen=True):
+    """Which values a request has where its case names a pattern: from `skip` elements on, with what
+    the run drew, None for what is written."""
+
+    skip: int = 0
+    draw: Draw | None = None
+
+    def of(self, name: str, datatype: str, count: int) -> bytes:
+        """Return a tensor of the pattern `name`. Raises CaseFileError."""
+        return value_pattern(name, datatype, count, skip=self.skip, draw=self.draw)
+
+
+AS_WRITTEN = Values()
+
+
 def encode_inputs(
-    request: Mapping[str, Any], model: ModelContract, names: Sequence[str], *, skip: int
+    request: Mapping[str, Any],
+    model: ModelContract,
+    names: Sequence[str],
+    chosen: Values = AS_WRITTEN,
 ) -> list[EncodedInput]:
     """Return every input of a request to a model whose inputs the target calls `names`.
 
-    Value patterns begin `skip` elements later. Raises CaseFileError.
+    Value patterns have the `chosen` values. Raises CaseFileError.
     """
     encoded = []
     for position, entry in enumerate(input_entries(request)):
         try:
-            encoded.append(_encode(position, entry, model, names, skip))
+            encoded.append(_encode(position, entry, model, names, chosen))
         except CaseFileError as error:
             raise CaseFileError(f"`inputs[{position}]`: {error}") from error
     return encoded
@@ -132,28 +151,28 @@ def encode_one(entry: Mapping[str, Any], model: ModelContract, spec: TensorSpec)
     CaseFileError.
     """
     alone = ModelContract(**{**vars(model), "inputs": (spec,), "stands_in_for": None})
-    (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,), skip=0)
+    (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,))
     return encoded
 
 
 def _encode(
-    position: int, entry: object, model: ModelContract, names: Sequence[str], skip: int
+    position: int, entry: object, model: ModelContract, names: Sequence[str], chosen: Values
 ) -> EncodedInput:
     given = mapping(entry, "the entry", _MEMBERS)
     index = integer(given.get("tensor", position), "`tensor`", least=0, most=len(model.inputs) - 1)
     true_datatype = model.inputs[index].datatype
     datatype = text(given.get("datatype", true_datatype), "`datatype`")
     shape = array(given.get("shape"), "`shape`")
+    apart = chosen
+    if model.stands_in_for and index:  # tensors of one datatype must differ, so that a mix-up shows
+        apart = msgspec.structs.replace(chosen, skip=chosen.skip + _APART * index)
     tensor = Tensor(
         text(given.get("name", names[index]), "`name`"),
         datatype,
         tuple(shape),
-        # Tensors of one datatype must differ, so that a mix-up shows.
-        _sampled(given, model, index, skip)
+        _sampled(given, model, index, chosen.skip)
         if given.get("values") == SAMPLE
-        else _blob(
-            given, true_datatype, shape, skip + (_APART * index if model.stands_in_for else 0)
-        ),
+        else _blob(given, true_datatype, shape, apart),
     )
     form = one_of(given.get("form", "binary"), "`form`", _FORMS)
     sent: Buffer | None = None
@@ -194,11 +213,11 @@ def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Describe
     return Described(entry, write_json(entry))
 
 
-def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
+def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
     """Return the tensor's true value."""
     values = given.get("values", "counting")
     if isinstance(values, dict):
-        return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, skip)
+        return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, chosen)
     if isinstance(values, list):
         try:
             return from_json(datatype, (len(values),), values)
@@ -207,10 +226,10 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: i
     name = text(values, "`values`")
     if "elements" in given:
         count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
-        return value_pattern(name, datatype, count, skip=skip)
+        return chosen.of(name, datatype, count)
     if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
         raise unexpected("`shape`", "a shape that can be filled, or else `elements`", shape)
-    return value_pattern(name, datatype, count, skip=skip)
+    return chosen.of(name, datatype, count)
 
 
 def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: int) -> bytes:
@@ -231,7 +250,7 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
     return (blob * (count * size // len(blob) + 1))[: count * size]
 
 
-def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip: int) -> bytes:
+def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
     """Return the elements in `hex`, with those of the pattern `then` for the missing ones."""
     start = from_hex(values.get("hex"), "`values.hex`")
     if "then" not in values:
@@ -239,7 +258,7 @@ def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], skip:
     if not _is_shape(shape):
         raise unexpected("`shape`", "a shape that can be filled", shape)
     name = text(values["then"], "`values.then`")
-    rest = value_pattern(name, datatype, element_count(shape), skip=skip)
+    rest = chosen.of(name, datatype, element_count(shape))
     if DATATYPES[datatype].size is not None:
         return start + rest[len(start) :]
     try:

@@ -17,6 +17,7 @@ from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.suite.variations import Variation, variation
 from v2_conformance.wire.case_data import (
     from_hex,
@@ -31,6 +32,7 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownM
 from v2_conformance.wire.encode.document import check_document, encode_document
 from v2_conformance.wire.encode.inputs import (
     EncodedInput,
+    Values,
     check_tensor,
     declared_part,
     encode_inputs,
@@ -121,7 +123,7 @@ def prepare(
 def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) -> None:
     """Raise CaseFileError if `prepare` would, without the bytes of much JSON."""
     request, model = mapping(case.request, "`request`"), binding.contract
-    inputs = encode_inputs(request, model, binding.inputs, skip=0)
+    inputs = encode_inputs(request, model, binding.inputs)
     written = any(item.data is not None for item in inputs)
     if not written or not _SIZED.isdisjoint(request):
         prepare(case, address, binding)
@@ -131,6 +133,10 @@ def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) 
 
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), binding.contract
+    draw = draw_for(address.seed, case.id)
+    if draw is not None and isinstance(request.get("id"), str):
+        request = {**request, "id": draw.text(request["id"])}
+        case = replace(case, request=request, foreign_ids=tuple(map(draw.text, case.foreign_ids)))
     inputs: Sequence[EncodedInput]
     streamed = None
     if case.huge:
@@ -138,7 +144,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         one, streamed = streamed_input(case, model.inputs[0].datatype, names)
         inputs = [one]
     else:
-        inputs = encode_inputs(request, model, binding.inputs, skip=variant)
+        inputs = encode_inputs(request, model, binding.inputs, Values(variant, draw))
     rest = 0 if streamed is None else streamed.size
     name = unquote(binding.model)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]

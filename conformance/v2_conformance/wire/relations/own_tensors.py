@@ -71,7 +71,7 @@ def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
     tensors = [(role.inputs[entry["tensor"]].datatype, entry.get("shape", ())) for entry in given]
     places = _places(tensors, model.inputs)
     names = [spec.name for spec in role.inputs]
-    encoded = encode_inputs(case.request, role, names, skip=0)
+    encoded = encode_inputs(case.request, role, names)
     values = dict(zip(places, encoded, strict=True))
     sizes = {
         size

@@ -1,0 +1,34 @@
+"""The seed of a run: given, that of its expectation file, or a fresh one."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+
+from v2_conformance.options.selection import SelectionOptions
+from v2_conformance.protocol.names import LARGEST_SEED
+from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.runs.targets.target import Target
+
+_OF_SHARDS = 0
+"""The same on every machine, so that shards can be merged."""
+
+
+def seeded(target: Target, options: SelectionOptions, expected: Expectations | None) -> Target:
+    """Return `target` with the seed that its requests follow from, unless it has one.
+
+    A run beside expectations has theirs, so that it sends what they were written for.
+    """
+    seed = options.seed
+    if seed is None and target.seed is not None:
+        return target
+    if seed is None and expected is not None:
+        seed = expected.seed
+    if seed is None:
+        seed = fresh_seed() if options.shard is None else _OF_SHARDS
+    return replace(target, seed=seed)
+
+
+def fresh_seed() -> int:
+    """Return a seed that nobody can know before."""
+    return secrets.randbelow(LARGEST_SEED + 1)
