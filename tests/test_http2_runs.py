@@ -78,6 +78,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
         "C5/kept-connection-after-success[chunks]",
         "C5/observed",
         "C5/rejected-in-chunks",
+        "C6/every-path",
         "C8/client-leaves[in_head]",
         "C12/observed",
         "V2/request-in-any-spelling[pipelined]",

@@ -83,10 +83,13 @@ class Expectation:
         written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
         return next(written, Outcome.PASS.value)
 
-    def run_arguments(self, url: str, folder: Path, restart: str = "") -> list[str]:
+    def run_arguments(
+        self, url: str, folder: Path, restart: str = "", *, seed: int | None = None
+    ) -> list[str]:
         """The command `run` against `url` as it is meant for this server, with its report.
 
         `restart` is the command that starts the server again, used unless it survives every case.
+        Without a `seed` the run draws a fresh one, which changes no outcome.
         For a client the command `client`, to be run in the folder of its adapter.
         """
         profiles = [profile for profile in self.profiles if profile != "client"]
@@ -96,7 +99,18 @@ class Expectation:
         again = (
             [] if self.survives or not restart else ["--restart-command", restart, "--wait", "30"]
         )
-        return ["run", url, "--timeout", "10", "--report-dir", str(folder), *claimed, *again]
+        drawn = [] if seed is None else ["--seed", str(seed)]
+        return [
+            "run",
+            url,
+            "--timeout",
+            "10",
+            "--report-dir",
+            str(folder),
+            *claimed,
+            *again,
+            *drawn,
+        ]
 
 
 def load_expectation(path: Path) -> Expectation:

@@ -49,14 +49,16 @@ def expected() -> Expectation:
 
 @pytest.fixture(scope="module")
 def runs(expected: Expectation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Run]]:
-    """Two runs on one server. If a case kills it, it is started again."""
+    """Two runs on one server, with a fixed and a fresh seed. If a case kills it, it is started
+    again."""
     server = tmp_path_factory.mktemp(NAME)
     with SERVERS[expected.server](server) as url:
-        yield [_run(url, expected, folder, server) for folder in (REPORTS, REPORTS / "second")]
+        folders = ((REPORTS, 1), (REPORTS / "second", None))
+        yield [_run(url, expected, folder, server, seed) for folder, seed in folders]
 
 
-def _run(url: str, expected: Expectation, folder: Path, server: Path) -> Run:
-    code = main(expected.run_arguments(url, folder, restart_command(server)))
+def _run(url: str, expected: Expectation, folder: Path, server: Path, seed: int | None) -> Run:
+    code = main(expected.run_arguments(url, folder, restart_command(server), seed=seed))
     return Run(code, load_report(folder / REPORT), folder)
 
 
