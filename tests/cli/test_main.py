@@ -191,13 +191,14 @@ class TestOtherCommands:
         monkeypatch: pytest.MonkeyPatch,
         cli: Cli,
     ) -> None:
-        def made_up(workers: int | None, *, full: bool) -> selftest.SelftestResult:
-            assert (workers, full) == (2, True)
+        def made_up(workers: int | None, *, full: bool, seed: int) -> selftest.SelftestResult:
+            assert (workers, full, seed) == (2, True, 7)
             trial = FaultTrial(next(iter(FAULTS)), "P2", own, ())
             return selftest.SelftestResult(Half((trial,), tuple(wrong), tuple(idle)))
 
         monkeypatch.setattr(selftest, "run_selftest", made_up)
-        printed = cli("selftest", "-n", "2", "--full", code=code).out
+        printed = cli("selftest", "-n", "2", "--full", "--seed", "7", code=code).out
+        assert "--seed 7" in printed
         assert f"1 faults, {len(own)} caught by a case of their own requirement" in printed
         assert all(words in printed for words in (*idle, *(r.case.id for r in wrong)))
 

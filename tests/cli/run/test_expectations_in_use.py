@@ -94,7 +94,9 @@ class TestCommands:
         file.write_text("# ours\n\nexpected:\n- {requirement: P2, reason: by hand}\n")
         assert main(["expect", "--write", str(report), str(file)]) == 0
         text = file.read_text()
-        assert text.startswith("# ours\n\nexpected:\n- requirement: P2\n  reason: by hand\n")
+        seed = load_report(report).seed
+        entry = "expected:\n- requirement: P2\n  reason: by hand\n"
+        assert text.startswith(f"# ours\n\nseed: {seed}\n{entry}")
 
     def test_a_dash_prints_the_file(self, report: Path, cli: Cli) -> None:
         ended = cli("expect", "--write", report, "-", code=0)
