@@ -131,7 +131,7 @@ def test_faults_are_listed_in_the_order_of_known_requirements() -> None:
 # Modules of what several families have in common, and of what functions of `shared` make.
 OF_SEVERAL_FAMILIES = (
     "reported", "state", "every_exchange", "http_syntax", "optional_requests", "hosted_endpoints",
-    "registry", "blobs", "crashes", "deliveries", "spellings",
+    "registry", "blobs", "crashes", "deliveries", "spellings", "sizes",
 )  # fmt: skip
 
 

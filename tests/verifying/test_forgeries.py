@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -162,9 +163,16 @@ def unsupported(report: Document, *names: str) -> Document:
     return done(report)
 
 
-def edited(data: str, old: bytes, new: bytes) -> str:
+def kept(data: Any) -> bytes:
+    """Bytes of an exchange, which is long if they are deflated."""
+    if isinstance(data, dict):
+        return zlib.decompress(base64.b64decode(data["deflated"]))
+    return base64.b64decode(data)
+
+
+def edited(data: Any, old: bytes, new: bytes) -> str:
     """Bytes of an exchange, replaced in base64."""
-    return base64.b64encode(base64.b64decode(data).replace(old, new)).decode()
+    return base64.b64encode(kept(data).replace(old, new)).decode()
 
 
 def of_good(reports: Reports, *names: str, port: bool = False) -> Document:
@@ -338,7 +346,7 @@ def masked(reports: Reports) -> Document:
     report["target"]["headers"].append(["X-Secret", "******"])
     for case in bad(report):
         for exchange in case["exchanges"]:
-            data = base64.b64decode(exchange["response"])
+            data = kept(exchange["response"])
             head, _, body = data.partition(b"\r\n\r\n")
             exchange["response"] = base64.b64encode(head + b"\r\n\r\n" + b"*" * len(body)).decode()
     return passed(report)
