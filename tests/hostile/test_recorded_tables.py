@@ -40,8 +40,7 @@ def recorded(target: Target, seeds: Iterable[int]) -> set[Entry]:
             for number, one in enumerate([*members, *([case.first] if case.first else [])]):
                 place = number if number < case.together else 0
                 made = prepare(one, address, target.binding(one.model), variant=place)
-                parsed = made.request.head.target, b"".join(made.request.body)
-                found.add(entry(*parsed))
+                found.add(entry(made.request.head.target, b"".join(made.request.body)))
         for role in {case.model for case in cases}:
             for form in FORMS:
                 for made in known_good(role, address, target.binding(role), form):

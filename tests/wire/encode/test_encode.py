@@ -12,6 +12,9 @@ import pytest
 from support.cases import ADDRESS, binding, document, lines, make_case, make_get, prepared, sent
 from support.responses import BLOB
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import prepare
 
@@ -181,3 +184,19 @@ def test_first_three_elements_and_their_negation_are_expected() -> None:
     assert first.tensor.shape == second.tensor.shape == (3, 1)
     assert bytes(first.tensor.blob) == struct.pack("<3f", 1.5, -0.0, 2.0)
     assert bytes(second.tensor.blob) == struct.pack("<3f", -1.5, 0.0, -2.0)
+
+
+FOREIGN = [
+    case
+    for case in suite_cases()
+    if isinstance(case, RequestCase) and any(one.foreign_ids for one in (case, *case.others))
+]
+
+
+@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: str(case.id))
+def test_ids_of_other_requests_are_those_that_the_run_drew(case: RequestCase) -> None:
+    target = Target("http://h", seed=7)
+    made = [prepare(one, target.address, target.binding(one.model)) for one in (case, *case.others)]
+    sent = {one.request_id for one in made} - {None}
+    assert sent != {one.request.get("id") for one in (case, *case.others)} - {None}
+    assert all(set(one.foreign_ids) == sent - {one.request_id} for one in made if one.foreign_ids)

@@ -134,8 +134,10 @@ def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) 
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), binding.contract
     draw = draw_for(address.seed, case.id)
-    if draw is not None and isinstance(request.get("id"), str):
-        request = {**request, "id": draw.text(request["id"])}
+    if draw is not None:
+        if isinstance(request.get("id"), str):
+            request = {**request, "id": draw.text(request["id"])}
+        # Also without an id of its own: then any of theirs is wrong.
         case = replace(case, request=request, foreign_ids=tuple(map(draw.text, case.foreign_ids)))
     inputs: Sequence[EncodedInput]
     streamed = None
