@@ -78,10 +78,16 @@ def test_a_table_answers_the_run_that_it_has(cases: list[Case]) -> None:
     assert failing(1, recorded(Target("http://127.0.0.1"), [1]), cases) == 0
 
 
-def test_a_table_fails_nearly_every_case_with_a_fresh_seed(
+def test_a_table_fails_most_cases_with_a_fresh_seed(
     cases: list[Case], pytestconfig: pytest.Config
 ) -> None:
-    runs = 20 if pytestconfig.getoption("--long") else 2
+    runs = 2
+    if pytestconfig.getoption("--long"):
+        runs, cases = 20, suite_cases()
     found = failing(4_000_000_000, recorded(Target("http://127.0.0.1"), range(runs)), cases)
-    sent = [case for case in cases if isinstance(case, RequestCase)]
-    assert found > 0.6 * len(sent)
+    served = [
+        case
+        for case in cases
+        if isinstance(case, RequestCase) and (case.expects, case.profile) == ("success", "binary")
+    ]
+    assert found > 0.6 * len(served)

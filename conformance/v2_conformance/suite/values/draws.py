@@ -16,8 +16,8 @@ from functools import cache, cached_property, lru_cache
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes, from_values
 
 _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*")
-# Hexadecimal digits stay so, and a number neither gets nor loses a leading zero.
-# Each with the factors that have none in common with its length.
+# Hexadecimal digits stay so, and a number neither gets nor loses a leading zero. Each class has the
+# factors that have none in common with its length.
 _CLASSES: Mapping[str, tuple[int, ...]] = {
     "123456789": (1, 2, 4, 5, 7, 8),
     "abcdef": (1, 5),
@@ -92,7 +92,7 @@ class Draw:
         return bytes(made)
 
     def turned(self, datatype: str, blob: bytes) -> bytes:
-        """Return a tensor with the same elements in the same order, but from another one on."""
+        """Return a tensor with its elements rotated."""
         size = DATATYPES[datatype].size or 1
         first = size * self._below(max(len(blob) // size, 1), "turn")
         return blob[first:] + blob[:first]
@@ -106,7 +106,8 @@ class Draw:
         size = DATATYPES[datatype].size or 1
         factor, offset = 2 * self._below(32, "factor") + 1, self._below(64, "offset")
         scale = self._below(len(_SCALES), "scale")
-        numbers, scaled = _fractions(datatype, 2), _fractions(datatype, scale)
+        numbers = _fractions(datatype, _SCALES.index(1.0))
+        scaled = _fractions(datatype, scale)
         place = {number: i for i, number in enumerate(numbers)}
         period = b"".join(
             scaled[(i & 64) | ((factor * i + offset) & 63)]
