@@ -24,11 +24,11 @@ def seeded(target: Target, options: SelectionOptions, expected: Expectations | N
         return target
     if seed is None and expected is not None:
         seed = expected.seed
-    if seed is None:
-        seed = fresh_seed() if options.shard is None else _OF_SHARDS
-    return replace(target, seed=seed)
+    if seed is None and options.shard is not None:
+        seed = _OF_SHARDS
+    return replace(target, seed=given_or_fresh(seed))
 
 
-def fresh_seed() -> int:
-    """Return a seed that nobody can know before."""
-    return secrets.randbelow(LARGEST_SEED + 1)
+def given_or_fresh(seed: int | None) -> int:
+    """Return `seed` or, for None, one that nobody can know before."""
+    return secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed

@@ -7,7 +7,6 @@ import json
 import shutil
 from collections.abc import Generator
 from contextlib import ExitStack
-from dataclasses import replace as replace_target
 from itertools import zip_longest
 from typing import Any
 
@@ -38,7 +37,7 @@ from v2_conformance.pytest_plugin.xdist import (
     SharedServer,
     is_worker,
     shared_folder,
-    shared_rate,
+    shared_options,
 )
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Calibration
@@ -72,7 +71,7 @@ class SessionHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._options = shared_rate(options_of(config), config)
+        self._options = shared_options(options_of(config), config)
         self._engine: Engine | None = None
         self._coming: Case | None = None
         self._watch: ExtensionWatch | None = None  # None in a worker, which sees only its own cases
@@ -97,8 +96,7 @@ class SessionHooks:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
         if self._engine is None:
             given = getattr(self._config, "workerinput", {})
-            target = replace_target(target_of(self._options), seed=given.get(SEED))
-            target = seeded(target, self._options, self._expectations)
+            target = seeded(target_of(self._options), self._options, self._expectations)
             known = given.get(SERVER)
             usual_s = usual_limit_s(self._chosen, target.limits, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))

@@ -64,12 +64,11 @@ def shared_folder(config: pytest.Config) -> Path:
     return Path(folder or tempfile.mkdtemp(prefix="v2-conformance-"))
 
 
-def shared_rate(options: PluginOptions, config: pytest.Config) -> PluginOptions:
-    """The options of this process: workers share the rate that the server allows."""
-    if options.rate is None:
-        return options
-    count = getattr(config, "workerinput", {}).get("workercount", 1)
-    return replace(options, rate=options.rate / count)
+def shared_options(options: PluginOptions, config: pytest.Config) -> PluginOptions:
+    """The options of this process: workers share the rate that the server allows, and the seed."""
+    given = getattr(config, "workerinput", {})
+    rate = None if options.rate is None else options.rate / given.get("workercount", 1)
+    return replace(options, rate=rate, seed=given.get(SEED, options.seed))
 
 
 class SharedServer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from v2_conformance.certifying.seeds import fresh_seed
+from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.errors import NothingRanError
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.runs.discovery import discover
@@ -27,7 +27,7 @@ def fuzz_server(options: RunOptions, target: Target, recovery: Recovery) -> int:
     A failure is written into the report folder. Without a seed a random one is taken and printed.
     """
     examples = options.fuzz or 0
-    seed = fresh_seed() if options.seed is None else options.seed
+    seed = given_or_fresh(options.seed)
     wait_until_ready(target, options.wait_ready)
     server = discover(target)
     with closing(Engine(target, server, recovery=recovery)) as engine:

@@ -34,11 +34,11 @@ def selftest(options: SelftestOptions) -> int:
         for line in relation_lines(trials):
             print(line)
         return 0 if enough_noticed(trials) else 1
-    from v2_conformance.certifying.seeds import fresh_seed
+    from v2_conformance.certifying.seeds import given_or_fresh
     from v2_conformance.maintenance.selftest.servers import run_selftest
     from v2_conformance.maintenance.selftest.text import selftest_lines
 
-    seed = fresh_seed() if options.seed is None else options.seed
+    seed = given_or_fresh(options.seed)
     print(f"--seed {seed}", flush=True)
     result = run_selftest(options.workers, full=options.full, seed=seed)
     for line in selftest_lines(result):
