@@ -91,3 +91,12 @@ def test_a_tampered_request_leaves_those_alone_that_share_its_tensors() -> None:
     assert tampered.count(b":9") == 2
     assert b'"shape":[9]' in tampered
     assert sent(make_case(**plain)) == before
+
+
+@pytest.mark.parametrize("form", ["json", "binary"])
+def test_spaces_fill_the_json_until_the_whole_body_has_pages(form: str) -> None:
+    case = make_case(inputs=[{"shape": [3], "form": form}], json={"fill_to": 512})
+    plain = make_case(inputs=[{"shape": [3], "form": form}])
+    (_, filled), (_, body) = sent(case), sent(plain)
+    assert len(filled) == 512
+    assert document(filled) == document(body)

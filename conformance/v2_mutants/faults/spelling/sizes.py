@@ -50,8 +50,8 @@ def _is_coded(request: Request) -> bool:
     return bool(request.values("Content-Encoding"))
 
 
-def _without_end(blob: Buffer) -> bytes:
-    return bytes(blob[:-1]) + b"\0"
+def _with_wrong_end(blob: Buffer) -> bytes:
+    return bytes(blob[:-1]) + bytes([blob[-1] ^ 1])
 
 
 for _name, _text, _when in (
@@ -91,19 +91,19 @@ fault("json-over-64-kib-in-a-coding-refused", "V3", Behaviour.read_request)(
     ),
 )
 fault("decoded-body-of-whole-pages-loses-its-end", "V3", Behaviour.decompress)(
-    "The last byte of a decoded body is 0 if the body fills its last page.",
-    then(lambda body, coding, data: _without_end(body) if _fills_pages(body) else body),
+    "The last byte of a decoded body is wrong if the body fills its last page.",
+    then(lambda body, coding, data: _with_wrong_end(body) if _fills_pages(body) else body),
 )
 fault("raw-body-of-whole-pages-loses-its-end", "V3", Behaviour.read_raw)(
-    "The last byte of a raw body is 0 if the body fills its last page.",
+    "The last byte of a raw body is wrong if the body fills its last page.",
     lambda right, model, body: right(
-        body=memoryview(_without_end(body)) if _fills_pages(body) else body
+        body=memoryview(_with_wrong_end(body)) if _fills_pages(body) else body
     ),
 )
 fault("blob-of-whole-pages-loses-its-end", "V3", Behaviour.response_body)(
-    "The last byte of an output is 0 if the blob is a multiple of 8,192 bytes.",
+    "The last byte of an output is wrong if the blob is a multiple of 8,192 bytes.",
     lambda right, text, blobs: right(
-        blobs=[_without_end(blob) if _fills_pages(blob, 2) else blob for blob in blobs]
+        blobs=[_with_wrong_end(blob) if _fills_pages(blob, 2) else blob for blob in blobs]
     ),
 )
 
