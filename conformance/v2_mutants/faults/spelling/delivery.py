@@ -132,8 +132,8 @@ fault.several(
 fault.several(
     "buffer-of-64-kib-refused",
     "V3",
-    "A tensor of 12,001 to 20,000 elements, too long for a buffer of 64 KiB, is rejected.",
-)(_size_refused(12_001, 20_000))
+    "A tensor of 16,385 to 20,000 elements, too long for a buffer of 64 KiB, is rejected.",
+)(_size_refused(16_385, 20_000))
 fault.several(
     "mebibyte-refused", "V3", "A tensor of more than 200,000 elements is rejected with 400."
 )(_size_refused(200_001, 2**31))
