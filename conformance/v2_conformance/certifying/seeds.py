@@ -30,5 +30,5 @@ def seeded(target: Target, options: SelectionOptions, expected: Expectations | N
 
 
 def given_or_fresh(seed: int | None) -> int:
-    """Return `seed` or, for None, one that nobody can know before."""
+    """Return `seed` or, for None, one that nobody can predict."""
     return secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed

@@ -298,5 +298,5 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
 }
 VALUE_PATTERNS = tuple(_PATTERNS)
-# What they are about is every byte of them.
+# Every byte of these is what they are about.
 _AS_WRITTEN = frozenset({"ones", "not_json", "invalid_utf8"})
