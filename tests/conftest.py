@@ -18,6 +18,7 @@ from support.browser import Browser, browsing, chromium
 from support.commands import Cli, caller
 from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
 from support.snapshots import Snapshot, Texts, compare, compare_texts
+from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
 
@@ -45,6 +46,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the words in tests/snapshots as they are now, instead of comparing them",
     )
+    parser.addoption(
+        "--fresh-seed",
+        type=int,
+        help="the seed of runs that need a fresh one; without it, one is drawn and printed",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the fresh seed, which workers of xdist get among the options."""
+    config.option.fresh_seed = given_or_fresh(config.option.fresh_seed)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which seed repeats what this session tries."""
+    return f"fresh seed of runs: --fresh-seed {config.option.fresh_seed}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -116,6 +132,13 @@ def snapshot(pytestconfig: pytest.Config) -> Snapshot:
 def texts(pytestconfig: pytest.Config) -> Texts:
     """Compares texts with those in tests/snapshots, or writes them there."""
     return partial(compare_texts, rewrite=pytestconfig.getoption("--rewrite-snapshots"))
+
+
+@pytest.fixture
+def fresh_seed(pytestconfig: pytest.Config) -> int:
+    """A seed that this session has drawn, or was given to repeat another one."""
+    seed: int = pytestconfig.getoption("--fresh-seed")
+    return seed
 
 
 @pytest.fixture(scope="module")

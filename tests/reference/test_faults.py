@@ -7,6 +7,7 @@ Here a sample of the faults is tried; with --whole-runs (`tox -e variants`) all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 import pytest
@@ -38,11 +39,16 @@ _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}
 
 
 def run_against(
-    url: str, chosen: Sequence[Case], timeout: float = 30, binding: str | None = None
+    url: str,
+    chosen: Sequence[Case],
+    timeout: float = 30,
+    binding: str | None = None,
+    seed: int | None = None,
 ) -> dict[str, Result]:
     """The results of `chosen` by case id."""
     of_run = partial(make_target, url, profiles=SERVER_PROFILES, binding=binding)
-    engine = Engine(of_run(timeout=timeout), discover(of_run(timeout=30)))
+    target = replace(of_run(timeout=timeout), seed=seed)
+    engine = Engine(target, discover(of_run(timeout=30)))
     return {event.result.case.id: event.result for event in run(engine, chosen)}
 
 
@@ -87,11 +93,13 @@ def test_a_fault_is_caught_by_a_case_of_its_requirement(one_of_the_faults: str) 
     assert all(failures.values()), "a failure says nothing"
 
 
-def test_a_server_without_faults_passes_every_case_every_time(server: ReferenceServer) -> None:
+def test_a_server_without_faults_passes_every_case_every_time(
+    server: ReferenceServer, fresh_seed: int
+) -> None:
     first = run_against(server.url, suite_cases())
     # What is observed depends on all that is sent.
     sent = [c for c in sample(suite_cases(), _LEFT_OUT) if not isinstance(c, ObservedCase)]
-    again = run_against(server.url, sent)
+    again = run_against(server.url, sent, seed=fresh_seed)
     wrong = {
         name: result.message
         for name, result in first.items()

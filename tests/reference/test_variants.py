@@ -192,11 +192,19 @@ def allowed(case: Case, differs: Differs) -> tuple[Outcome, ...]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config) -> None:
+def test_a_right_server_fails_nothing(
+    variant: str, fresh_seed: int, pytestconfig: pytest.Config
+) -> None:
+    whole = pytestconfig.getoption("--whole-runs")
+    for seed in (None, 1, fresh_seed) if whole else (fresh_seed,):
+        fails_nothing(variant, seed, whole=whole)
+
+
+def fails_nothing(variant: str, seed: int | None, *, whole: bool) -> None:
     differs = DIFFERS.get(variant, Differs())
-    cases = cases_for(differs, whole=pytestconfig.getoption("--whole-runs"))
+    cases = cases_for(differs, whole=whole)
     with MutantServer(variants=[variant]) as server:
-        target = target_of(server.url, *OPT_IN_PROFILES, timeout=30)
+        target = replace(target_of(server.url, *OPT_IN_PROFILES, timeout=30), seed=seed)
         wait_until_ready(target)
         found = results(target, cases)
     wrong = {
@@ -204,7 +212,7 @@ def test_a_right_server_fails_nothing(variant: str, pytestconfig: pytest.Config)
         for id, result in found.items()
         if not is_allowed(result, differs)
     }
-    assert wrong == {}
+    assert (seed, wrong) == (seed, {})
     failed = [result for result in found.values() if result.outcome is Outcome.FAIL]
     levels = {result.case.facts(OPT_IN_PROFILES, result.cause).level for result in failed}
     assert levels <= {"SHOULD", "MAY"}
