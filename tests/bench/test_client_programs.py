@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.scenarios import plain, program, scenario
 from v2_conformance.bench.clients import CommandClient
 from v2_conformance.bench.scenarios import run_scenario
 from v2_conformance.errors import UsageError
+from v2_conformance.redaction import Mask
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.causes.client_findings import (
@@ -130,6 +132,21 @@ def test_a_client_that_lacks_what_a_scenario_needs_says_whether_it_is_an_option(
     assert chosen
     result = run_scenario(chosen[0], program('print(\'{"unsupported": "no way"}\')'))
     assert result.cause == ClientLacks("no way", basic)
+
+
+@pytest.mark.parametrize("before", [4096 - 9, 65536 - 9])
+def test_what_a_client_prints_is_kept_without_secrets(before: int, tmp_path: Path) -> None:
+    secret = "Zk9-pQ7w_vX2-mN4-t0ken"
+    code = (
+        f"import sys; sys.stderr.write('{secret}' + '-' * {before} + '{secret}' + '-' * 4087)\n"
+        f"print('{{\"error' + '-' * 60 + '{secret}')"
+    )
+    client = CommandClient((sys.executable, "-c", code), mask=Mask((secret,)))
+    said = run_scenario(scenario(tmp_path), client).said
+    assert said is not None
+    assert said.garbage is not None
+    assert "t0ken" not in said.stderr + said.garbage
+    assert said.stderr.startswith("*********---")
 
 
 def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:

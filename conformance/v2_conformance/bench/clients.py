@@ -22,6 +22,7 @@ import msgspec
 
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.errors import UsageError
+from v2_conformance.redaction import OVERLAP, Mask
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.tasks import Line, Said, Task, checked_line, read_lines
 
@@ -50,14 +51,18 @@ class CommandClient:
     `{url}`, `{scenario}` and `{task}` in its arguments stand for the base URL, the scenario's id
     and the path of a JSON file with the task, which are in its environment, too (V2_BENCH_URL,
     V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT). Variables that name a proxy are removed:
-    the bench is on this machine.
+    the bench is on this machine. What it prints beside its lines is kept without the secrets of
+    `mask`.
     """
 
-    def __init__(self, command: Sequence[str], *, startup_s: float = STARTUP_S) -> None:
+    def __init__(
+        self, command: Sequence[str], *, startup_s: float = STARTUP_S, mask: Mask | None = None
+    ) -> None:
         if not command:
             raise UsageError("no command to run")
         self.command = tuple(command)
         self._startup_s = startup_s
+        self._mask = mask or Mask()
 
     def run(self, task: Task, url: str) -> Said:
         """See Client. Raises UsageError if the command cannot be started at all."""
@@ -94,12 +99,15 @@ class CommandClient:
         lines, garbage = read_lines(bytes(output.stdout), len(task.requests))
         return Said(
             lines=lines,
-            garbage=None if garbage is None else printable(garbage),
+            garbage=None if garbage is None else printable(self._without_secrets(garbage.encode())),
             ended=output.ended,
             exit=process.returncode if output.ended == "exit" else None,
-            stderr=printable(bytes(output.stderr).decode("utf-8", "replace"), 2 * _STDERR),
+            stderr=printable(self._without_secrets(output.stderr)[-_STDERR:], 2 * _STDERR),
             seconds=limit,
         )
+
+    def _without_secrets(self, printed: bytes | bytearray) -> str:
+        return self._mask.excerpt(bytes(printed)).decode("utf-8", "replace")
 
 
 def _without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
@@ -144,7 +152,7 @@ class _Output:
                         self.stdout += data
                     else:
                         errors += len(data)
-                        self.stderr = (self.stderr + data)[-_STDERR:]
+                        self.stderr = (self.stderr + data)[-_STDERR - OVERLAP :]
                 if len(self.stdout) > MOST_OUTPUT or errors > MOST_OUTPUT:
                     del self.stdout[MOST_OUTPUT:]
                     self.ended = "flood"

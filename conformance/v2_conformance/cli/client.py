@@ -59,7 +59,7 @@ def client(options: ClientOptions) -> int:
     reporting = Reporting(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
-        tested = CommandClient(options.command) if options.command else None
+        tested = CommandClient(options.command, mask=target.mask) if options.command else None
         stack.enter_context(sole_run(options.report_dir))
         if tested is not None:
             check_client(plan, tested, timeout_s=options.timeout)

@@ -114,13 +114,19 @@ class Mask:
         if not self._needles or not text:
             return text
         data = text.encode("utf-8", "surrogatepass")
-        spans = [*find(data, self._needles, parts=True), *before_cuts(data, self._needles)]
+        spans = self._in_text(data)
         return _hidden(data, spans).decode("utf-8", "surrogatepass") if spans else text
 
     def excerpt(self, data: bytes) -> bytes:
         """Bytes that may begin and end in the middle of a secret, without what they show of it."""
-        spans = [*find(data, self._needles, parts=True), *of_an_excerpt(data, self._needles)]
+        if not self._needles:
+            return data
+        spans = [*self._in_text(data), *of_an_excerpt(data, self._needles)]
         return _hidden(data, spans)
+
+    def _in_text(self, data: bytes) -> list[Span]:
+        """The secrets in a text, and the parts of them that a quotation in it shows."""
+        return [*find(data, self._needles, parts=True), *before_cuts(data, self._needles)]
 
     def document(self, value: Any) -> Any:
         """A JSON document without the secrets."""

@@ -80,6 +80,19 @@ def test_output_is_bounded_and_masked(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(log) <= 8 << 20
 
 
+def test_output_is_masked_across_lines_and_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "Zk9-pQ7w_vX2-mN4-t0ken"
+    monkeypatch.setenv("MY_TOKEN", secret)
+    port = free_port()
+    says = f"print('-' * (65536 - 9) + '{secret}', *'{secret}', sep=chr(10))"
+    start = f'{PYTHON} -c "{says}"; exec {serve(port)}'
+    assert run(port, start, tmp_path, "--bearer-env", "MY_TOKEN") == 0
+    log = (tmp_path / "server.log").read_bytes()
+    assert not any(letter in log.partition(b"serving on")[0] for letter in secret.encode()[:4])
+
+
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     port = free_port()
     arguments = ["run", f"http://127.0.0.1:{port}", "--start", serve(port)]

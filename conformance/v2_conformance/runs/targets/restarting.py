@@ -24,4 +24,4 @@ def restart(command: str, mask: Mask) -> None:
     with tempfile.TemporaryFile() as output:
         subprocess.run(command, shell=True, check=False, stdout=output, stderr=subprocess.STDOUT)
         output.seek(0)
-        sys.stderr.write(mask.text(output.read(_LONGEST).decode("utf-8", "replace")))
+        sys.stderr.write(mask.excerpt(output.read(_LONGEST)).decode("utf-8", "replace"))

@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from v2_conformance.errors import UnreachableError, UsageError
-from v2_conformance.redaction import Mask
+from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
@@ -23,7 +22,8 @@ OUTPUT = "server.log"
 READY_WITHIN_S = 60.0
 
 _MOST_OUTPUT = 8 << 20
-_LONGEST_LINE = 64 << 10
+_PIECE = 64 << 10
+_LONGEST_END = 64 << 10
 _LAST_LINES = 5
 _LONGEST_SHOWN = 160
 _ENDS_WITHIN_S = 10.0
@@ -107,36 +107,43 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 class _Printed:
-    """Output of a server, copied to a file line by line in a thread of its own."""
+    """Output of a server, copied to a file without secrets in a thread of its own."""
 
     def __init__(self, source: IO[bytes], file: BinaryIO, mask: Mask) -> None:
-        self.last: deque[str] = deque(maxlen=_LAST_LINES)
         self._source = source
         self._file = file
         self._mask = mask
+        self._masked = MaskedStream(mask)
+        self._end = b""  # not masked yet
         self._room = _MOST_OUTPUT
         self._open = True
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._copy, name="server-output", daemon=True)
         self._thread.start()
 
+    @property
+    def last(self) -> list[str]:
+        """The last lines, once all is copied."""
+        shown = self._mask.excerpt(self._end).decode("utf-8", "replace")
+        lines = [line.strip() for line in shown.splitlines()]
+        return [printable(line, _LONGEST_SHOWN) for line in lines if line][-_LAST_LINES:]
+
     def finish(self) -> None:
         """Wait for the end of the output, but not for processes that outlive their group."""
         self._thread.join(_OUTPUT_WITHIN_S)
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):
+            self._write(self._masked.rest())
             self._open = False
 
     def _copy(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._source as source:
-            while line := source.readline(_LONGEST_LINE):
-                self._keep(self._mask.text(line.decode("utf-8", "replace")))
+            while piece := os.read(source.fileno(), _PIECE):
+                with self._lock:
+                    self._end = (self._end + piece)[-_LONGEST_END:]
+                    if self._open and self._room > 0:
+                        self._write(self._masked.feed(piece))
 
-    def _keep(self, line: str) -> None:
-        if line.strip():
-            self.last.append(printable(line.strip(), _LONGEST_SHOWN))
-        data = line.encode()
-        with self._lock:
-            if self._open and self._room > 0:
-                self._file.write(data[: self._room])
-                self._file.flush()
-                self._room -= len(data)
+    def _write(self, masked: bytes) -> None:
+        self._file.write(masked[: self._room])
+        self._file.flush()
+        self._room = max(0, self._room - len(masked))
