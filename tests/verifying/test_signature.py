@@ -25,10 +25,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from support.commands import Cli
+from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
-from v2_conformance.report.signatures.signing import NAMESPACE, PASSPHRASE
+from v2_conformance.report.signatures.signing import NAMESPACE
 from v2_conformance.report.signatures.sshsig import SignatureFormatError, read_signature, sign
 from v2_conformance.verifying.signatures.allowed_signers import matches_list, read_allowed_signers
 

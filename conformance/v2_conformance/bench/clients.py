@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import msgspec
 
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
+from v2_conformance.child_processes import environment
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import OVERLAP, Mask
 from v2_conformance.suite.causes.base import printable
@@ -71,8 +72,8 @@ class CommandClient:
             path = Path(folder) / "task.json"
             path.write_bytes(msgspec.json.encode(task))
             known = {"{url}": url, "{scenario}": task.scenario, "{task}": str(path)}
-            environment = {
-                **_without_proxies(os.environ),
+            variables = {
+                **_without_proxies(environment()),
                 "V2_BENCH_URL": url,
                 "V2_BENCH_SCENARIO": task.scenario,
                 "V2_BENCH_TASK": str(path),
@@ -85,7 +86,7 @@ class CommandClient:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=environment,
+                    env=variables,
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
@@ -110,11 +111,11 @@ class CommandClient:
         return self._mask.excerpt(bytes(printed)).decode("utf-8", "replace")
 
 
-def _without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+def _without_proxies(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without variables that would send a client to the bench through a
     proxy: that might not reach it, and would be judged in place of the client.
     """
-    return {name: value for name, value in environment.items() if name.lower() not in _PROXIES}
+    return {name: value for name, value in variables.items() if name.lower() not in _PROXIES}
 
 
 def _filled(argument: str, known: Mapping[str, str]) -> str:

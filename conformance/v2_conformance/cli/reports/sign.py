@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.cli.command import command
 from v2_conformance.errors import UsageError
 from v2_conformance.options.reports import SignOptions
@@ -54,8 +55,6 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
 
 
 def _passphrase(path: Path) -> str | None:
-    from v2_conformance.report.signatures.signing import PASSPHRASE
-
     given = os.environ.get(PASSPHRASE)
     if given is not None or not sys.stdin.isatty():
         return given

@@ -13,6 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
+from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import read_report, write_atomically
@@ -20,9 +21,6 @@ from v2_conformance.report.signatures.sshsig import sign
 
 NAMESPACE = "v2-conformance"
 """What the signatures are for, so that one made for something else is none of a report."""
-
-PASSPHRASE = "V2_CONFORMANCE_KEY_PASSPHRASE"
-"""The environment variable that can have the passphrase of a key."""
 
 _LARGEST_KEY = 64 * 1024
 _OPENSSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 
+from v2_conformance.child_processes import environment
 from v2_conformance.redaction import Mask
 
 _LONGEST = 1 << 20
@@ -19,9 +20,16 @@ def restart(command: str, mask: Mask) -> None:
     the run.
     """
     if not mask.hides_anything:
-        subprocess.run(command, shell=True, check=False)
+        subprocess.run(command, shell=True, env=environment(), check=False)
         return
     with tempfile.TemporaryFile() as output:
-        subprocess.run(command, shell=True, check=False, stdout=output, stderr=subprocess.STDOUT)
+        subprocess.run(
+            command,
+            shell=True,
+            env=environment(),
+            check=False,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
         output.seek(0)
         sys.stderr.write(mask.excerpt(output.read(_LONGEST)).decode("utf-8", "replace"))

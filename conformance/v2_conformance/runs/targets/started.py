@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from v2_conformance.child_processes import environment
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
@@ -56,6 +57,7 @@ def started_server(
         process = subprocess.Popen(
             command,
             shell=True,
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
