@@ -33,7 +33,7 @@ from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.suite.cases import CaseFacts
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
+from v2_conformance.suite.requirements import GRADES, catalogue
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
@@ -148,22 +148,20 @@ def front_page(text: str, expectations: Sequence[Expectation]) -> str:
     """`text` of README.md, its table of servers made anew."""
     before, _, rest = text.partition(TABLE)
     servers = [expected for expected in expectations if not expected.adapter]
-    head = (
-        "| server | profiles | verdict | blocks conformant | blocks robust | mended in |\n"
-        "|---|---|---|---|---|---|\n"
-    )
+    head = "| server | verdict | blocks conformant |\n|---|---|---|\n"
     rows = "".join(map(_row, servers))
     return before + TABLE + head + rows + TABLE_END + rest.partition(TABLE_END)[2]
 
 
 def _row(expected: Expectation) -> str:
     failing = expected.failing() if expected.implemented else {}
-    blocked = {key: {case.blocks for case in failing.get(key, ())} for key in expected.requirements}
-    blocking = [" ".join(key for key in blocked if block in blocked[key]) for block in BLOCKS]
-    mended = "; ".join(f"{key} {where}" for key, where in expected.mended.items())
+    blocking = [
+        key
+        for key in expected.requirements
+        if any(case.blocks == "conformant" for case in failing.get(key, ()))
+    ]
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    cells = (server, ", ".join(expected.profiles), expected.verdict, *blocking, mended)
-    return f"| {' | '.join(cells)} |\n"
+    return f"| {server} | {expected.verdict} | {' '.join(blocking)} |\n"
 
 
 def _section(expected: Expectation) -> Iterator[str]:
@@ -188,6 +186,9 @@ def _section(expected: Expectation) -> Iterator[str]:
     ]
     if expected.adapter and lacking:
         yield f"Not tested, because the client has no way to ask for it: {' '.join(lacking)}.\n"
+    if expected.mended:
+        mended = "; ".join(f"{key} {where}" for key, where in expected.mended.items())
+        yield f"Mended in: {mended}.\n"
     untested = [key for key, outcome in expected.requirements.items() if outcome == Outcome.NOT_RUN]
     if untested:
         yield f"Not tested: {' '.join(untested)}.\n"

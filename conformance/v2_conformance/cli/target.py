@@ -100,7 +100,7 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     body = yaml.safe_dump(document, sort_keys=False, width=10_000)
     head = [
         f"{PROGRAM} target init wrote this file for {printable(found.server, 100)}.",
-        "`profiles` and `unsupported` are claims that only you can make: see the README.",
+        "`profiles` and `unsupported` are claims that only you can make: see docs/targets.md.",
     ]
     tail = [f"no model for {role}: {printable(why, 300)}" for role, why in found.absent.items()]
     lines = [*(_COMMENT + line for line in head), body.rstrip()]
