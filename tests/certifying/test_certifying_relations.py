@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,9 +18,10 @@ from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
 from v2_conformance.formats.text.verification import verification_lines
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import Report
@@ -26,8 +29,10 @@ from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import claim, contradicted, standing
 from v2_conformance.runs.targets.make import make_target
-from v2_conformance.suite.causes.causes import SeveralWrong
-from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.causes.causes import Cause, SeveralWrong
+from v2_conformance.suite.causes.circumstances import AnswersDiffer, NothingToCompare
+from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.output_findings import InvalidTensor, MissingOutput
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
@@ -208,6 +213,86 @@ def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str,
     assert why in reason
     assert report.verdict.consistent is False
     assert exit_codes.of_report(report, Gate()) == 1
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+class StaticShape(Behaviour):
+    """A server whose outputs always have the shape of one row."""
+
+    def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
+        entry = super().response_output(tensor, binary)
+        return {**entry, "shape": [1, *tensor.shape[1:]]}
+
+
+class OtherNames(Behaviour):
+    """A server whose answers name outputs otherwise than its metadata."""
+
+    def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
+        return {**super().response_output(tensor, binary), "name": tensor.name.lower()}
+
+
+class Created(Behaviour):
+    """A server that answers with another status than 200."""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return replace(super().infer(model, request), status=201)
+
+
+class SometimesCut(Behaviour):
+    """A server that leaves out the end of its second answer."""
+
+    answered = itertools.count(1)
+
+    def output_data(self, tensor: Tensor) -> Any:
+        data = super().output_data(tensor)
+        return data[:-1] if next(self.answered) == 5 else data
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [
+        (StaticShape, InvalidTensor),
+        (OtherNames, MissingOutput),
+        (Created, WrongStatus),
+    ],
+)
+def test_malformed_answer_is_a_failure_with_a_report(
+    start: Start, tmp_path: Path, behaviour: type[Behaviour], cause: type[Cause]
+) -> None:
+    report = run(start(behaviour), tmp_path, "matrix_product", patterns=["P2", "O1", "H4", "R3"])
+    assert {type(case.cause) for case in report.of(Outcome.FAIL)} == {cause}
+    assert {case.requirement for case in report.of(Outcome.PASS)} >= {"H4", "R3"}
+    assert report.verdict.consistent is False
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+def test_nothing_holds_beside_a_malformed_plain_answer(start: Start, tmp_path: Path) -> None:
+    SometimesCut.answered = itertools.count(1)
+    report = run(start(SometimesCut), tmp_path, "matrix_product", patterns=["P2", "S2"])
+    about_values = [case for case in report.cases if case.requirement == "P2"]
+    assert {type(case.cause) for case in about_values} == {NothingToCompare}
+    assert {case.outcome for case in about_values} == {Outcome.INCONCLUSIVE}
+    assert report.verdict.consistent is False
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+class EmptyWithBytes(Behaviour):
+    """A server that sends one byte too many for a tensor without elements."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        return [0] if 0 in tensor.shape else super().output_data(tensor)
+
+    def output_size(self, tensor: Tensor) -> int:
+        return super().output_size(tensor) or 1
+
+    def output_blob(self, tensor: Tensor) -> Buffer:
+        return super().output_blob(tensor) or b"\0"
+
+
+def test_malformed_answer_to_special_values_is_a_failure(start: Start, tmp_path: Path) -> None:
+    report = run(start(EmptyWithBytes), tmp_path, "reverser", patterns=["E1", "B1"])
+    failed = {case.requirement for case in report.of(Outcome.FAIL)}
+    assert failed == {"E1"}
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 

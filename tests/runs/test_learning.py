@@ -15,7 +15,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.learning import learn_models, repository_index
+from v2_conformance.runs.learning import learn_models, listed_models
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
@@ -145,10 +145,10 @@ def test_answers_that_a_report_has_no_room_for_are_refused(
 
 
 def test_all_stands_for_the_repository_index(start: Start, server: ReferenceServer) -> None:
-    assert {"matrix_product", "reverser", "widener"} <= set(repository_index(target(server)) or ())
+    assert {"matrix_product", "reverser", "widener"} <= set(listed_models(target(server)) or ())
     without = target(start(WithoutIndex))
-    assert repository_index(without) is None
-    with pytest.raises(UsageError, match="no repository index"):
+    assert listed_models(without) is None
+    with pytest.raises(UsageError, match="does not list its models"):
         learn_models(without, ["all"], Choice(), None)
 
 

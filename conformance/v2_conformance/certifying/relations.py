@@ -36,12 +36,14 @@ from v2_conformance.wire.relations.cases import special_sets
 class Asked:
     """Models to test, what the user says about their inputs, and how much floats may differ.
 
-    "all" among the names stands for every model in the server's repository index.
+    "all" among the names stands for every model that the server lists. With `most`, they are tried
+    in their order until so many can be tested, and the rest is left out.
     """
 
     names: Sequence[str]
     choice: Choice = field(default_factory=Choice)
     tolerance: Tolerance | None = None
+    most: int | None = None
 
 
 def start_relations(
@@ -64,7 +66,9 @@ def start_relations(
     check_claims(target, cases)
     wait_until_ready(target, ready_within_s)
     special = partial(special_sets, cases)
-    found = learn_models(target, asked.names, asked.choice, asked.tolerance, special)
+    found = learn_models(
+        target, asked.names, asked.choice, asked.tolerance, special, most=asked.most
+    )
     planned = relation_plan([one.learned for one in found.models], cases)
     _, chosen = planned_and_chosen(planned, patterns, ())
     tolerance = asked.tolerance or Tolerance()

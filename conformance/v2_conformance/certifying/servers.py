@@ -167,8 +167,11 @@ def start(
     outdated: Collection[str] = (),
     ready_within_s: float | None = None,
     workers: int | None = 1,
+    server: Server | None = None,
 ) -> StartedRun:
     """Find the server and begin the record of a run in `directory`, replacing an older one.
+
+    A `server` that `find` found need not be found again.
 
     `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). A server far
     away is asked for so many models at the same time as there will be `workers`.
@@ -177,10 +180,8 @@ def start(
     Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
     report is still there unless its folder is what is wrong.
     """
-    if plan.own:
-        check_claims(target, plan.planned)
-    wait_until_ready(target, ready_within_s)
-    server = discover(target, without_models=plan.own, workers=workers)
+    if server is None:
+        server = find(target, plan, ready_within_s, workers)
     return begin(
         target,
         plan,
@@ -190,6 +191,14 @@ def start(
         expectations=expectations,
         outdated=outdated,
     )
+
+
+def find(target: Target, plan: Plan, ready_within_s: float | None, workers: int | None) -> Server:
+    """Return the server that a run of `plan` is about. Raises as `start` does."""
+    if plan.own:
+        check_claims(target, plan.planned)
+    wait_until_ready(target, ready_within_s)
+    return discover(target, without_models=plan.own, workers=workers)
 
 
 def begin(

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from v2_conformance.report.verdict.gate import Gate
 
 OF_A_RUN = {
-    0: "Conformant, or what --require says; with --model, consistent.",
+    0: "Conformant, or what --require says; with models of your own, consistent.",
     1: "Not so, or the extension is not implemented. If not all of the suite ran: a case failed "
     "that blocks it.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "No case ran except for discovery: the server has none of the contract's models.",
+    4: "No case ran except for discovery: the server has none of the contract's models, and none "
+    "of its own that can be tested.",
 }
 
 

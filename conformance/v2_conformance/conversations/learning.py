@@ -17,18 +17,20 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.relations.learning import (
     Learned,
+    Unanswered,
     differing_output,
     identity_of,
     not_in_json,
 )
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.causes.base import describe, excerpt, printable
+from v2_conformance.suite.causes.base import describe, excerpt
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE
 from v2_conformance.wire.encode.requests import Prepared, prepare
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.transcript import Ending, Transcript
 
 _T = TypeVar("_T")
 _Asking = Generator[Prepared, Transcript, _T]
@@ -48,7 +50,8 @@ def learn(
 
     The request uses JSON both ways if the model's datatypes have a JSON form and the model answers
     it; otherwise it is binary. So what the extension says is compared with what the base protocol
-    says.
+    says. A model whose answer is malformed is learned without its values, so that cases say what
+    is wrong.
     """
     binding = DeployedModel(
         model.role,
@@ -58,13 +61,14 @@ def learn(
         version,
         known=KnownModel(model),
     )
-    problem = "it was not asked"
+    problem, malformed = "it was not asked", False
     for way in _ways(model):
         first = yield from _answer(_plain(binding, address, way, 0))
-        if not isinstance(first, str):
+        if not isinstance(first, Unanswered):
             return (yield from _learned(binding, first, way, address, tolerance))
-        problem = first
-    return Learned(binding, problem=problem)
+        malformed = malformed or first.malformed
+        problem = first.words
+    return _malformed(binding) if malformed else Learned(binding, problem=problem)
 
 
 def _ways(model: ModelContract) -> list[tuple[str, bool]]:
@@ -94,26 +98,31 @@ def _learned(
         names = tuple(spec.name for spec in outputs)
         binding = replace(binding, outputs=names, known=KnownModel(model))
     by_name = {one.tensor.name: one for one in first}
-    absent = next((name for name in binding.outputs if name not in by_name), None)
-    if absent is not None:
-        return Learned(binding, problem=f"its answer has no output {printable(absent, 60)}")
+    if any(name not in by_name for name in binding.outputs):
+        return _malformed(binding)
     answers = [tuple(_kept(by_name[name].tensor) for name in binding.outputs)]
     for _ in range(1, _TIMES):
         again = yield from _answer(_plain(binding, address, way, 0))
+        if _is_malformed(again):
+            return _malformed(binding)
         differing = differing_output(answers[0], again, tolerance)
         if differing is not None:
             return _unrepeatable(binding, differing)
     kept = model.samples[:1]
     for number in range(1, len(model.samples)):
         tried = yield from _answer(_plain(binding, address, way, number))
-        if isinstance(tried, str):
+        if _is_malformed(tried):
+            return _malformed(binding)
+        if isinstance(tried, Unanswered):
             break  # the model need not take more than one
         named = {one.tensor.name: one for one in tried}
         if any(name not in named for name in binding.outputs):
-            break
+            return _malformed(binding)
         other = tuple(_kept(named[name].tensor) for name in binding.outputs)
         for _ in range(1, _TIMES_OF_OTHERS):
             again = yield from _answer(_plain(binding, address, way, number))
+            if _is_malformed(again):
+                return _malformed(binding)
             differing = differing_output(other, again, tolerance)
             if differing is not None:
                 return _unrepeatable(binding, differing)
@@ -124,21 +133,21 @@ def _learned(
         model,
         samples=kept,
         special=tuple(special),
-        not_in_json=tuple(dict.fromkeys(not_in_json(answers, tuple(special.values())))),
+        not_in_json=tuple(dict.fromkeys(not_in_json(model, answers, tuple(special.values())))),
     )
     known = KnownModel(model, tuple(answers), tolerance, special=tuple(special.values()))
-    if len(special) < len(binding.contract.special):
+    if len(special) < len(binding.contract.special) or None in special.values():
         return Learned(replace(binding, known=known))
     return Learned(replace(binding, known=known), identity=identity_of(model, known))
 
 
 def _special_answers(
     binding: DeployedModel, way: tuple[str, bool], address: Address
-) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...]]]:
+) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...] | None]]:
     """Return the answers to the special sets that the model takes, each asked for once, in binary
-    form if JSON cannot express the values.
+    form if JSON cannot express the values; None for a malformed answer.
     """
-    found = {}
+    found: dict[tuple[Sample, ...], tuple[Tensor, ...] | None] = {}
     for number, values in enumerate(binding.contract.special):
         for one in dict.fromkeys((way, ("binary", True))):
             try:
@@ -146,7 +155,9 @@ def _special_answers(
             except CaseFileError:  # JSON cannot express these values
                 continue
             answered = yield from _answer(prepared)
-            if isinstance(answered, str):
+            if isinstance(answered, Unanswered):
+                if answered.malformed:
+                    found[values] = None
                 continue
             named = {output.tensor.name: output.tensor for output in answered}
             if all(name in named for name in binding.outputs):
@@ -158,6 +169,11 @@ def _special_answers(
 def _unrepeatable(binding: DeployedModel, differing: str) -> Learned:
     known = KnownModel(binding.contract, differing=differing)
     return Learned(replace(binding, known=known))
+
+
+def _malformed(binding: DeployedModel) -> Learned:
+    model = replace(binding.contract, samples=binding.contract.samples[:1], special=())
+    return Learned(replace(binding, known=KnownModel(model)))
 
 
 def _kept(tensor: Tensor) -> Tensor:
@@ -189,17 +205,24 @@ def _plain(
     return prepare(case, address, binding, variant=0 if special else number)
 
 
-def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | str]:
+def _is_malformed(answered: Sequence[ReadOutput] | Unanswered) -> bool:
+    return isinstance(answered, Unanswered) and answered.malformed
+
+
+def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     """Return the outputs of the answer to a plain request, or why there are none."""
     transcript = yield prepared
     response = transcript.response
     if response is None:
-        return f"no answer came: {transcript.ending}"
+        came = transcript.partial is not None and transcript.partial.status == 200
+        malformed = came or transcript.ending is Ending.MALFORMED
+        return Unanswered(f"no answer came: {transcript.ending}", malformed)
     try:
         decoded = decode_body(response, limit=decoded_limit(prepared.body_size))
         judge_success((), decoded)
         return read_message(decoded).outputs
     except Finding as finding:
         if response.status != 200:
-            return f"status {response.status}: {excerpt(response.body)}"
-        return describe(finding.cause)
+            malformed = 200 < response.status < 300
+            return Unanswered(f"status {response.status}: {excerpt(response.body)}", malformed)
+        return Unanswered(describe(finding.cause), finding.outcome is Outcome.FAIL)

@@ -21,7 +21,7 @@ from v2_conformance.judging.messages.response import (
     read_message,
 )
 from v2_conformance.judging.streamed import check_streamed
-from v2_conformance.judging.verdict import Finding, Untested, Verdict
+from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import excerpt, printable, printable_words
@@ -35,7 +35,7 @@ from v2_conformance.suite.causes.causes import (
     Rejected,
     SecondAnswerWrong,
 )
-from v2_conformance.suite.causes.circumstances import NoResponse, TimedOutEarly
+from v2_conformance.suite.causes.circumstances import NoResponse, NothingToCompare, TimedOutEarly
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
     AnsweredExactly,
@@ -192,6 +192,8 @@ def _judge_request(
         if case.level != "MAY":
             raise
         return Verdict(Outcome.PASS, NotDone(finding.cause))
+    if not _all_known(prepared.expected):
+        return Verdict(Outcome.INCONCLUSIVE, NothingToCompare(case.model))
     if one_of:
         return Verdict(settled, AnsweredWith("; ".join(map(values_shown, message.outputs))))
     if case.expects == "disputed":
@@ -240,9 +242,15 @@ def _accepted(case: RequestCase, prepared: Prepared, response: Response) -> Find
     """Return the verdict on an accepted request that `case` wants rejected."""
     if case.expect.get("accepted") == "unsupported":
         return Untested(NoErrorToJudge(response.status))
+    if "exact" in case.expect and not _all_known(prepared.expected):
+        return Unread(NothingToCompare(case.model))
     if "exact" in case.expect and _is_exact(prepared.expected, response):
         return Finding(AnsweredExactly(response.status))
     return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
+
+
+def _all_known(expected: tuple[Expected, ...]) -> bool:
+    return all(item.known for item in expected)
 
 
 def _is_exact(expected: tuple[Expected, ...], response: Response) -> bool:
@@ -264,6 +272,8 @@ def _judge_output(
     for output in found:
         if item.form not in ("any", output.form):
             raise Finding(WrongForm(label, item.form, output.form))
+        if not item.known:
+            continue
         if one_of:
             compare_readings(item.tensor, output, one_of, tolerance=item.tolerance)
         else:

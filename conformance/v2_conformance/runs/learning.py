@@ -32,14 +32,15 @@ from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
-from v2_conformance.wire.encode.requests import Prepared, post_request
+from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
 
 ALL = "all"
-"""In place of a name: every model in the server's repository index."""
+"""In place of a name: every model that the server lists."""
 
 INDEX = "/v2/repository/index"
+LIST = "/v2/models"
 _MOST_MODELS = 200
 _NAMED = 5
 _ROOM = 64 << 20  # bytes of answers in a run; its report keeps each answer once
@@ -90,9 +91,11 @@ def learn_models(
     choice: Choice,
     tolerance: Tolerance | None,
     special: SpecialSets = _none,
+    *,
+    most: int | None = None,
 ) -> LearnedServer:
     """Learn the models called `names` (see ALL), also with each model's sets of values in
-    `special`.
+    `special`. After `most` of them, the others are not tried.
 
     Raises UsageError for a name that the server does not have and for a choice that fits no model,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
@@ -110,6 +113,8 @@ def learn_models(
             else:
                 made.append(one)
                 room -= sum(map(len, {bytes(e.transcript.received) for e in one.exchanges}))
+            if len(made) == most:
+                break
         asked = session.asked[:1]
         listed: list[str] = []
         if not made:
@@ -134,8 +139,8 @@ def learn_models(
     return LearnedServer(server, tuple(made))
 
 
-def repository_index(target: Target) -> list[str] | None:
-    """Return the models in the server's repository index, None if it has no index."""
+def listed_models(target: Target) -> list[str] | None:
+    """Return the models that the server lists as ready, None if it lists none."""
     with closing(MetadataClient(target)) as session:
         return _index(session)
 
@@ -159,8 +164,8 @@ def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
         listed = _index(session)
         if listed is None:
             raise UsageError(
-                f"the server has no repository index (POST {INDEX}), so it cannot say what "
-                "`all` is: name each model with --model"
+                f"the server does not list its models (POST {INDEX}, GET {LIST}), so it cannot say "
+                "what `all` is: name each model with --model"
             )
         wanted = [name for name in wanted if name != ALL] + listed
     for name in wanted:
@@ -170,24 +175,30 @@ def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
 
 
 def _index(session: MetadataClient) -> list[str] | None:
-    response = session.exchange(post_request(session.address, INDEX, b"{}"))
-    if response.status != 200:
-        return None
-    try:
-        entries = json.loads(plain_body(response))
-    except (Finding, ValueError, RecursionError):
-        return None
-    if not isinstance(entries, list):
-        return None
-    ready = [
-        entry["name"]
-        for entry in entries[:_MOST_MODELS]
-        if isinstance(entry, dict)
-        and isinstance(entry.get("name"), str)
-        and entry.get("state", "READY") in ("READY", "", None)
-        and NAME.fullmatch(entry["name"])
-    ]
-    return list(dict.fromkeys(ready))
+    """Return the models that are ready, as Triton's index has them, or else KServe's list."""
+    for request in (
+        post_request(session.address, INDEX, b"{}"),
+        get_request(session.address, LIST),
+    ):
+        response = session.exchange(request)
+        if response.status != 200:
+            continue
+        try:
+            document = json.loads(plain_body(response))
+        except (Finding, ValueError, RecursionError):
+            continue
+        entries = document.get("models") if isinstance(document, dict) else document
+        if isinstance(entries, list):
+            return list(dict.fromkeys(filter(None, map(_ready, entries[:_MOST_MODELS]))))
+    return None
+
+
+def _ready(entry: object) -> str | None:
+    """Return the name in an entry of a server's list if that model can be tested."""
+    said = entry if isinstance(entry, dict) else {"name": entry}
+    name = said.get("name")
+    ready = said.get("state", "READY") in ("READY", "", None)
+    return name if ready and isinstance(name, str) and NAME.fullmatch(name) else None
 
 
 def _learned(

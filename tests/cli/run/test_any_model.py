@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,13 @@ from v2_conformance.cli.run.any_model import read_asked
 from v2_conformance.errors import UsageError
 from v2_conformance.options.runs import AnyModelOptions
 from v2_conformance.protocol.datatypes import decode_bytes
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
+from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.files import load_report
+from v2_conformance.suite.models import ModelContract
 
 
 class WithoutTheContract(Behaviour):
@@ -84,12 +89,90 @@ def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "INCOMPLETE RUN" in shown
 
 
-def test_without_a_known_model_it_says_what_it_found_and_how_to_go_on(
+class WithoutAnyList(WithoutTheContract):
+    """A server with models of its own only, which it does not list."""
+
+    def repository_index(self, request: Request) -> Response:
+        return self.error(404, "there is no repository")
+
+
+class OfMany(WithoutTheContract):
+    """A server that lists its models as KServe does; the first of them takes no plain request."""
+
+    def __init__(self, profiles: Collection[str]) -> None:
+        super().__init__(profiles)
+        self.models |= {f"m{n}": replace(ORDINARY_MODELS["widener"], model=f"m{n}") for n in (1, 2)}
+
+    def route(self, request: Request) -> Response:
+        if request.target == "/v2/models":
+            return self.json_response({"models": ["reverser", *self.models]})
+        if request.target == "/v2/repository/index":
+            return self.error(404, "there is no repository")
+        return super().route(request)
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        if model.model == "reverser":
+            raise Rejected("the model takes other inputs")
+        return compute(ORDINARY_MODELS.get(model.model, ORDINARY_MODELS["widener"]), inputs)
+
+
+class WithoutInputs(WithoutTheContract):
+    """A server whose models take no plain request."""
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        raise Rejected("the model takes other inputs")
+
+
+def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
     start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start(WithoutTheContract)
+    assert call(server.url, "--case", "P2", directory=tmp_path) == 0
+    shown, said = (" ".join(text.split()) for text in capsys.readouterr())
+    assert (
+        "has none of the contract's models; it lists matrix_product, reverser, widener. Testing up "
+        "to 3 of them with each other's answers, for at most 60 s."
+    ) in said
+    assert f"v2-conformance run {server.url} --model all" in said
+    assert "of 3 models, --seed" in said
+    assert "for at most 60 s (--max-time)" in said or "1 min" in said
+    assert "shown by relations: P2" in shown
+    assert (tmp_path / "report.html").exists()
+
+
+def test_no_more_than_three_models_that_can_be_tested_are_chosen(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call(start(OfMany).url, "--case", "P2", directory=tmp_path)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "it lists reverser, matrix_product, widener and 2 more." in said
+    report = load_report(tmp_path / "report.json")
+    assert {one.model for one in report.target.models.values()} == {
+        "matrix_product",
+        "widener",
+        "m1",
+    }
+    assert list(report.target.absent) == ["model/reverser"]
+
+
+@pytest.mark.parametrize("behaviour", [WithoutAnyList, WithoutInputs])
+def test_without_any_model_it_says_how_to_go_on(
+    behaviour: type[Behaviour],
+    start: Start,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = start(behaviour)
     assert call(server.url, directory=tmp_path) == 4
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Its repository index has: matrix_product, reverser, widener." in shown
-    assert f"v2-conformance run {server.url} --model matrix_product" in shown
+    assert f"v2-conformance run {server.url} --model NAME" in shown
     assert (tmp_path / "report.html").exists()
+
+
+def test_expected_failures_are_those_of_the_contract_s_models_alone(
+    start: Start, tmp_path: Path
+) -> None:
+    expected = tmp_path / "expected.yaml"
+    expected.write_text("expected: []\n")
+    url = start(WithoutTheContract).url
+    assert call(url, "--expect", str(expected), directory=tmp_path / "out") == 4

@@ -6,13 +6,15 @@ import io
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
+from v2_conformance.cli.run.contradictions import check_binding, check_options
 from v2_conformance.errors import ConformanceError, UsageError
-from v2_conformance.options.runs import AnyModelOptions
+from v2_conformance.options.runs import AnyModelOptions, RunOptions
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     ElementError,
@@ -21,14 +23,24 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.report.document import Report
-from v2_conformance.runs.learning import repository_index
+from v2_conformance.report.tested import ServerInfo
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.learning import ALL, listed_models
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.values.samples import Choice, Given
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.wire.encode.deployment import Tolerance
 
 _MOST = 256 << 20
-_SHOWN = 10
+_INSTEAD = 3
+_INSTEAD_S = 60.0
+_TRIED = 10
+"""How many models of a server are tried until three of them can be tested."""
+
+_TO_CERTIFY = (
+    "To certify it, deploy the models that `v2-conformance list models` prints (a kit",
+    "writes them: `v2-conformance kit --help`), and run it again.",
+)
 _Value = TypeVar("_Value")
 
 
@@ -46,36 +58,58 @@ def read_asked(options: AnyModelOptions) -> Asked | None:
     return Asked(list(options.models), choice, tolerance)
 
 
-def what_next(report: Report, target: Target) -> list[str]:
-    """Return advice for a run that found no model of the contract: lines for people."""
+def asked_instead(
+    options: RunOptions, target: Target, server: Server
+) -> tuple[Asked, Target] | None:
+    """Return what to ask a `server` that has none of the contract's models, and for how long: some
+    of its own models, for a minute. None if it has one, lists none, or was to be tested otherwise.
+    """
+    if server.present or target.models or options.expectation_file:
+        return None
     try:
-        names = repository_index(target)
+        asking = replace(options, models=(ALL,))
+        check_options(asking)
+        check_binding(asking, target)
+        names = listed_models(target)
     except ConformanceError:
-        names = None
-    server = report.target.server
-    said = f"{server.name} {server.version}".strip() or "the server"
-    lines = wrapped(f"{said} has none of the contract's models.", "  ")
-    command = f"v2-conformance run {target.public_url} --model"
-    if names:
-        more = len(names) - _SHOWN
-        listed = ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        lines += wrapped(f"Its repository index has: {listed}.", "  ")
-        name = names[0]
-    else:
-        lines += wrapped(
-            "It has no repository index that names its models: put the name of one of yours for "
-            "NAME, as in /v2/models/NAME/infer.",
-            "  ",
-        )
-        name = "NAME"
+        return None
+    if not names:
+        return None
+    limited = replace(target, max_time_s=target.max_time_s or _INSTEAD_S)
+    return Asked(names[:_TRIED], most=_INSTEAD), limited
+
+
+def announced(asked: Asked, server: Server, target: Target) -> list[str]:
+    """Return what is said before a run with models that nobody named, in lines."""
+    listed = ", ".join(asked.names[:_INSTEAD])
+    more = f" and {len(asked.names) - _INSTEAD} more" if len(asked.names) > _INSTEAD else ""
+    return wrapped(
+        f"{_name(server)} has none of the contract's models; it lists {listed}{more}. Testing up "
+        f"to {_INSTEAD} of them with each other's answers, for at most "
+        f"{target.max_time_s:.0f} s. For all of them, without that limit: v2-conformance run "
+        f"{target.public_url} --model all",
+        "  ",
+    )
+
+
+def what_next(report: Report, target: Target) -> list[str]:
+    """Return advice for a run that found no model at all, in lines."""
     return [
         "",
-        *lines,
+        *wrapped(f"{_name(report.target.server)} has none of the contract's models.", "  "),
+        *wrapped(
+            "It lists no model that can be tested: put the name of one of yours for NAME, as in "
+            "/v2/models/NAME/infer.",
+            "  ",
+        ),
         *wrapped("To test it with any model of yours:", "  "),
-        f"  {command} {name}",
-        "To certify it, deploy the models that `v2-conformance list models` prints (a kit",
-        "writes them: `v2-conformance kit --help`), and run it again.",
+        f"  v2-conformance run {target.public_url} --model NAME",
+        *_TO_CERTIFY,
     ]
+
+
+def _name(server: Server | ServerInfo) -> str:
+    return f"{server.name} {server.version}".strip() or "the server"
 
 
 def _named(text: str, option: str, example: str) -> tuple[str, str]:

@@ -13,9 +13,9 @@ from v2_conformance.certifying.progress import (
     served,
     warnings_about_secrets,
 )
-from v2_conformance.certifying.relations import start_relations
+from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.seeds import seeded
-from v2_conformance.certifying.servers import Plan, StartedRun, plan_of, start
+from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, start
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.reporting import Reporting
@@ -23,6 +23,7 @@ from v2_conformance.cli.run import any_model, soak
 from v2_conformance.cli.run.ci_files import write_ci_files
 from v2_conformance.cli.run.contradictions import check_binding, check_options
 from v2_conformance.cli.start import server_under_test
+from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import OF_GATEWAYS, file_names
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.document import Report
@@ -31,7 +32,11 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.soak.soaking import Load
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.causes.base import counted
 from v2_conformance.terminal_safe_text import defused
+
+_OUTDATED = (*file_names(), *OF_GATEWAYS)
 
 
 def run_server(options: RunOptions) -> int:
@@ -75,37 +80,17 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
 
         reached = gateway_target(target, options.through, options.wait_ready)
         behind = GatewayRun(options, reached, tested, recovery, reporting)
-    outdated = (*file_names(), *OF_GATEWAYS)
     if isinstance(tested, Plan):
-        started = start(
-            target,
-            tested,
-            options.report_dir,
-            recovery=recovery,
-            expectations=reporting.expected,
-            outdated=outdated,
-            ready_within_s=options.wait_ready,
-            workers=options.workers,
-        )
+        started = _start(options, target, tested, recovery, reporting)
     else:
-        started = start_relations(
-            target,
-            tested,
-            options.report_dir,
-            patterns=options.patterns,
-            thorough=options.thorough,
-            recovery=recovery,
-            expectations=reporting.expected,
-            outdated=outdated,
-            ready_within_s=options.wait_ready,
-        )
+        started = _start_relations(options, target, tested, recovery, reporting)
     load = soak.load_of(options, leader, target)
     stack.enter_context(naming_the_record(options.report_dir))
     report = _finish(options, started, load)
     mask = started.record.mask
     reporting.show(report, mask.check)
     write_ci_files(report, options, mask)
-    if isinstance(tested, Plan) and tested.own and not report.target.models:
+    if report.own and not report.target.models:
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     code = 0 if behind is None else behind.exit_code(report, mask.check)
@@ -114,14 +99,58 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     return reporting.exit_code(report, started.plan.planned) or code
 
 
+def _start(
+    options: RunOptions, target: Target, plan: Plan, recovery: Recovery, reporting: Reporting
+) -> StartedRun:
+    """Begin a run with the contract's models or, if there are none of them, with some others."""
+    server = find(target, plan, options.wait_ready, options.workers)
+    instead = any_model.asked_instead(options, target, server) if plan.own else None
+    if instead is not None:
+        asked, limited = instead
+        for line in any_model.announced(asked, server, limited):
+            print(target.mask.text(defused(line)), file=sys.stderr)
+        try:
+            return _start_relations(options, limited, asked, recovery, reporting)
+        except NothingRanError as error:
+            print(target.mask.text(defused(str(error))), file=sys.stderr)
+    return start(
+        target,
+        plan,
+        options.report_dir,
+        recovery=recovery,
+        expectations=reporting.expected,
+        outdated=_OUTDATED,
+        server=server,
+    )
+
+
+def _start_relations(
+    options: RunOptions, target: Target, asked: Asked, recovery: Recovery, reporting: Reporting
+) -> StartedRun:
+    return start_relations(
+        target,
+        asked,
+        options.report_dir,
+        patterns=options.patterns,
+        thorough=options.thorough,
+        recovery=recovery,
+        expectations=reporting.expected,
+        outdated=_OUTDATED,
+        ready_within_s=options.wait_ready,
+    )
+
+
 def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Report:
     """Run the cases of a run that was started, and show how far it is."""
     target, server = started.engine.target, started.engine.server
-    place = (
-        f"{target.public_url}, {target.mask.text(defused(served(server)))}, --seed {target.seed}"
-    )
     count = options.workers or started.usual_workers
     chosen = started.plan.chosen
+    own = {case.of.model for case in chosen if isinstance(case, RelationCase)}
+    cases = counted(len(chosen), "case") + (f" of {counted(len(own), 'model')}" if own else "")
+    place = (
+        f"{target.public_url}, {target.mask.text(defused(served(server)))}, {cases}, "
+        f"--seed {target.seed}"
+    )
     for line in announcement(chosen):
         print(line, file=sys.stderr)
     with Reporter(len(chosen), place, target.max_time_s, count) as reporter:

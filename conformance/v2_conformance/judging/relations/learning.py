@@ -62,6 +62,15 @@ class Learned:
         return None if self.binding.known is None else self.binding.known.differing
 
 
+@dataclass(frozen=True)
+class Unanswered:
+    """Why a plain request has no outputs, in `words`; `malformed` if the model answered it, but in
+    a way that no client can rely on."""
+
+    words: str
+    malformed: bool = False
+
+
 def described(response: Response, name: str) -> Described | str:
     """Return the content of the answer to GET /v2/models/NAME, or why it is unusable."""
     if response.status != 200:
@@ -131,11 +140,17 @@ def unknown_model(
 
 
 def not_in_json(
-    answers: Sequence[Sequence[Tensor]], special: Sequence[Sequence[Tensor]]
+    model: ModelContract,
+    answers: Sequence[Sequence[Tensor]],
+    special: Sequence[Sequence[Tensor] | None],
 ) -> Iterator[tuple[int | None, int]]:
-    """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`)."""
-    sets: list[tuple[int | None, Sequence[Tensor]]] = [(None, outputs) for outputs in answers]
+    """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`), and
+    those that might have them: in a malformed answer."""
+    sets: list[tuple[int | None, Sequence[Tensor] | None]] = [(None, one) for one in answers]
     for number, outputs in (*sets, *enumerate(special)):
+        if outputs is None:
+            yield from ((number, place) for place in range(len(model.outputs)))
+            continue
         for place, tensor in enumerate(outputs):
             try:
                 to_json(tensor.datatype, tensor.shape, tensor.blob)
@@ -144,11 +159,11 @@ def not_in_json(
 
 
 def differing_output(
-    first: Sequence[Tensor], again: Sequence[ReadOutput] | str, tolerance: Tolerance | None
+    first: Sequence[Tensor], again: Sequence[ReadOutput] | Unanswered, tolerance: Tolerance | None
 ) -> str | None:
     """Return the output that differed between two answers to the same request, None if none did."""
-    if isinstance(again, str):
-        return again
+    if isinstance(again, Unanswered):
+        return again.words
     found = {one.tensor.name: one for one in again}
     for tensor in first:
         if tensor.name not in found:
@@ -174,7 +189,7 @@ def identity_of(model: ModelContract, known: KnownModel) -> str | None:
     if not any(max(blob, default=0) > _SMALL for blob in blobs) and model.datatypes != {"BOOL"}:
         return None
     pairs = [*zip(model.samples, answers, strict=True)]
-    pairs += zip(model.special, known.special, strict=True)
+    pairs += [(s, o) for s, o in zip(model.special, known.special, strict=True) if o is not None]
     for sample, outputs in pairs:
         if (sample[0].shape, sample[0].blob) != (outputs[0].shape, outputs[0].blob):
             return None

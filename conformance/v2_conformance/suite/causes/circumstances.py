@@ -126,6 +126,19 @@ class AnswersDiffer(CauseBase, frozen=True):
         )
 
 
+class NothingToCompare(CauseBase, frozen=True):
+    """The model's answer to its plain request is malformed, so that what it should answer is not
+    known: nothing is wrong with this answer, except perhaps its values."""
+
+    role: str
+
+    def words(self) -> str:
+        return (
+            f"well formed, but the model {self.role.removeprefix(ROLE)} gave a malformed answer to "
+            "its plain request, so there are no values to compare with"
+        )
+
+
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 

@@ -26,16 +26,16 @@ class Tolerance:
 class KnownModel:
     """Facts about a model that has no role in the contract: its tensors and its answers.
 
-    `answers` are its outputs, in their order, to each set of `model.samples`; None if it does not
-    repeat its answers, and then `differing` says in which output. `special` are those to
-    `model.special`.
+    `answers` are its outputs, in their order, to each set of `model.samples`. They are None if one
+    of them was malformed, or if it does not repeat its answers: then `differing` says in which
+    output. `special` are those to `model.special`, None for each malformed one.
     """
 
     model: ModelContract
     answers: tuple[tuple[Tensor, ...], ...] | None = None
     tolerance: Tolerance | None = None
     differing: str | None = None
-    special: tuple[tuple[Tensor, ...], ...] = ()
+    special: tuple[tuple[Tensor, ...] | None, ...] = ()
 
 
 @dataclass(frozen=True)
